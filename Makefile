@@ -1,0 +1,35 @@
+# Two commands do all the set-up on a machine that has Python 3.11 or newer:
+#   make demo     makes a virtual environment, installs crestline, runs the guided tour
+#   make test     the same with the development tools, then every gate of scripts/check
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/crestline demo
+
+test: $(VENV)/.developer
+	PATH="$(abspath $(BIN)):$$PATH" scripts/check
+
+check: test
+
+bench: $(VENV)/.developer
+	$(BIN)/python -m benchmarks.release
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.developer: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

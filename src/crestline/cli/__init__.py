@@ -1,0 +1,1 @@
+"""The command line: one face of ask(); no privacy logic."""

@@ -1,0 +1,68 @@
+"""Everything crestline raises on purpose.
+
+CrestlineError
+├── ParameterError          a number or an option of the call is not usable
+├── QuestionError           the question cannot be asked of this source (column, filter, file, table)
+├── SourceError             the engine did not answer (unreachable, timed out, refused)
+├── HistogramError          the mechanism cannot work on this kind of histogram (known or unknown domain)
+├── MechanismError          a mechanism is unknown, or does not keep the contract of the framework
+├── BudgetError             the ledger refuses
+│   ├── BudgetExhausted     what is asked does not fit what is left; carries both
+│   └── BudgetMismatch      this kind of release cannot be charged to this kind of budget
+└── LedgerError             the books cannot be read or written, or do not verify
+
+A message says what to do next. It may repeat the call; it never depends on private rows: no counts, no item
+names, not even whether a table was empty (an empty table is a legal histogram).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class CrestlineError(Exception):
+    """The root: catch this to catch everything crestline raises on purpose."""
+
+
+class ParameterError(CrestlineError, ValueError):
+    """A number or an option of the call is not usable."""
+
+
+class QuestionError(CrestlineError, ValueError):
+    """The question cannot be asked of this source."""
+
+
+class SourceError(CrestlineError):
+    """The engine did not answer."""
+
+
+class HistogramError(CrestlineError, TypeError):
+    """The mechanism cannot work on this kind of histogram."""
+
+
+class MechanismError(CrestlineError, ValueError):
+    """A mechanism is unknown, or does not keep the contract of the framework."""
+
+
+class BudgetError(CrestlineError):
+    """The ledger refuses."""
+
+
+class BudgetExhausted(BudgetError):
+    """What is asked does not fit what is left.
+
+    `requested` and `remaining` are costs in the unit of the budget; both depend on the ledger alone.
+    """
+
+    def __init__(self, message: str, *, requested: Any = None, remaining: Any = None) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.remaining = remaining
+
+
+class BudgetMismatch(BudgetError):
+    """This kind of release cannot be charged to this kind of budget."""
+
+
+class LedgerError(CrestlineError):
+    """The books cannot be read or written, or do not verify."""

@@ -1,0 +1,1 @@
+"""Stage 4: the promise as a value, and the theorems that add promises up."""

@@ -1,0 +1,59 @@
+"""What a release costs: a list of steps, and a probability of failure (P10.1).
+
+Steps are guarantees in the slot world (P1.3, P1.4); `delta` is the probability that an unstable item is named. The two
+add up over any adaptive interaction (P10.5), which is what a ledger needs; accountants turn the steps into one ε.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
+
+Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The same kind of step, `times` times in a row."""
+
+    step: Step
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Steps in the slot world, and the probability that the slot world is left."""
+
+    steps: tuple[Repeated, ...] = ()
+    delta: Fraction = Fraction(0)
+
+    @property
+    def rho(self) -> Fraction:
+        """The zero-concentrated cost: the sum over all steps."""
+        return sum((part.step.rho * part.times for part in self.steps), Fraction(0))
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The pure cost of the steps by plain addition, or None when a step (Gaussian noise) has none."""
+        total = Fraction(0)
+        for part in self.steps:
+            if part.times and part.step.epsilon is None:
+                return None
+            total += (part.step.epsilon or 0) * part.times
+        return total
+
+    @property
+    def drawn(self) -> int:
+        """How many steps there are."""
+        return sum(part.times for part in self.steps)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.steps + other.steps, self.delta + other.delta)
+
+
+def steps(step: Step, times: int = 1, *, delta: Fraction = Fraction(0)) -> Cost:
+    """A cost made of one kind of step."""
+    return Cost((Repeated(step, times),) if times else (), delta)

@@ -1,0 +1,182 @@
+"""Histogram: the ranked, cut and padded counts of P0.5 and P0.6.
+
+A mechanism sees `k_bar` slots with their counts, and `next_count`, the count of the first item left out. For a public
+universe the histogram may hold every item (`over_domain`) or only how many items have each count
+(`from_multiplicities`). An empty table is a legal histogram.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import ParameterError
+from crestline.histogram.labels import Label, Padding, label_order
+from crestline.parameters import whole
+
+# A count beyond this is read as this: capping is monotone and 1-Lipschitz, so it costs utility only, never privacy,
+# and no error has to tell that a count was large.
+LARGEST_COUNT = 2**62
+
+Counts = Mapping[Label, int] | Iterable[tuple[Label, int]]
+
+
+class Histogram:
+    """What a mechanism may see. Make one with `from_counts`, `over_domain`, `from_ranked` or `from_multiplicities`.
+
+    items        the slots' labels, best first; `Padding` where a slot is empty
+    counts       their counts, in the same order
+    next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public universe
+    domain_size  the size of a public universe, or None when the domain is unknown
+    step         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
+    """
+
+    def __init__(
+        self,
+        items: Sequence[Label],
+        counts: NDArray[np.int64],
+        next_count: int | None,
+        *,
+        domain_size: int | None = None,
+        step: int = 1,
+    ) -> None:
+        counts.setflags(write=False)
+        self.items = items
+        self.array = counts
+        self.next_count = next_count
+        self.domain_size = domain_size
+        self.step = step
+
+    @classmethod
+    def from_counts(cls, counts: Counts, k_bar: int, *, step: int = 1) -> Histogram:
+        """Rank by count, ties in byte order; keep `k_bar` slots and the count of the next; pad with zeros.
+
+        >>> Histogram.from_counts({"a": 5, "b": 3, "c": 3, "d": 1}, k_bar=3).items
+        ('a', 'b', 'c')
+        """
+        whole(k_bar, "k_bar")
+        best = heapq.nsmallest(k_bar + 1, _positive(counts), key=lambda pair: (-pair[1], label_order(pair[0])))
+        return cls.from_ranked(best, k_bar, step=step)
+
+    @classmethod
+    def from_ranked(cls, rows: Sequence[tuple[Label, int]], k_bar: int, *, step: int = 1) -> Histogram:
+        """From at most `k_bar + 1` rows that are ranked already, as a source returns them."""
+        missing = k_bar + 1 - len(rows)
+        items = tuple(label for label, _ in rows[:k_bar]) + tuple(Padding(i) for i in range(min(missing, k_bar)))
+        column = np.zeros(k_bar + 1, dtype=np.int64)
+        column[: len(rows)] = [min(count, LARGEST_COUNT) for _, count in rows[: k_bar + 1]]
+        return cls(items[:k_bar], column[:k_bar].copy(), int(column[k_bar]), step=step)
+
+    @classmethod
+    def over_domain(cls, counts: Counts, k_bar: int | None = None, *, step: int = 1) -> Histogram:
+        """Over a public universe: every item is listed, zeros included. Nothing is padded.
+
+        With `k_bar` only the best `k_bar` slots are kept, and the mechanism knows how many were left out.
+        """
+        pairs = list(_checked(counts))
+        size = len(pairs)
+        kept = size if k_bar is None else min(whole(k_bar, "k_bar"), size)
+        column = np.fromiter((count for _, count in pairs), dtype=np.int64, count=size)
+        order = _rank(column, [label for label, _ in pairs])
+        ranked = column[order]
+        next_count = int(ranked[kept]) if kept < size else None
+        items = tuple(pairs[i][0] for i in order[:kept])
+        return cls(items, ranked[:kept].copy(), next_count, domain_size=size, step=step)
+
+    @classmethod
+    def from_multiplicities(cls, how_many: Mapping[int, int], *, step: int = 1) -> Multiplicities:
+        """Over a public universe of which only `{count: how many items have it}` is known (DESIGN D9)."""
+        return Multiplicities(how_many, step=step)
+
+    @property
+    def k_bar(self) -> int:
+        """How many slots there are."""
+        return len(self.array)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        return tuple(self.array.tolist())
+
+    @cached_property
+    def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+        """The different counts, largest first, and how many slots have each."""
+        values, sizes = np.unique(self.array, return_counts=True)
+        return values[::-1].copy(), tuple(int(size) for size in sizes[::-1])
+
+    def name(self, position: int) -> Label:
+        """The item at a rank (0 is the largest count)."""
+        return self.items[position]
+
+    def unstable(self, contribution: int | None) -> int:
+        """How many slots one user can swap for others: `m` of P0.8. Zero: nothing can ever be left out."""
+        bound = self.k_bar if contribution is None else min(contribution, self.k_bar)
+        return bound if self.domain_size is None else min(bound, self.domain_size - self.k_bar)
+
+    def __repr__(self) -> str:  # counts are private: a histogram must not spill them into a log or a traceback
+        return f"Histogram(k_bar={self.k_bar})"
+
+
+class Multiplicities(Histogram):
+    """A public universe known by its multiplicities; its items are `(count, index within that count)` pairs."""
+
+    def __init__(self, how_many: Mapping[int, int], *, step: int = 1) -> None:
+        groups = sorted(((_count(count), whole(size, "how_many", at_least=0)) for count, size in how_many.items()))
+        groups = [(count, size) for count, size in reversed(groups) if size]
+        self._values = np.array([count for count, _ in groups], dtype=np.int64)
+        self._sizes = tuple(size for _, size in groups)
+        starts = [0]
+        for size in self._sizes:
+            starts.append(starts[-1] + size)
+        self._starts = starts
+        super().__init__((), np.zeros(0, dtype=np.int64), None, domain_size=starts[-1], step=step)
+
+    @property
+    def k_bar(self) -> int:
+        return self._starts[-1]
+
+    @property
+    def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # type: ignore[override] # no cache: it is stored
+        return self._values, self._sizes
+
+    def name(self, position: int) -> Label:
+        from bisect import bisect_right
+
+        group = bisect_right(self._starts, position) - 1
+        return (int(self._values[group]), position - self._starts[group])
+
+
+def _positive(counts: Counts) -> Iterable[tuple[Label, int]]:
+    return (pair for pair in _checked(counts) if pair[1] > 0)
+
+
+def _checked(counts: Counts) -> Iterable[tuple[Label, int]]:
+    pairs = counts.items() if isinstance(counts, Mapping) else counts
+    seen: set[Label] = set()
+    for label, count in pairs:
+        if label in seen:
+            raise ParameterError("an item is listed twice; add up its counts first")
+        seen.add(label)
+        yield label, _count(count)
+
+
+def _count(value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError("counts must be whole numbers; for other scores give `step` and scaled whole numbers")
+    if value < 0:
+        raise ParameterError("counts must not be negative")
+    return min(int(value), LARGEST_COUNT)
+
+
+def _rank(column: NDArray[np.int64], labels: list[Label]) -> NDArray[np.int64]:
+    """Positions by count descending; label order decides ties, and is computed only where there are ties."""
+    order = np.argsort(-column, kind="stable")
+    ranked = column[order]
+    edges = np.flatnonzero(np.diff(ranked) != 0) + 1
+    for group in np.split(order, edges):
+        if len(group) > 1:
+            group[:] = sorted(group.tolist(), key=lambda i: label_order(labels[i]))
+    return order

@@ -1,0 +1,1 @@
+"""Stage 3: histogram in, selection out. One mechanism, one module; none of them samples noise on its own."""

@@ -1,0 +1,40 @@
+"""Selection: what a mechanism says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from crestline.histogram.labels import Label, Padding
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The released items (a tuple in the released order, a frozenset where a set is released) and whether it stopped.
+
+    `counts` holds one noisy count for each item, in the order of `items`, where the mechanism publishes them.
+    """
+
+    items: tuple[Label, ...] | frozenset[Label]
+    stopped: bool
+    counts: tuple[Fraction, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def listed(labels: Sequence[Label], k: int) -> Selection:
+    """An ordered selection from drawn labels: cut at the first empty slot (P0.6); fewer than `k` is a stop (P0.7)."""
+    kept: list[Label] = []
+    for label in labels:
+        if isinstance(label, Padding):
+            break
+        kept.append(label)
+    return Selection(tuple(kept), len(kept) < k)
+
+
+def collected(labels: Sequence[Label], k: int) -> Selection:
+    """A set-valued selection: empty slots are dropped (P0.6); fewer than `k` is a stop."""
+    kept = frozenset(label for label in labels if not isinstance(label, Padding))
+    return Selection(kept, len(kept) < k)

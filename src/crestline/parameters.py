@@ -1,0 +1,117 @@
+"""Exact parameters: the number that is charged is the number that is used.
+
+An `int`, a `Fraction`, a `Decimal` or a decimal string is taken as it stands. A float is read as its shortest
+decimal (`0.1` means one tenth, which is what its author wrote), never as the binary fraction behind it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from crestline.errors import ParameterError
+
+Exact: TypeAlias = int | Fraction | Decimal | str | float
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*|\s*[+-]?\d+\s*/\s*\d+\s*")
+
+
+def exact(value: Exact, name: str) -> Fraction:
+    """The exact rational that `value` names.
+
+    >>> exact(0.1, "epsilon")
+    Fraction(1, 10)
+    """
+    number = _unwrap(value)
+    if isinstance(number, bool) or not isinstance(number, int | Fraction | Decimal | str | float):
+        raise ParameterError(f"{name} must be a number (int, Fraction, Decimal, float or decimal string), not {value!r}")
+    if isinstance(number, float):
+        number = _finite(number, math.isfinite(number), name, repr(number))
+    elif isinstance(number, Decimal):
+        number = _finite(number, number.is_finite(), name, str(number))
+    if isinstance(number, str):
+        return _from_text(number, name)
+    return Fraction(number)
+
+
+def positive(value: Exact, name: str) -> Fraction:
+    """`exact`, and larger than zero."""
+    number = exact(value, name)
+    if number <= 0:
+        raise ParameterError(f"{name} must be larger than zero, not {value!r}")
+    return number
+
+
+def not_negative(value: Exact, name: str) -> Fraction:
+    """`exact`, and zero or larger."""
+    number = exact(value, name)
+    if number < 0:
+        raise ParameterError(f"{name} must not be negative, not {value!r}")
+    return number
+
+
+def probability(value: Exact, name: str) -> Fraction:
+    """`exact`, and strictly between zero and one."""
+    number = positive(value, name)
+    if number >= 1:
+        raise ParameterError(f"{name} must be smaller than one, not {value!r}")
+    return number
+
+
+def proportion(value: Exact, name: str) -> Fraction:
+    """`exact`, in the closed interval from zero to one."""
+    number = not_negative(value, name)
+    if number > 1:
+        raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}")
+    return number
+
+
+def whole(value: Any, name: str, *, at_least: int = 1) -> int:
+    """A whole number not below `at_least`."""
+    number = _unwrap(value)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ParameterError(f"{name} must be a whole number, not {value!r}")
+    if number < at_least:
+        raise ParameterError(f"{name} must be at least {at_least}, not {number}")
+    return number
+
+
+def decimal_text(number: Fraction, digits: int = 6) -> str:
+    """A short decimal for people: exact where it can be, otherwise `digits` significant digits, rounded up."""
+    plain = _terminating(number, digits)
+    if plain is not None:
+        return plain
+    if number == 0:
+        return "0"
+    scale = digits - 1 - math.floor(math.log10(abs(number)))
+    step = Fraction(10) ** -scale
+    return f"{float(math.ceil(number / step) * step):.{digits}g}"
+
+
+def _terminating(number: Fraction, digits: int) -> str | None:
+    text = f"{float(number):.{digits}g}"
+    return text if Fraction(text) == number else None
+
+
+def _unwrap(value: Any) -> Any:
+    """A NumPy scalar becomes the Python number it holds; everything else is left alone."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) and getattr(value, "shape", None) == () else value
+
+
+def _finite(number: float | Decimal, finite: bool, name: str, text: str) -> str:
+    if not finite:
+        raise ParameterError(f"{name} must be finite, not {text}")
+    return text
+
+
+def _from_text(text: str, name: str) -> Fraction:
+    if not _NUMBER.fullmatch(text):
+        raise ParameterError(f"{name} must be a number such as 0.5, 1e-8 or 1/3, not {text!r}")
+    try:
+        return Fraction(text.replace(" ", ""))
+    except ZeroDivisionError:
+        raise ParameterError(f"{name} has a zero denominator: {text!r}") from None

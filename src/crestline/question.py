@@ -1,0 +1,48 @@
+"""What is asked: whose presence is hidden, which items are ranked, how many are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crestline.errors import ParameterError, QuestionError
+from crestline.parameters import whole
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question to one table. Pure: it names columns and never opens anything.
+
+    user           the column that holds the privacy unit
+    item           one or several columns; several make a tuple
+    k, k_bar       items wanted; items the mechanism may see
+    where          one boolean expression over columns (parsed and checked by the source)
+    contribution   at most this many items are counted per user (None: no bound)
+    score          None counts distinct users; `sum(column)` adds a column up, clipped per user and item at `clip`
+    """
+
+    user: str
+    item: tuple[str, ...]
+    k: int
+    k_bar: int
+    where: str | None = None
+    contribution: int | None = None
+    score: str | None = None
+    clip: int | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.k, "k")
+        whole(self.k_bar, "k_bar")
+        if self.k > self.k_bar:
+            raise ParameterError(f"k_bar must be at least k: k is {self.k}, k_bar is {self.k_bar}")
+        if self.contribution is not None:
+            whole(self.contribution, "contribution")
+        if not self.user or not isinstance(self.user, str):
+            raise QuestionError("user must name the column that holds the user")
+        if not self.item or not all(isinstance(name, str) and name for name in self.item):
+            raise QuestionError("item must name one or several columns")
+
+
+def item_columns(item: str | Sequence[str]) -> tuple[str, ...]:
+    """One column name, or several, as a tuple."""
+    return (item,) if isinstance(item, str) else tuple(item)

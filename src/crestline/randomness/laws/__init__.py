@@ -1,0 +1,1 @@
+"""The noise laws, one small file each."""

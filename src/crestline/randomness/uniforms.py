@@ -1,0 +1,45 @@
+"""Uniforms: infinite bit strings of which the first bits are known and the rest waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb, fmpz  # type: ignore[import-untyped, unused-ignore]
+from numpy.typing import NDArray
+
+Tail = Callable[[int, int], int]
+
+WORD = 64
+
+
+@dataclass(frozen=True)
+class Uniforms:
+    """A table of uniforms in (0, 1). Row after row, uniform `index` is `0.b₁b₂b₃…` in binary.
+
+    words        the first 64 bits of each, as whole numbers
+    first_bits   how many of those may be used before refinement starts (64; fewer in tests)
+    tail         `tail(index, bits)`: the first `bits` bits after the 64th
+    """
+
+    words: NDArray[np.uint64]
+    first_bits: int
+    tail: Tail
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.words.shape
+        return rows, columns
+
+    def prefix(self, index: int, bits: int) -> int:
+        """The first `bits` bits of one uniform, as a whole number."""
+        word = int(self.words.flat[index])
+        if bits <= WORD:
+            return word >> (WORD - bits)
+        return (word << (bits - WORD)) | self.tail(index, bits - WORD)
+
+    def ball(self, index: int, bits: int) -> arb:
+        """A ball that contains the uniform, from its first `bits` bits: midpoint of the interval, half its width."""
+        middle = fmpz(2 * self.prefix(index, bits) + 1)
+        return arb(middle, 1) * arb(2) ** -(bits + 1)

@@ -1,0 +1,29 @@
+"""The protocol of a source: one table behind an engine."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from crestline.histogram.histogram import Histogram
+from crestline.question import Question
+
+
+class Source(Protocol):
+    """One table that can be asked."""
+
+    @property
+    def name(self) -> str:
+        """How the table is called in answers and in the ledger; never depends on its rows."""
+        ...
+
+    def check(self, question: Question) -> None:
+        """Refuse a question that cannot be asked (missing column, bad filter) without reading a row."""
+        ...
+
+    def top_counts(self, question: Question) -> Histogram:
+        """The top `k_bar + 1` rows of the question, ranked by count and then by label, as a histogram."""
+        ...
+
+    def version(self) -> str | None:
+        """A fingerprint of the data's state (for files: what the file system knows), or None when it has none."""
+        ...
