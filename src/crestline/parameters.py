@@ -27,7 +27,9 @@ def exact(value: Exact, name: str) -> Fraction:
     """
     number = _unwrap(value)
     if isinstance(number, bool) or not isinstance(number, int | Fraction | Decimal | str | float):
-        raise ParameterError(f"{name} must be a number (int, Fraction, Decimal, float or decimal string), not {value!r}")
+        raise ParameterError(
+            f"{name} must be a number (int, Fraction, Decimal, float or decimal string), not {value!r}"
+        )
     if isinstance(number, float):
         number = _finite(number, math.isfinite(number), name, repr(number))
     elif isinstance(number, Decimal):

@@ -1,0 +1,3 @@
+"""Fixtures that several parts of the tree share."""
+
+pytest_plugins = ["tests.servers"]

