@@ -1,9 +1,9 @@
 """Entropy: where random bits come from.
 
 `system()` is keyed by the operating system; `replay(key)` is deterministic, for tests and simulations only. Both
-stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in bulk, the
-rest exists at a fixed place of the stream and is fetched only when a comparison asks for it, so that no decision
-depends on how many bits were looked at first (P11.1, P13.8).
+stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in
+bulk, the rest exists at a fixed place of the stream and is fetched only when a comparison asks for it, so that no
+decision depends on how many bits were looked at first (P11.1, P13.8).
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Public usage that must type-check, one module per part of the package."""
