@@ -139,7 +139,7 @@ class Multiplicities(Histogram):
         return self._starts[-1]
 
     @property
-    def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # type: ignore[override] # no cache: it is stored
+    def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # no cache: it is stored
         return self._values, self._sizes
 
     def name(self, position: int) -> Label:

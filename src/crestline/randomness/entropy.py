@@ -62,7 +62,7 @@ class _Stream:
     def words(self, n: int) -> NDArray[np.uint64]:
         size = 8 * n
         out = np.empty(size + 15, dtype=np.uint8)  # `update_into` wants room for one block less one byte
-        view = memoryview(out)
+        view = out.data
         for start in range(0, size, _BLOCK):
             length = min(_BLOCK, size - start)
             self._bulk.update_into(_ZEROS[:length] if length < _BLOCK else _ZEROS, view[start:])
