@@ -1,0 +1,61 @@
+"""From zero-concentrated to approximate differential privacy and back (P10.2).
+
+Seed        Canonne, Kamath & Steinke 2020, arXiv:2004.00010, Proposition 12
+Guarantee   ρ-zCDP implies (Z(ρ, d), d)-DP
+Numerics    certified: the order a comes from floating point (any a is valid), the bound from balls, rounded up
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+
+from crestline.guarantees.rounding import ball, precision, upper
+from crestline.guarantees.search import largest
+from crestline.parameters import Exact, not_negative, probability
+
+
+def zcdp_epsilon(rho: Exact, delta: Exact) -> Fraction:
+    """Z(ρ, δ): an ε, rounded up, such that every ρ-zCDP mechanism is (ε, δ)-DP.
+
+    >>> round(float(zcdp_epsilon("0.1", "1e-6")), 6)
+    2.141939
+    """
+    return _epsilon(not_negative(rho, "rho"), probability(delta, "delta"))
+
+
+def largest_rho(epsilon: Exact, delta: Exact) -> Fraction:
+    """The largest ρ, rounded down, with `zcdp_epsilon(ρ, δ) <= ε`."""
+    budget, slack = not_negative(epsilon, "epsilon"), probability(delta, "delta")
+    return largest(lambda rho: _epsilon(rho, slack) <= budget, start=budget + 1)
+
+
+@lru_cache(maxsize=4096)
+def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    if rho == 0:
+        return Fraction(0)
+    with precision():
+        excess = Fraction(_best_excess(float(rho), float((1 / ball(delta)).log())))
+        order, gap = ball(1 + excess), ball(excess)
+        # P10.2: a ρ + ln(1/(a d))/(a - 1) + ln(1 - 1/a)
+        bound = order * ball(rho) - (order * ball(delta)).log() / gap + (gap / order).log()
+        return upper(bound.max(arb(0)))
+
+
+def _best_excess(rho: float, log_inverse_delta: float) -> float:
+    """a - 1 at the minimum of P10.2: the derivative is ρ - ln(1/(a d))/(a - 1)², so `ρ e² = ln(1/d) - ln(1 + e)`.
+
+    The left side grows and the right side falls, so there is one root; any positive answer gives a valid bound.
+    """
+    low, high = -700.0, log_inverse_delta
+    for _ in range(200):
+        middle = (low + high) / 2
+        excess = math.exp(min(middle, 700.0))
+        if rho * excess * excess < log_inverse_delta - math.log1p(excess):
+            low = middle
+        else:
+            high = middle
+    return math.exp(min(low, 700.0))
