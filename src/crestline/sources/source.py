@@ -20,8 +20,12 @@ class Source(Protocol):
         """Refuse a question that cannot be asked (missing column, bad filter) without reading a row."""
         ...
 
-    def top_counts(self, question: Question) -> Histogram:
-        """The top `k_bar + 1` rows of the question, ranked by count and then by label, as a histogram."""
+    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
+        """The top `k_bar + 1` rows of the question, ranked by count and then by label, as a histogram.
+
+        `key` decides which items of a user are kept when `question.contribution` is set; it must be fresh random bytes,
+        at least 16 of them (`fresh_key`), drawn without looking at the data.
+        """
         ...
 
     def version(self) -> str | None:

@@ -1,0 +1,120 @@
+"""Columns as keys: what is compared and grouped in the engine, and how it comes back as a plain Python value.
+
+A key has one order and one equality in every engine, and its label does not depend on which of several equal values an
+engine happens to keep. Values that stand for nothing (null, nan, a date outside Python's calendar) are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from crestline.errors import QuestionError
+from crestline.histogram.labels import Label
+from crestline.sources.engines import Expression, text_bytes
+
+
+@dataclass(frozen=True)
+class Key:
+    """One column made comparable.
+
+    value    the expression to group and rank by
+    usable   conditions a row must meet to be counted
+    fetched  from the grouped column to what is sent back
+    label    from what came back to a plain Python value
+    """
+
+    value: Expression
+    usable: tuple[Expression, ...]
+    fetched: Callable[[Expression], Expression]
+    label: Callable[[Any], Label]
+
+
+def column(table: Expression, name: str) -> Expression:
+    """A column by its exact name; column names are public, so a wrong one is answered with the right ones."""
+    if name not in table.columns:
+        listed = ", ".join(sorted(table.columns)) or "none"
+        raise QuestionError(f"there is no column {name!r}; the columns are: {listed}")
+    return table[name]
+
+
+def key(table: Expression, name: str, engine: str) -> Key:
+    """The column as a key. Refuses types that have no plain Python value."""
+    value = column(table, name)
+    kind = value.type()
+    if kind.is_string() or kind.is_uuid():
+        return _text(value, engine)
+    if kind.is_boolean() or kind.is_integer():
+        return Key(value, (value.notnull(),), _same, bool if kind.is_boolean() else int)
+    if kind.is_floating():
+        return _floating(value)
+    if kind.is_decimal():
+        return _decimal(value, engine)
+    if kind.is_date():
+        return Key(value, (value.notnull(), value.between(date.min, date.max)), _same, _date)
+    if kind.is_timestamp():
+        return _timestamp(value)
+    if kind.is_binary():
+        return Key(value, (value.notnull(),), _same, bytes)
+    raise QuestionError(
+        f"column {name!r} is of type {kind}; users and items are text, numbers, booleans, dates, timestamps or bytes"
+    )
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _text(value: Expression, engine: str) -> Key:
+    value = value.cast("string") if value.type().is_uuid() else value
+    return Key(text_bytes(engine, value), (value.notnull(),), _same, _decoded)
+
+
+def _decoded(raw: bytes | str) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "backslashreplace")
+
+
+def _floating(value: Expression) -> Key:
+    import ibis
+
+    value = value.cast("float64")
+    one_zero = ibis.ifelse(value == 0.0, ibis.literal(0.0), value)  # 0.0 and -0.0 are equal: always label them 0.0
+    return Key(one_zero, (value.notnull(), ~value.isnan()), _same, float)
+
+
+def _decimal(value: Expression, engine: str) -> Key:
+    usable = (value.notnull(),)
+    if engine == "postgres":  # its numeric has three values that are no numbers
+        usable += (~value.cast("string").isin(["NaN", "Infinity", "-Infinity"]),)
+    return Key(value, usable, lambda grouped: grouped.cast("string"), _shortest)
+
+
+def _shortest(text: str) -> Decimal:
+    """1.50 and 1.5 are equal: always label them 1.5."""
+    number = Decimal(text)
+    if number == number.to_integral_value():
+        return number.quantize(Decimal(1)) if number.adjusted() < 28 else Decimal(int(number))
+    return number.normalize()
+
+
+def _date(day: date | datetime) -> date:
+    return day.date() if isinstance(day, datetime) else day
+
+
+def _timestamp(value: Expression) -> Key:
+    from ibis.expr import datatypes as types
+
+    zone = "UTC" if value.type().timezone else None
+    value = value.cast(types.Timestamp(timezone=zone, scale=6))  # Python's finest step
+    first, last = datetime(1, 1, 2), datetime(9999, 12, 30)  # a day from the edge: zones cannot push it over
+    if zone:
+        first, last = first.replace(tzinfo=UTC), last.replace(tzinfo=UTC)
+    return Key(value, (value.notnull(), value.between(first, last)), _same, _moment)
+
+
+def _moment(moment: datetime) -> datetime:
+    plain = moment.to_pydatetime() if hasattr(moment, "to_pydatetime") else moment
+    return plain.astimezone(UTC) if plain.tzinfo else plain

@@ -1,0 +1,62 @@
+"""Sources without an engine: a histogram that was counted elsewhere, and a file that is still empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crestline.errors import QuestionError
+from crestline.histogram.histogram import Histogram
+from crestline.question import Question
+
+
+class ReadySource:
+    """Hands out the histogram it was given, cut to the question's `k_bar`.
+
+    The caller must have counted distinct users, and enforced `contribution` when the question states one.
+    """
+
+    name = "histogram"
+
+    def __init__(self, histogram: Histogram) -> None:
+        self._histogram = histogram
+
+    def check(self, question: Question) -> None:
+        """Refuse what can no longer be done once the rows are counted."""
+        for option, value in (("where", question.where), ("score", question.score)):
+            if value is not None:
+                raise QuestionError(f"a ready histogram cannot apply `{option}`; apply it before counting")
+        ready = self._histogram
+        if ready.domain_size is None and question.k_bar > ready.k_bar:
+            raise QuestionError(
+                f"the histogram was cut at k_bar={ready.k_bar}; ask for at most that, or count again with "
+                f"k_bar={question.k_bar}"
+            )
+
+    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
+        """The histogram, with at most `k_bar` slots; a public universe is handed out whole."""
+        self.check(question)
+        ready, k_bar = self._histogram, question.k_bar
+        if ready.domain_size is not None or k_bar == ready.k_bar:
+            return ready
+        return Histogram(ready.items[:k_bar], ready.array[:k_bar].copy(), int(ready.array[k_bar]), step=ready.step)
+
+    def version(self) -> str | None:
+        return None
+
+
+class EmptySource:
+    """A table without rows or columns: a file that is still empty. Legal, like every empty table."""
+
+    def __init__(self, name: str, version: Callable[[], str] | None = None) -> None:
+        self.name = name
+        self._version = version
+
+    def check(self, question: Question) -> None:
+        """Nothing to refuse: there are no columns that could be missing."""
+
+    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
+        """A histogram of padding."""
+        return Histogram.from_ranked([], question.k_bar)
+
+    def version(self) -> str | None:
+        return None if self._version is None else self._version()
