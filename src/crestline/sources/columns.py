@@ -86,7 +86,7 @@ def _floating(value: Expression) -> Key:
 
 
 def _decimal(value: Expression, engine: str) -> Key:
-    usable = (value.notnull(),)
+    usable: tuple[Expression, ...] = (value.notnull(),)
     if engine == "postgres":  # its numeric has three values that are no numbers
         usable += (~value.cast("string").isin(["NaN", "Infinity", "-Infinity"]),)
     return Key(value, usable, lambda grouped: grouped.cast("string"), _shortest)

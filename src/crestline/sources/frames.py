@@ -16,23 +16,29 @@ _KINDS = {
 
 
 def frame_source(frame: Any, library: str, timeout: float) -> TableSource:
-    """A table in memory as a source. Each column must hold values of one type."""
+    """A table in memory as a source. A pandas column of Python objects is read as text."""
     kind = type(frame).__name__
     if kind not in _KINDS[library]:
         expected = " or ".join(_KINDS[library])
         raise QuestionError(f"of {library}, a source is a {expected}, not a {kind}")
     import ibis
 
-    advice = "the table could not be read: give every column a name and values of one type"
-    table = refused_as(advice, lambda: ibis.memtable(_eager(frame, kind)))
+    advice = "the table could not be read: give every column a name of its own and one of the usual types"
+    table = refused_as(advice, lambda: ibis.memtable(_arrow(frame, library, kind)))
     return TableSource(table, ibis.duckdb.connect(), name=f"{library} {kind}", timeout=timeout)
 
 
-def _eager(frame: Any, kind: str) -> Any:
-    if kind == "LazyFrame":
-        return frame.collect()
-    if kind == "RecordBatch":
-        import pyarrow
+def _arrow(frame: Any, library: str, kind: str) -> Any:
+    import pyarrow
 
-        return pyarrow.Table.from_batches([frame])
-    return frame
+    if library == "pandas":
+        return pyarrow.Table.from_pandas(_without_objects(frame), preserve_index=False)
+    if library == "polars":
+        return (frame.collect() if kind == "LazyFrame" else frame).to_arrow()
+    return pyarrow.Table.from_batches([frame]) if kind == "RecordBatch" else frame
+
+
+def _without_objects(frame: Any) -> Any:
+    """Columns of Python objects as text: guessing a type from the objects would let one row change every label."""
+    objects = [name for name, kind in frame.dtypes.items() if str(kind) == "object"]
+    return frame.assign(**{name: frame[name].map(str, na_action="ignore").astype("string") for name in objects})
