@@ -1,0 +1,162 @@
+"""The one comparison engine: exact decisions about noisy keys, at array speed (P11, DESIGN D4).
+
+    largest(keys, k)             the k largest keys of every row, in order
+    exceeding(keys, thresholds)  which keys are larger than the row's threshold (or than the key beside them)
+    rounded(keys, grid)          the nearest multiple of a public grid, for numbers that are printed
+
+Doubles decide wherever two keys are further apart than their error bounds. What is left, about one release in a thousand,
+is decided by balls that are refined with ever more bits of the same uniforms until they separate. So every
+decision is the one that the ideal real numbers would give, for any number of bits that was drawn first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cmp_to_key
+from typing import Any
+
+import numpy as np
+from flint import ctx
+from numpy.typing import NDArray
+
+from crestline.randomness.keys import Keys
+from crestline.randomness.points import Floats
+from crestline.randomness.reals import rational_ball
+
+Indices = NDArray[np.int64]
+Ball = Callable[[int], Any]
+
+
+def largest(keys: Keys, k: int) -> Indices:
+    """The columns of the `k` largest keys of every row, largest first. There must be at least `k` keys."""
+    rows, columns = keys.shape
+    if k == 0 or rows == 0:
+        return np.zeros((rows, k), dtype=np.int64)
+    chosen, sure = _largest_roughly(keys, min(k + 1, columns))
+    for row in np.flatnonzero(~sure):
+        chosen[row, :k] = _largest_exactly(keys, int(row), k)
+    return chosen[:, :k]
+
+
+def exceeding(keys: Keys, thresholds: Keys) -> NDArray[np.bool_]:
+    """Whether each key is larger than the threshold of its row (one column) or than the key beside it (as many)."""
+    above: NDArray[np.bool_] = keys.rough > thresholds.rough
+    margin = keys.margin + thresholds.margin
+    unsure = (np.abs(keys.rough - thresholds.rough) <= margin) | keys.edge | thresholds.edge
+    for row, column in np.argwhere(unsure):
+        beside = int(column) if thresholds.shape[1] > 1 else 0
+        above[row, column] = _exceeds(keys, thresholds, int(row), int(column), beside)
+    return above
+
+
+def rounded(keys: Keys, grid: Fraction) -> Indices:
+    """The nearest multiple of `grid` to every key, as whole numbers of grid steps."""
+    step = float(grid)
+    scaled = keys.rough / step
+    nearest = np.rint(scaled)
+    room = 0.5 - np.abs(scaled - nearest)
+    unsure = (room <= keys.margin / step + np.abs(scaled) * 2.0**-50) | keys.edge
+    result = np.where(unsure, 0.0, nearest).astype(np.int64)
+    for row, column in np.argwhere(unsure):
+        result[row, column] = _nearest(keys, int(row), int(column), grid)
+    return result
+
+
+def _largest_roughly(keys: Keys, many: int) -> tuple[Indices, NDArray[np.bool_]]:
+    """The `many` largest by rough keys, in order, and in which rows that order is certain.
+
+    With one more key than is wanted, the last gap also says that nothing outside could belong inside.
+    """
+    rough = keys.rough
+    columns = rough.shape[1]
+    best = np.argpartition(rough, columns - many, axis=1)[:, columns - many :]
+    values = np.take_along_axis(rough, best, axis=1)
+    order = np.argsort(-values, axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number, and not sure
+        apart = values[:, :-1] - values[:, 1:] > 2 * keys.margin
+    return np.take_along_axis(best, order, axis=1), apart.all(axis=1) & ~keys.edge.any(axis=1)
+
+
+def _largest_exactly(keys: Keys, row: int, k: int) -> list[int]:
+    """The same for one row, with certainty: careful ends first, balls where ends overlap."""
+    columns = _candidates(keys, row, k)
+    low, high = keys.ends(row, columns)
+    order = np.argsort(-(np.nan_to_num(low) + np.nan_to_num(high)), kind="stable")
+    compare = cmp_to_key(_comparator(keys, row))
+    result: list[int] = []
+    for cluster in _clusters(low[order], high[order]):
+        members = [columns[i] for i in order[cluster]]
+        result += sorted(members, key=compare, reverse=True) if len(members) > 1 else members
+        if len(result) >= k:
+            break
+    return result[:k]
+
+
+def _candidates(keys: Keys, row: int, k: int) -> list[int]:
+    """Every column that could be among the `k` largest of the row."""
+    present = keys.present(row)
+    trusted = present & ~keys.edge[row]
+    rough = keys.rough[row]
+    if np.count_nonzero(trusted) <= k:
+        return [int(column) for column in np.flatnonzero(present)]
+    values = rough[trusted]
+    bar = np.partition(values, len(values) - k)[len(values) - k]
+    return [int(c) for c in np.flatnonzero(present & (keys.edge[row] | (rough >= bar - 2 * keys.margin)))]
+
+
+def _clusters(low: Floats, high: Floats) -> Sequence[slice]:
+    """Runs of keys whose ends overlap; the keys come in descending order of their middles.
+
+    A cut before position i is certain when every key before it lies above every key from i on.
+    """
+    floor_before = np.minimum.accumulate(low)
+    ceiling_after = np.maximum.accumulate(high[::-1])[::-1]
+    cuts = np.flatnonzero(floor_before[:-1] > ceiling_after[1:]) + 1
+    edges = [0, *cuts.tolist(), len(low)]
+    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _comparator(keys: Keys, row: int) -> Callable[[int, int], int]:
+    def compare(first: int, second: int) -> int:
+        if first == second:
+            return 0
+        less = _less(lambda bits: keys.ball(row, first, bits), lambda bits: keys.ball(row, second, bits), keys)
+        return -1 if less else 1
+
+    return compare
+
+
+def _exceeds(keys: Keys, thresholds: Keys, row: int, column: int, beside: int) -> bool:
+    low, high = keys.ends(row, [column])
+    bottom, top = thresholds.ends(row, [beside])
+    if low[0] > top[0]:
+        return True
+    if high[0] < bottom[0]:
+        return False
+    return _less(lambda bits: thresholds.ball(row, beside, bits), lambda bits: keys.ball(row, column, bits), keys)
+
+
+def _less(first: Ball, second: Ball, keys: Keys) -> bool:
+    """Refine two keys until they separate; two different keys do so with probability one."""
+    bits = keys.draws.first_bits
+    while True:
+        left, right = first(bits), second(bits)
+        if left < right:
+            return True
+        if left > right:
+            return False
+        bits *= 2
+
+
+def _nearest(keys: Keys, row: int, column: int, grid: Fraction) -> int:
+    """Refine one key until only one multiple of the grid can be the nearest."""
+    bits = keys.draws.first_bits
+    while True:
+        with ctx.workprec(2 * bits + 64):
+            place = (keys.ball(row, column, bits) / rational_ball(grid) + rational_ball(Fraction(1, 2))).floor()
+            number = place.unique_fmpz()
+        if number is not None:
+            return int(number)
+        bits *= 2

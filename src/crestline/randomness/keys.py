@@ -1,0 +1,95 @@
+"""Keys `score + scale · noise`: a table with one row for each trial, known roughly, carefully, or to any precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from crestline.randomness.draws import Draws, Single
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+from crestline.randomness.reals import rational_ball
+from crestline.randomness.scores import Scores
+from crestline.randomness.uniforms import Uniforms
+
+# Rough noise is good to 2^-26 away from the edges (points.py); the rest is room for the laws' own few operations.
+_ROUGH = 2.0**-22
+# P11.2: 4096 units in the last place around every careful double, against a measured error of a few.
+_PAD = 2.0**-40
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A table of keys `score + scale · quantile(U)`. A negative scale mirrors the noise."""
+
+    scores: Scores
+    law: Law
+    draws: Draws
+    scale: Fraction = Fraction(1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.draws.shape
+
+    @cached_property
+    def rough(self) -> Floats:
+        """All keys at full speed; within `margin` of the truth except where `edge` says."""
+        noise = self.law.quantile(self.draws.rough())
+        if self.scale != 1:
+            noise = noise * float(self.scale)
+        values = noise + self.scores.approx
+        missing = self.draws.missing()
+        if missing is not None:
+            values[missing] = -np.inf
+        return values
+
+    @cached_property
+    def margin(self) -> float:
+        """How far a rough key may be off."""
+        largest = float(np.abs(self.scores.approx).max(initial=0.0))
+        return _ROUGH * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
+
+    @cached_property
+    def edge(self) -> NDArray[np.bool_]:
+        """Where a rough key must not be relied on: everywhere, when fewer than 64 bits were drawn first."""
+        if self.draws.first_bits < 64:
+            return np.ones(self.shape, dtype=np.bool_)
+        return self.draws.edge()
+
+    def present(self, row: int) -> NDArray[np.bool_]:
+        """Which columns of a row hold a key."""
+        missing = self.draws.missing()
+        return np.ones(self.shape[1], dtype=np.bool_) if missing is None else ~missing[row]
+
+    def ends(self, row: int, columns: Sequence[int]) -> tuple[Floats, Floats]:
+        """Lower and upper ends that certainly contain the keys, from the first bits (P11.2)."""
+        low, high = (self.law.quantile(points) for points in self.draws.ends(row, columns))
+        scale = float(self.scale)
+        if scale < 0:
+            low, high = high, low
+        scores = self.scores.approx if self.scores.approx.ndim == 1 else self.scores.approx[row]
+        score = scores[list(columns)]
+        return _padded(score, scale * low, -1, self.scores.error), _padded(score, scale * high, 1, self.scores.error)
+
+    def ball(self, row: int, column: int, bits: int) -> Any:
+        """A ball that contains one key, from the first `bits` bits of its uniforms; not a number while undecidable."""
+        with ctx.workprec(2 * bits + 64):
+            noise = self.law.ball(self.draws.arrival(row, column, bits))
+            value = self.scores.ball(row, column) + rational_ball(self.scale) * noise
+            return value if value.is_finite() else arb.nan()
+
+
+def keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction = Fraction(1)) -> Keys:
+    """Keys with one uniform each."""
+    return Keys(scores, law, Single(uniforms), scale)
+
+
+def _padded(score: Floats, noise: Floats, sign: int, error: float) -> Floats:
+    return score + noise + sign * (_PAD * (1.0 + np.abs(score) + np.abs(noise)) + error)

@@ -1,0 +1,33 @@
+"""Exponential noise: `F(x) = 1 - exp(-x)` for x ≥ 0. Permute-and-flip is its largest key (P8.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crestline.randomness.points import Floats, Points
+
+
+@dataclass(frozen=True)
+class Exponential:
+    name: str = "exponential"
+
+    def quantile(self, points: Points) -> Floats:
+        return -points.log_v
+
+    def ball(self, arrival: Any) -> Any:
+        return -(-(-arrival).expm1()).log()
+
+    def cdf(self, x: Floats) -> Floats:
+        return -np.expm1(-np.maximum(x, 0.0))
+
+    def survival(self, x: Floats) -> Floats:
+        return np.exp(-np.maximum(x, 0.0))
+
+    def density(self, x: Floats) -> Floats:
+        return np.where(x < 0, 0.0, np.exp(-np.maximum(x, 0.0)))
+
+
+EXPONENTIAL = Exponential()

@@ -1,0 +1,33 @@
+"""Gumbel noise: `F(x) = exp(-exp(-x))`. The exponential mechanism is its largest key (P2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crestline.randomness.points import Floats, Points
+
+
+@dataclass(frozen=True)
+class Gumbel:
+    name: str = "gumbel"
+
+    def quantile(self, points: Points) -> Floats:
+        return points.gumbel
+
+    def ball(self, arrival: Any) -> Any:
+        return -arrival.log()
+
+    def cdf(self, x: Floats) -> Floats:
+        return np.exp(-np.exp(-x))
+
+    def survival(self, x: Floats) -> Floats:
+        return -np.expm1(-np.exp(-x))
+
+    def density(self, x: Floats) -> Floats:
+        return np.exp(-x - np.exp(-x))
+
+
+GUMBEL = Gumbel()

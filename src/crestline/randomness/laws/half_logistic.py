@@ -1,0 +1,34 @@
+"""Half-logistic noise: `F(x) = tanh(x/2)` for x ≥ 0 (P8.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crestline.randomness.points import Floats, Points
+
+
+@dataclass(frozen=True)
+class HalfLogistic:
+    name: str = "half-logistic"
+
+    def quantile(self, points: Points) -> Floats:
+        return np.log1p(np.exp(points.log_u)) - points.log_v
+
+    def ball(self, arrival: Any) -> Any:
+        return (1 + (-arrival).exp()).log() - (-(-arrival).expm1()).log()
+
+    def cdf(self, x: Floats) -> Floats:
+        return np.tanh(np.maximum(x, 0.0) / 2)
+
+    def survival(self, x: Floats) -> Floats:
+        return 2 * np.exp(-np.logaddexp(0.0, np.maximum(x, 0.0)))
+
+    def density(self, x: Floats) -> Floats:
+        half = np.cosh(np.minimum(np.maximum(x, 0.0), 1400.0) / 2)
+        return np.where(x < 0, 0.0, 0.5 / half**2)
+
+
+HALF_LOGISTIC = HalfLogistic()

@@ -1,0 +1,127 @@
+"""Scores: the part of a key that is not noise, one for each slot, exact on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from crestline.randomness.points import Floats
+from crestline.randomness.reals import Real, rational_ball
+
+_ROUNDING = 2.0**-50
+
+
+class Scores(Protocol):
+    """A row of exact reals (the same for every trial), or a table of them (one row for each trial)."""
+
+    @property
+    def approx(self) -> Floats:
+        """Doubles, of shape `(columns,)` or `(trials, columns)`."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """How far any of them may be off."""
+        ...
+
+    def ball(self, row: int, column: int) -> Any:
+        """A ball around one of them, at the working precision."""
+        ...
+
+
+@dataclass(frozen=True)
+class Linear:
+    """`rate · count + shift` for an array of counts."""
+
+    counts: NDArray[np.int64]
+    rate: Fraction
+    shift: Real = Real()
+
+    @cached_property
+    def approx(self) -> Floats:
+        return self.counts * float(self.rate) + self.shift.approx
+
+    @cached_property
+    def error(self) -> float:
+        largest = float(np.abs(self.counts).max(initial=0)) * abs(float(self.rate))
+        return _ROUNDING * (largest + abs(self.shift.approx)) + self.shift.error
+
+    def ball(self, row: int, column: int) -> Any:
+        count = self.counts[column] if self.counts.ndim == 1 else self.counts[row, column]
+        return rational_ball(self.rate) * int(count) + self.shift.ball()
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Any exact reals, one by one."""
+
+    reals: Sequence[Real]
+
+    @cached_property
+    def approx(self) -> Floats:
+        return np.array([real.approx for real in self.reals], dtype=np.float64)
+
+    @cached_property
+    def error(self) -> float:
+        return max((real.error for real in self.reals), default=0.0)
+
+    def ball(self, row: int, column: int) -> Any:
+        return self.reals[column].ball()
+
+
+@dataclass(frozen=True)
+class Equal:
+    """The same score for every column: zero unless stated."""
+
+    columns: int
+    real: Real = Real()
+
+    @cached_property
+    def approx(self) -> Floats:
+        return np.full(self.columns, self.real.approx)
+
+    @property
+    def error(self) -> float:
+        return self.real.error
+
+    def ball(self, row: int, column: int) -> Any:
+        return self.real.ball()
+
+
+@dataclass(frozen=True)
+class Joined:
+    """One row of scores after another."""
+
+    parts: tuple[Scores, ...]
+
+    @cached_property
+    def approx(self) -> Floats:
+        blocks = [part.approx for part in self.parts]
+        rows = max((block.shape[0] for block in blocks if block.ndim == 2), default=0)
+        if rows:
+            blocks = [np.broadcast_to(block, (rows, block.shape[-1])) for block in blocks]
+        return np.concatenate(blocks, axis=-1)
+
+    @cached_property
+    def error(self) -> float:
+        return max(part.error for part in self.parts)
+
+    def ball(self, row: int, column: int) -> Any:
+        for part in self.parts:
+            width = part.approx.shape[-1]
+            if column < width:
+                return part.ball(row, column)
+            column -= width
+        return arb.nan()
+
+
+def joined(*parts: Scores) -> Scores:
+    """One row of scores after another."""
+    return Joined(parts)

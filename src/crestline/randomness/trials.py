@@ -1,0 +1,14 @@
+"""Many trials at once, in tables small enough for the cache and the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+_CELLS = 1 << 20
+
+
+def batches(trials: int, columns: int) -> Iterator[int]:
+    """How many trials to run at a time, so that one table has about a million cells."""
+    size = max(1, _CELLS // max(1, columns))
+    for start in range(0, trials, size):
+        yield min(size, trials - start)
