@@ -81,6 +81,12 @@ def whole(value: Any, name: str, *, at_least: int = 1) -> int:
     return number
 
 
+def fill(value: object, **fields: object) -> None:
+    """Fill a frozen value from its own constructor, where loose input becomes exact."""
+    for name, content in fields.items():
+        object.__setattr__(value, name, content)
+
+
 def decimal_text(number: Fraction, digits: int = 6) -> str:
     """A short decimal for people: exact where it can be, otherwise `digits` significant digits, rounded up."""
     plain = _terminating(number, digits)

@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-from crestline.parameters import Exact, decimal_text, not_negative, proportion
+from crestline.parameters import Exact, decimal_text, fill, not_negative, proportion
 
 
 class Adjacency(Enum):
@@ -46,7 +46,7 @@ class PureDP:
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     def __init__(self, epsilon: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE) -> None:
-        _set(self, epsilon=not_negative(epsilon, "epsilon"), theorem=theorem, adjacency=adjacency)
+        fill(self, epsilon=not_negative(epsilon, "epsilon"), theorem=theorem, adjacency=adjacency)
 
     @property
     def delta(self) -> Fraction:
@@ -69,7 +69,7 @@ class BoundedRange:
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     def __init__(self, epsilon: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE) -> None:
-        _set(self, epsilon=not_negative(epsilon, "epsilon"), theorem=theorem, adjacency=adjacency)
+        fill(self, epsilon=not_negative(epsilon, "epsilon"), theorem=theorem, adjacency=adjacency)
 
     @property
     def delta(self) -> Fraction:
@@ -96,7 +96,7 @@ class LossInterval:
     def __init__(
         self, below: Exact, above: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE
     ) -> None:
-        _set(
+        fill(
             self,
             below=not_negative(below, "below"),
             above=not_negative(above, "above"),
@@ -132,7 +132,7 @@ class ZCDP:
     def __init__(
         self, rho: Exact, delta: Exact = 0, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE
     ) -> None:
-        _set(
+        fill(
             self,
             rho=not_negative(rho, "rho"),
             delta=proportion(delta, "delta"),
@@ -158,7 +158,7 @@ class GaussianDP:
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     def __init__(self, mu_squared: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE) -> None:
-        _set(self, mu_squared=not_negative(mu_squared, "mu_squared"), theorem=theorem, adjacency=adjacency)
+        fill(self, mu_squared=not_negative(mu_squared, "mu_squared"), theorem=theorem, adjacency=adjacency)
 
     @property
     def epsilon(self) -> None:
@@ -188,7 +188,7 @@ class ApproxDP:
     def __init__(
         self, epsilon: Exact, delta: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE
     ) -> None:
-        _set(
+        fill(
             self,
             epsilon=not_negative(epsilon, "epsilon"),
             delta=proportion(delta, "delta"),
@@ -202,9 +202,3 @@ class ApproxDP:
 
     def __str__(self) -> str:
         return f"({decimal_text(self.epsilon)}, {decimal_text(self.delta)})-DP"
-
-
-def _set(value: object, **fields: object) -> None:
-    """Fill a frozen value from its own constructor, where loose input becomes exact."""
-    for name, content in fields.items():
-        object.__setattr__(value, name, content)

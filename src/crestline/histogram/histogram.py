@@ -33,6 +33,7 @@ class Histogram:
     next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public universe
     domain_size  the size of a public universe, or None when the domain is unknown
     step         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
+    padded       whether empty slots stand where there were fewer than `k_bar` rows (P0.6)
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Histogram:
         *,
         domain_size: int | None = None,
         step: int = 1,
+        padded: bool = True,
     ) -> None:
         counts.setflags(write=False)
         self.items = items
@@ -50,26 +52,32 @@ class Histogram:
         self.next_count = next_count
         self.domain_size = domain_size
         self.step = step
+        self.padded = padded
 
     @classmethod
-    def from_counts(cls, counts: Counts, k_bar: int, *, step: int = 1) -> Histogram:
+    def from_counts(cls, counts: Counts, k_bar: int, *, step: int = 1, pad: bool = True) -> Histogram:
         """Rank by count, ties in byte order; keep `k_bar` slots and the count of the next; pad with zeros.
+
+        Without padding only Gumbel noise is private (P1.8), and every other mechanism refuses the histogram.
 
         >>> Histogram.from_counts({"a": 5, "b": 3, "c": 3, "d": 1}, k_bar=3).items
         ('a', 'b', 'c')
         """
         whole(k_bar, "k_bar")
         best = heapq.nsmallest(k_bar + 1, _positive(counts), key=lambda pair: (-pair[1], label_order(pair[0])))
-        return cls.from_ranked(best, k_bar, step=step)
+        return cls.from_ranked(best, k_bar, step=step, pad=pad)
 
     @classmethod
-    def from_ranked(cls, rows: Sequence[tuple[Label, int]], k_bar: int, *, step: int = 1) -> Histogram:
+    def from_ranked(
+        cls, rows: Sequence[tuple[Label, int]], k_bar: int, *, step: int = 1, pad: bool = True
+    ) -> Histogram:
         """From at most `k_bar + 1` rows that are ranked already, as a source returns them."""
         missing = k_bar + 1 - len(rows)
         items = tuple(label for label, _ in rows[:k_bar]) + tuple(Padding(i) for i in range(min(missing, k_bar)))
         column = np.zeros(k_bar + 1, dtype=np.int64)
         column[: len(rows)] = [min(count, LARGEST_COUNT) for _, count in rows[: k_bar + 1]]
-        return cls(items[:k_bar], column[:k_bar].copy(), int(column[k_bar]), step=step)
+        kept = k_bar if pad else min(len(rows), k_bar)
+        return cls(items[:kept], column[:kept].copy(), int(column[k_bar]), step=step, padded=pad)
 
     @classmethod
     def over_domain(cls, counts: Counts, k_bar: int | None = None, *, step: int = 1) -> Histogram:
@@ -110,11 +118,6 @@ class Histogram:
     def name(self, position: int) -> Label:
         """The item at a rank (0 is the largest count)."""
         return self.items[position]
-
-    def unstable(self, contribution: int | None) -> int:
-        """How many slots one user can swap for others: `m` of P0.8. Zero: nothing can ever be left out."""
-        bound = self.k_bar if contribution is None else min(contribution, self.k_bar)
-        return bound if self.domain_size is None else min(bound, self.domain_size - self.k_bar)
 
     def __repr__(self) -> str:  # counts are private: a histogram must not spill them into a log or a traceback
         return f"Histogram(k_bar={self.k_bar})"

@@ -1,9 +1,12 @@
-"""The protocol every mechanism keeps, ours or a third party's."""
+"""The protocol every mechanism keeps, and the shape that those of the catalogue share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
@@ -20,15 +23,32 @@ class Mechanism(Protocol):
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection: ...
 
 
-class Catalogued(Mechanism, Protocol):
-    """What every mechanism of the catalogue offers besides.
+class Catalogued(ABC):
+    """A mechanism of the catalogue: a frozen value whose cost is known step by step.
 
-    `cost()` is the worst case, reserved before a row is read; `settled(selection)` is what a named theorem lets the
-    ledger charge once the selection is known (pay-what-you-get), and equals `cost()` where there is no such theorem.
+    A subclass states `theorem`, its `cost()` and its `release_many()`; the rest follows. `slack` is the failure
+    probability that the accountant may use to add its steps up more tightly; it is part of the reported δ.
     """
 
-    def cost(self) -> Cost: ...
+    theorem: str
+    slack: Fraction = Fraction(0)
 
-    def settled(self, selection: Selection) -> Cost: ...
+    @abstractmethod
+    def cost(self) -> Cost:
+        """The worst case, step by step: what is reserved before a row is read (P10.1)."""
 
-    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]: ...
+    @abstractmethod
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        """`n` independent releases, vectorised. Each is a release of its own and costs as much."""
+
+    def settled(self, selection: Selection) -> Cost:
+        """What must be charged once the selection is known; less than `cost()` only where a theorem says so (P10.6)."""
+        return self.cost()
+
+    def guarantee(self) -> Guarantee:
+        """The promise for one release, by the tightest accountant that applies."""
+        return total(self.cost(), self.slack, theorem=self.theorem)
+
+    def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
+        """One release."""
+        return self.release_many(histogram, 1, entropy)[0]

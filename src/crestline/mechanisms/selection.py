@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crestline.histogram.labels import Label, Padding
 
@@ -38,3 +41,15 @@ def collected(labels: Sequence[Label], k: int) -> Selection:
     """A set-valued selection: empty slots are dropped (P0.6); fewer than `k` is a stop."""
     kept = frozenset(label for label in labels if not isinstance(label, Padding))
     return Selection(kept, len(kept) < k)
+
+
+def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
+    """One selection for each row of drawn columns; equal rows share one (selections are values)."""
+    made: dict[bytes, Selection] = {}
+    result: list[Selection] = []
+    for row in np.ascontiguousarray(drawn):
+        name = row.tobytes()
+        if name not in made:
+            made[name] = make(row.tolist())
+        result.append(made[name])
+    return result

@@ -4,8 +4,8 @@
     exceeding(keys, thresholds)  which keys are larger than the row's threshold (or than the key beside them)
     rounded(keys, grid)          the nearest multiple of a public grid, for numbers that are printed
 
-Doubles decide wherever two keys are further apart than their error bounds. What is left, about one release in a thousand,
-is decided by balls that are refined with ever more bits of the same uniforms until they separate. So every
+Doubles decide wherever two keys are further apart than their error bounds. What is left, about one release in a
+thousand, is decided by balls that are refined with ever more bits of the same uniforms until they separate. So every
 decision is the one that the ideal real numbers would give, for any number of bits that was drawn first.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,8 @@ def _largest_roughly(keys: Keys, many: int) -> tuple[Indices, NDArray[np.bool_]]
     values = np.take_along_axis(values, order, axis=1)
     with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number, and not sure
         apart = values[:, :-1] - values[:, 1:] > 2 * keys.margin
-    return np.take_along_axis(best, order, axis=1), apart.all(axis=1) & ~keys.edge.any(axis=1)
+    sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~keys.edge.any(axis=1))
+    return np.take_along_axis(best, order, axis=1), sure
 
 
 def _largest_exactly(keys: Keys, row: int, k: int) -> list[int]:
@@ -115,7 +117,7 @@ def _clusters(low: Floats, high: Floats) -> Sequence[slice]:
     ceiling_after = np.maximum.accumulate(high[::-1])[::-1]
     cuts = np.flatnonzero(floor_before[:-1] > ceiling_after[1:]) + 1
     edges = [0, *cuts.tolist(), len(low)]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _comparator(keys: Keys, row: int) -> Callable[[int, int], int]:

@@ -69,7 +69,7 @@ class Single:
         return self.uniforms.first_bits
 
     def rough(self) -> Points:
-        points = RoughPoints(self.uniforms.words * _UNIT)
+        points = RoughPoints(np.multiply(self.uniforms.words, _UNIT, dtype=np.float64))
         return points if self.copies is None else GumbelPoints(points.gumbel + _logs(self.copies))
 
     def edge(self) -> NDArray[np.bool_]:

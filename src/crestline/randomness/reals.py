@@ -56,6 +56,9 @@ class Real:
         return total
 
 
+ZERO = Real()
+
+
 def ln(argument: Fraction | int) -> Real:
     """The logarithm of a positive rational, kept exact."""
     return Real(logs=((Fraction(1), Fraction(argument)),))

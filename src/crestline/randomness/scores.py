@@ -13,7 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crestline.randomness.points import Floats
-from crestline.randomness.reals import Real, rational_ball
+from crestline.randomness.reals import ZERO, Real, rational_ball
 
 _ROUNDING = 2.0**-50
 
@@ -42,11 +42,11 @@ class Linear:
 
     counts: NDArray[np.int64]
     rate: Fraction
-    shift: Real = Real()
+    shift: Real = ZERO
 
     @cached_property
     def approx(self) -> Floats:
-        return self.counts * float(self.rate) + self.shift.approx
+        return np.multiply(self.counts, float(self.rate), dtype=np.float64) + self.shift.approx
 
     @cached_property
     def error(self) -> float:
@@ -81,7 +81,7 @@ class Equal:
     """The same score for every column: zero unless stated."""
 
     columns: int
-    real: Real = Real()
+    real: Real = ZERO
 
     @cached_property
     def approx(self) -> Floats:

@@ -1,4 +1,4 @@
-"""The noise laws, one small file each. Each knows its quantile twice: in doubles, for speed, and in balls, for proof."""
+"""The noise laws, one small file each: a quantile in doubles, for speed, and the same in balls, for proof."""
 
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gaussian import GAUSSIAN
@@ -8,8 +8,6 @@ from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.laws.law import Law
 from crestline.randomness.laws.logistic import LOGISTIC
 
-LAWS: dict[str, Law] = {
-    law.name: law for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC, GAUSSIAN)
-}
+LAWS: dict[str, Law] = {law.name: law for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC, GAUSSIAN)}
 
 __all__ = ["EXPONENTIAL", "GAUSSIAN", "GUMBEL", "HALF_LOGISTIC", "LAPLACE", "LAWS", "LOGISTIC", "Law"]

@@ -10,6 +10,8 @@ from flint import arb
 
 from crestline.randomness.points import LN2, Floats, Points
 
+_HEIGHT = float(1 / np.sqrt(2 * np.pi))
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -43,7 +45,7 @@ class Gaussian:
         return self.cdf(-np.asarray(x))
 
     def density(self, x: Floats) -> Floats:
-        return np.exp(-np.square(x) / 2) / np.sqrt(2 * np.pi)
+        return np.exp(-np.square(x) / 2) * _HEIGHT
 
 
 GAUSSIAN = Gaussian()

@@ -1,4 +1,4 @@
-"""Logistic noise: `F(x) = 1/(1 + exp(-x))`. A key against a fixed threshold is a two-point exponential mechanism (P7.2)."""
+"""Logistic noise: `F(x) = 1/(1 + exp(-x))`. Against a fixed threshold: a two-point exponential mechanism (P7.2)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,39 @@
+"""The catalogue: one line for each mechanism. Classes are loaded when they are first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from crestline.errors import MechanismError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of `crestline mechanisms`."""
+
+    name: str
+    module: str
+    section: str
+    output: str
+    domain: str
+    contribution: str
+    price: str
+
+    def load(self) -> Any:
+        return getattr(import_module(f"crestline.mechanisms.{self.module}"), self.name)
+
+
+CATALOGUE = (
+    Entry("LimitedDomain", "limited_domain", "P3.1, P3.4", "ordered, may stop", "unknown", "any", "per drawn item"),
+)
+
+
+def entry(name: str) -> Entry:
+    """The catalogue's line for a mechanism."""
+    for line in CATALOGUE:
+        if line.name == name:
+            return line
+    known = ", ".join(line.name for line in CATALOGUE)
+    raise MechanismError(f"there is no mechanism {name!r}; choose one of: {known}")

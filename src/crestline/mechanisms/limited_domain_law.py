@@ -1,0 +1,53 @@
+"""The exact output law of peeling with a stop, and of its length (P3.1, P3.6 Q3)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.histogram.labels import Label
+from crestline.mechanisms.selection import Selection, listed
+from crestline.randomness.points import Floats
+
+_MOST_OUTCOMES = 200_000
+
+
+def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
+    """Probability of every selection. Columns are the labels, then ⊥ if there is one more column than labels."""
+    weights = np.exp(scores - scores.max(initial=0.0)).tolist()
+    slots = len(labels)
+    law: defaultdict[Selection, float] = defaultdict(float)
+    pending: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
+    while pending:
+        drawn, chance = pending.pop()
+        left = [column for column in range(len(weights)) if column not in drawn]
+        if len(drawn) == k or not left or (drawn and drawn[-1] == slots):
+            kept = [labels[column] for column in drawn if column != slots]
+            law[listed(kept, k)] += chance
+            continue
+        if len(law) + len(pending) > _MOST_OUTCOMES:
+            raise ParameterError("the law has too many outcomes: it is for small histograms only")
+        mass = sum(weights[column] for column in left)
+        pending += [((*drawn, column), chance * weights[column] / mass) for column in left if weights[column]]
+    return dict(law)
+
+
+def length_law(scores: Floats, slots: int, k: int) -> list[float]:
+    """Probability of 0, 1, …, k items: given the key of ⊥, items beat it independently (Poisson binomial)."""
+    most = min(k, slots)
+    if len(scores) == slots:  # no ⊥: never short
+        return [0.0] * most + [1.0] + [0.0] * (k - most)
+    # The trapezoid rule converges exponentially here: the Gumbel density and all its derivatives vanish at both ends.
+    nodes = np.arange(-5.0, 42.0, 0.04)
+    weight = 0.04 * np.exp(-nodes - np.exp(-nodes))
+    chance = np.zeros((most + 1, len(nodes)))
+    chance[0] = 1.0
+    for score in scores[:slots]:
+        beats = -np.expm1(-np.exp(score - scores[slots] - nodes))
+        up = chance[:-1] * beats
+        chance[:-1] *= 1.0 - beats  # the last row absorbs: `most` items or more
+        chance[1:] += up
+    return [float(value) for value in chance @ weight] + [0.0] * (k - most)

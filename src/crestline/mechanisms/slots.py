@@ -1,0 +1,60 @@
+"""The slots of a restricted domain: what a mechanism checks before it looks, and what one user can swap (P0.8)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from crestline.errors import HistogramError, ParameterError
+from crestline.histogram.histogram import Histogram, Multiplicities
+from crestline.parameters import whole
+
+
+def slot_numbers(k: int, k_bar: int) -> tuple[int, int]:
+    """`k` and `k_bar`, checked: whole numbers with 1 ≤ k ≤ k_bar."""
+    whole(k, "k")
+    whole(k_bar, "k_bar")
+    if k > k_bar:
+        raise ParameterError(f"k_bar must be at least k: k is {k}, k_bar is {k_bar}")
+    return k, k_bar
+
+
+def contribution_bound(contribution: int | None) -> int | None:
+    """A public bound on the items of one user, or None when there is none."""
+    return None if contribution is None else whole(contribution, "contribution")
+
+
+def check_slots(histogram: Histogram, k_bar: int, *, raw_rows: bool = False) -> None:
+    """Refuse a histogram that was not cut and padded for this mechanism; depends on its kind, never on its counts."""
+    if isinstance(histogram, Multiplicities):
+        raise HistogramError("this mechanism names items by rank: list them, with Histogram.from_counts or over_domain")
+    if not histogram.padded and not raw_rows:
+        raise HistogramError("only Gumbel noise is private on raw rows (P1.8): make the histogram with padding")
+    wanted = k_bar if histogram.domain_size is None else min(k_bar, histogram.domain_size)
+    if histogram.padded and histogram.k_bar != wanted:
+        raise HistogramError(
+            f"the histogram has k_bar={histogram.k_bar}, the mechanism k_bar={k_bar}: make both with the same k_bar"
+        )
+
+
+def unstable_slots(histogram: Histogram, k_bar: int, contribution: int | None) -> int:
+    """How many slots one user can swap for others: `m` of P0.8. Zero means that nothing was left out."""
+    bound = k_bar if contribution is None else min(contribution, k_bar)
+    if histogram.domain_size is None:
+        return bound
+    return min(bound, histogram.domain_size - histogram.k_bar)
+
+
+def unit_rate(epsilon: Fraction, histogram: Histogram) -> Fraction:
+    """ε for each unit of a count: scores have sensitivity one after division by the histogram's step (P0.1)."""
+    return epsilon / histogram.step
+
+
+def orderings(columns: Sequence[int], k: int, most: int = 200_000) -> Iterator[tuple[int, ...]]:
+    """All ordered choices of `k` columns, for exact laws of small histograms."""
+    from itertools import permutations
+
+    if math.perm(len(columns), k) > most:
+        raise ParameterError(f"the law has more than {most} outcomes: it is for small histograms only")
+    return permutations(columns, k)
