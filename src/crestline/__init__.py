@@ -1,0 +1,64 @@
+"""crestline: differentially private top-k over any database.
+
+question → sources → histogram → mechanisms (+ randomness) → guarantees → ledger → answer
+
+    question     what is asked
+    sources      any database to a ranked histogram; the only stage that speaks to an engine
+    histogram    what a mechanism may see, and nothing else
+    mechanisms   histogram in, selection out
+    randomness   exact noise, one comparison engine
+    guarantees   the promise as a value, and how promises add up
+    ledger       what has been promised so far
+    answer       what is said back
+    ask          the whole journey in one short function
+
+Public names are loaded when they are first used, so that `import crestline` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crestline import mechanisms as mechanisms
+    from crestline.guarantees.guarantee import ZCDP as ZCDP
+    from crestline.guarantees.guarantee import ApproxDP as ApproxDP
+    from crestline.guarantees.guarantee import BoundedRange as BoundedRange
+    from crestline.guarantees.guarantee import PureDP as PureDP
+    from crestline.histogram.histogram import Histogram as Histogram
+    from crestline.mechanisms.selection import Selection as Selection
+    from crestline.randomness import entropy as entropy
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ApproxDP": "crestline.guarantees.guarantee",
+    "BoundedRange": "crestline.guarantees.guarantee",
+    "Histogram": "crestline.histogram.histogram",
+    "PureDP": "crestline.guarantees.guarantee",
+    "Selection": "crestline.mechanisms.selection",
+    "ZCDP": "crestline.guarantees.guarantee",
+}
+_MODULES = {
+    "entropy": "crestline.randomness.entropy",
+    "errors": "crestline.errors",
+    "mechanisms": "crestline.mechanisms",
+}
+
+__all__ = [*sorted(_HOMES), *sorted(_MODULES), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value: Any = import_module(_MODULES[name])
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,59 @@
+"""Every mechanism has a proof note, and every note proves today's code."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from crestline.mechanisms.catalogue import CATALOGUE, Entry
+
+ROOT = Path(__file__).resolve().parents[2]
+_spec = importlib.util.spec_from_file_location("fingerprint", ROOT / "scripts" / "fingerprint.py")
+assert _spec is not None
+assert _spec.loader is not None
+_tool = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_tool)
+
+NOTES = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+HEADINGS = ("## Claim", "## Preconditions", "## Pseudocode", "## Proof", "## Numerics")
+
+
+@pytest.mark.parametrize("note", NOTES, ids=lambda note: note.stem)
+def test_a_note_proves_the_code_of_today(note: Path) -> None:
+    assert not _tool.stale(note), f"read {note.name} again, then: python scripts/fingerprint.py --renew {note}"
+
+
+@pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)
+def test_every_mechanism_has_a_note(line: Entry) -> None:
+    module = f"src/crestline/mechanisms/{line.module}.py"
+    notes = [note for note in NOTES if f"Fingerprint: {module} " in note.read_text()]
+    assert notes, f"no note in docs/proofs/ has a line 'Fingerprint: {module} …'"
+    for heading in HEADINGS:
+        assert heading in notes[0].read_text(), f"{notes[0].name} lacks {heading!r}"
+
+
+@pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)
+def test_every_mechanism_has_the_five_header_lines(line: Entry) -> None:
+    text = (ROOT / "src" / "crestline" / "mechanisms" / f"{line.module}.py").read_text()
+    places = [text.find(f"\n{word}") for word in ("Seed ", "Guarantee ", "Assumes ", "Numerics ", "Proof note ")]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)
+def test_every_mechanism_has_a_reference_page(line: Entry) -> None:
+    page = ROOT / "docs" / "reference" / "mechanisms" / f"{line.module}.md"
+    assert page.exists(), f"write {page.relative_to(ROOT)}"
+    assert line.name in page.read_text()
+
+
+def test_a_change_of_code_makes_a_note_stale(tmp_path: Path) -> None:
+    module = tmp_path / "m.py"
+    module.write_text('"""Doc."""\nX = 1  # why\n')
+    before = _tool.fingerprint(module)
+    module.write_text('"""Other words."""\n\nX = 1\n')
+    assert _tool.fingerprint(module) == before
+    module.write_text('"""Doc."""\nX = 2\n')
+    assert _tool.fingerprint(module) != before
