@@ -1,10 +1,10 @@
 """The fingerprint of a module's code: docstrings, comments and layout left out.
 
-    python scripts/fingerprint.py                     lists every proof note and whether it is fresh
-    python scripts/fingerprint.py --renew NOTE …      writes the fingerprints of today's code into notes that were re-read
+    python scripts/fingerprint.py                   lists every proof note and whether it is fresh
+    python scripts/fingerprint.py --renew NOTE …    writes the fingerprints of today's code into notes re-read today
 
-A note in docs/proofs/ names the modules it proves in lines `Fingerprint: <module path> <hash>`. When the code moves on, the
-check fails until somebody has read the note again and renewed it.
+A note in docs/proofs/ names the modules it proves in lines `Fingerprint: <module path> <hash>`. When the code moves
+on, the check fails until somebody has read the note again and renewed it.
 """
 
 from __future__ import annotations
