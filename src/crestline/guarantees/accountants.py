@@ -1,20 +1,157 @@
-"""temporary"""
+"""Accountants: from the steps of a release to one ε (P10.3), and from a total back to the steps (P10.4).
+
+Every accountant here is valid for a list of steps whose kinds, parameters and number are fixed before the first
+answer; the questions may be chosen adaptively. So the smallest of their answers is valid too. When parameters are
+chosen on the way, only a filter is valid (P10.5): `crestline.guarantees.filter`, another type, on purpose.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
+from crestline.errors import ParameterError
+from crestline.guarantees import gaussian, renyi
+from crestline.guarantees.adaptive_optimum import optimum
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Cost
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee
+from crestline.guarantees.cost import Cost, Step, steps
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.search import largest_within
+from crestline.parameters import Exact, positive, proportion, whole
 
 
-def total(cost: Cost, slack: Fraction, theorem: str = "") -> Guarantee:
-    if not slack:
-        if cost.epsilon is None:
-            return ZCDP(cost.rho, cost.delta, theorem)
-        return ApproxDP(cost.epsilon, cost.delta, theorem)
-    options = [zcdp_epsilon(cost.rho, slack)]
-    if cost.epsilon is not None:
-        options.append(cost.epsilon)
-    return ApproxDP(min(options), cost.delta + slack, theorem)
+class Accountant(Protocol):
+    """A theorem that bounds fixed steps: an ε, rounded up, for a failure probability; None where it says nothing."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def theorem(self) -> str: ...
+
+    def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None: ...
+
+
+@dataclass(frozen=True)
+class Basic:
+    """Plain addition of pure costs; needs no slack."""
+
+    name: str = "basic"
+    theorem: str = "basic composition (B1)"
+
+    def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
+        return cost.epsilon
+
+
+@dataclass(frozen=True)
+class ZeroConcentrated:
+    """Addition of zCDP costs, with the best conversion."""
+
+    name: str = "zCDP"
+    theorem: str = "zCDP composition and conversion (B4, P10.2)"
+
+    def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
+        return zcdp_epsilon(cost.rho, slack) if slack else None
+
+
+@dataclass(frozen=True)
+class Renyi:
+    """Addition of exact Rényi curves."""
+
+    name: str = "Rényi"
+    theorem: str = "Rényi composition with exact curves (B5)"
+
+    def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
+        if not slack:
+            return None
+        return renyi.epsilon([(_curve(part.step), part.times) for part in cost.steps if part.step.rho], slack)
+
+
+@dataclass(frozen=True)
+class AdaptiveOptimum:
+    """The best an adaptive adversary can do; the exact curve where the steps are all Gaussian."""
+
+    name: str = "optimum"
+    theorem: str = "exact adaptive optimum, certified (B6)"
+
+    def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
+        if not slack:
+            return None
+        if all(isinstance(part.step, GaussianDP) for part in cost.steps):
+            return gaussian.epsilon_of(slack, 2 * cost.rho)
+        return optimum(cost.steps, slack)
+
+
+ACCOUNTANTS: tuple[Accountant, ...] = (Basic(), ZeroConcentrated(), Renyi(), AdaptiveOptimum())
+
+
+def total_epsilon(cost: Cost, slack: Exact) -> Fraction:
+    """The smallest valid ε for the steps of a release that fails with probability `slack` at most."""
+    return _best(cost, proportion(slack, "slack"))[0]
+
+
+def total(cost: Cost, slack: Exact = 0, theorem: str = "") -> ApproxDP | ZCDP:
+    """The promise of a whole release: the smallest valid ε, and the cost's own δ plus the slack.
+
+    With no slack the steps are added up; if one of them (Gaussian noise) has no pure cost, the promise is zCDP.
+    `theorem` says what makes the steps a release; the theorem that composed them is added to it.
+    """
+    spare = proportion(slack, "slack")
+    if not spare and cost.epsilon is None:
+        return ZCDP(cost.rho, cost.delta, _joined(theorem, ZeroConcentrated.theorem))
+    epsilon, composed = _best(cost, spare)
+    return ApproxDP(epsilon, cost.delta + spare, _joined(theorem, composed))
+
+
+def per_step_epsilon(
+    k: int,
+    epsilon: Exact,
+    slack: Exact,
+    accountant: Accountant | None = None,
+    step: Callable[[Fraction], Step] = BoundedRange,
+) -> Fraction:
+    """Ind (P10.4): the largest ε of each of `k` steps whose total is within `epsilon`, rounded down to a short decimal.
+
+    The best accountant decides unless one is named. What is returned is charged exactly: its total was computed and
+    fits.
+    """
+    count, budget, spare = whole(k, "k"), positive(epsilon, "epsilon"), proportion(slack, "slack")
+
+    def charged(size: Fraction) -> Fraction:
+        cost = steps(step(size), count)
+        return _named(accountant, cost, spare) if accountant else total_epsilon(cost, spare)
+
+    return largest_within(charged, budget, start=budget / count)
+
+
+def _named(accountant: Accountant, cost: Cost, slack: Fraction) -> Fraction:
+    bound = accountant.epsilon(cost, slack)
+    if bound is None:
+        raise ParameterError(
+            f"{accountant.name} cannot bound these steps with slack {slack}: choose another accountant"
+        )
+    return bound
+
+
+def _best(cost: Cost, slack: Fraction) -> tuple[Fraction, str]:
+    bounds = [(accountant.epsilon(cost, slack), accountant.theorem) for accountant in ACCOUNTANTS]
+    valid = [(bound, theorem) for bound, theorem in bounds if bound is not None]
+    if not valid:
+        raise ParameterError("Gaussian noise has no pure epsilon: leave a slack larger than zero for its delta")
+    return min(valid, key=lambda pair: pair[0])
+
+
+def _curve(step: Step) -> renyi.Curve:
+    if isinstance(step, BoundedRange):
+        return renyi.bounded_range(step.epsilon)
+    if isinstance(step, LossInterval):
+        return renyi.loss_interval(step.below, step.above)
+    if isinstance(step, PureDP):
+        return renyi.loss_interval(step.epsilon, step.epsilon)
+    return renyi.gaussian(step.mu_squared)
+
+
+def _joined(*theorems: str) -> str:
+    return "; ".join(theorem for theorem in theorems if theorem)

@@ -1,13 +1,15 @@
-"""The largest parameter that still fits a budget (P10.4)."""
+"""The largest parameter that still fits a budget, and the smallest that does (P10.4)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from crestline.guarantees.rounding import round_down
+from crestline.guarantees.rounding import round_down, round_up
 
-_DOUBLINGS = 200
+_DOUBLINGS = 400
+_TINY = Fraction(1, 10**60)
 
 
 def largest(
@@ -19,38 +21,114 @@ def largest(
     doubling until it fails, or stops at `high` if that fits. What is returned was itself tried and fits: the parameter
     charged is the parameter used.
     """
-    low, bad = _bracket(fits, start if high is None else min(start, high), high)
+    good, bad = _bracket(fits, start if high is None else min(start, high), high)
     if bad is None:
-        return low
-    while bad - low > bad / 10**digits and bad > _TINY:
-        middle = round_down((low + bad) / 2, digits + 2)
-        if not low < middle < bad:
-            break
-        low, bad = (middle, bad) if fits(middle) else (low, middle)
-    return _settle(fits, low, digits)
+        return good
+    good = round_down(_bisect(fits, good, bad, digits), digits)
+    while good > 0 and not fits(good):
+        good = round_down(good * (1 - Fraction(1, 10 ** (digits - 1))), digits)
+    return good
 
 
-_TINY = Fraction(1, 10**60)
+def smallest(fits: Callable[[Fraction], bool], *, start: Fraction = Fraction(1), digits: int = 12) -> Fraction:
+    """The smallest decimal with `digits` significant digits for which `fits` holds, to one unit of the last digit.
+
+    `fits` must fail below some number and hold above it. What is returned was itself tried and fits.
+    """
+    if fits(Fraction(0)):
+        return Fraction(0)
+    bad, good = _bracket(lambda number: not fits(number), start, None)
+    assert good is not None  # without an upper end the bracket is closed, or raises
+    good = round_up(_bisect(fits, good, bad, digits), digits)
+    while not fits(good):
+        good = round_up(good * (1 + Fraction(1, 10 ** (digits - 1))), digits)
+    return good
+
+
+def _bisect(fits: Callable[[Fraction], bool], good: Fraction, bad: Fraction, digits: int) -> Fraction:
+    """The last number that fits, when the two ends agree to `digits` digits."""
+    while (size := max(good, bad)) > _TINY and abs(good - bad) > size / 10**digits:
+        middle = round_down((good + bad) / 2, digits + 3)
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
 
 
 def _bracket(
     fits: Callable[[Fraction], bool], start: Fraction, high: Fraction | None
 ) -> tuple[Fraction, Fraction | None]:
     """A number that fits and one that does not; None for the latter when all numbers up to `high` fit."""
-    low, probe = Fraction(0), start
+    good, probe = Fraction(0), start
     for _ in range(_DOUBLINGS):
         if not fits(probe):
-            return low, probe
-        low = probe
+            return good, probe
         if high is not None and probe >= high:
             return probe, None
-        probe = 2 * probe if high is None else min(2 * probe, high)
+        good, probe = probe, 2 * probe if high is None else min(2 * probe, high)
     raise ArithmeticError("the budget fits every parameter tried: give an upper end")
 
 
-def _settle(fits: Callable[[Fraction], bool], low: Fraction, digits: int) -> Fraction:
-    """The bracket's lower end on the decimal grid, tried once more."""
-    candidate = round_down(low, digits)
-    while candidate > 0 and not fits(candidate):
-        candidate = round_down(candidate * (1 - Fraction(1, 10 ** (digits - 1))), digits)
-    return candidate
+def largest_within(
+    total: Callable[[Fraction], Fraction], budget: Fraction, *, start: Fraction = Fraction(1), digits: int = 9
+) -> Fraction:
+    """The largest decimal whose `total` is at most `budget`, short of it by less than one unit in `digits` digits.
+
+    `total` must grow with its argument. It may be slow, so its values, not only their order, guide the search: false
+    position on logarithms, where composition is nearly a straight line. What is returned was itself tried and fits.
+    """
+    ends = _Ends()
+    probe = round_down(start, digits + 3)
+    for turn in range(_TURNS):
+        place, excess = math.log(probe), _log_ratio(total(probe), budget)
+        ends.note(probe, place, excess)
+        if -(10.0**-digits) <= excess <= 0 or ends.gap < 10.0**-digits:
+            break
+        probe = round_down(Fraction(math.exp(ends.next_place(place, excess, turn))), digits + 3)
+    return ends.good
+
+
+_TURNS = 100
+_FARTHEST = 3.0  # steps of the search before there are two ends, in natural logarithms
+
+
+class _Ends:
+    """The best number that fits, the smallest that does not, and the logarithms by which they miss the budget."""
+
+    def __init__(self) -> None:
+        self.good = Fraction(0)
+        self._low: tuple[float, float] | None = None
+        self._high: tuple[float, float] | None = None
+        self._kept = 0
+
+    @property
+    def gap(self) -> float:
+        return math.inf if self._low is None or self._high is None else self._high[0] - self._low[0]
+
+    def note(self, probe: Fraction, place: float, excess: float) -> None:
+        """Move an end; an end that stays twice running counts half (the Illinois rule)."""
+        if excess <= 0:
+            self.good, self._low = max(self.good, probe), (place, excess)
+            self._kept = max(self._kept, 0) + 1
+            if self._kept > 1 and self._high is not None:
+                self._high = self._high[0], self._high[1] / 2
+        else:
+            self._high = (place, excess)
+            self._kept = min(self._kept, 0) - 1
+            if self._kept < -1 and self._low is not None:
+                self._low = self._low[0], self._low[1] / 2
+
+    def next_place(self, place: float, excess: float, turn: int) -> float:
+        if self._low is None or self._high is None:
+            # Totals grow at least like the parameter itself, so a step of the whole excess crosses the budget.
+            return place - max(-_FARTHEST, min(_FARTHEST, 1.01 * excess + math.copysign(1e-3, excess)))
+        (low, at_low), (high, at_high) = self._low, self._high
+        if turn % 8 == 7 or not math.isfinite(at_low):
+            return (low + high) / 2
+        return high - at_high * (high - low) / (at_high - at_low)
+
+
+def _log_ratio(value: Fraction, budget: Fraction) -> float:
+    """The logarithm of value over budget, with the exact sign."""
+    if value <= 0:
+        return -math.inf
+    ratio = math.log(value / budget)
+    return min(ratio, 0.0) if value <= budget else max(ratio, math.ulp(0.0))

@@ -1,0 +1,116 @@
+"""Composition: one function per theorem, for k steps of one kind (P10.3).
+
+Each takes exact numbers and returns an ε, rounded up, such that the k steps together are (ε, δ)-DP. The steps may be
+chosen adaptively, their number and their parameter may not. What each theorem asks of a step is in its first line; a
+bounded-range step is also a pure step, so every theorem here holds for k draws of an exponential mechanism.
+
+Numerics    certified: closed forms in ball arithmetic, rounded up; see also `adaptive_optimum`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import comb
+from typing import TypeAlias
+
+from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+
+from crestline.guarantees import renyi
+from crestline.guarantees.adaptive_optimum import homogeneous
+from crestline.guarantees.conversion import zcdp_epsilon
+from crestline.guarantees.rounding import BITS, ball, precision, upper
+from crestline.parameters import Exact, not_negative, probability, whole
+
+Theorem: TypeAlias = Callable[[int, Exact, Exact], Fraction]
+
+
+def basic(k: int, epsilon: Exact) -> Fraction:
+    """k ε-DP steps are kε-DP (B1; Dwork, McSherry, Nissim & Smith 2006)."""
+    return whole(k, "k", at_least=0) * not_negative(epsilon, "epsilon")
+
+
+def advanced(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+    """k ε-DP steps: kε(e^ε - 1) + ε√(2k ln(1/δ)) (Dwork, Rothblum & Vadhan 2010, Theorem III.3)."""
+    steps, size, slack = _checked(k, epsilon, delta)
+    with precision():
+        return upper(steps * size * size.expm1() + size * (-2 * steps * slack.log()).sqrt())
+
+
+def optimal(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+    """k ε-DP steps, and no bound for all of them is smaller (Kairouz, Oh & Viswanath 2015; [DR] Lemma A.1).
+
+    Randomised response with loss ±ε dominates every ε-DP step, so the worst case is a binomial law of losses (k -
+    2l)ε. With P_j and Q_j the masses of the j largest losses under the two laws, (a, δ) holds iff `P_j - e^a Q_j <=
+    δ` for all j.
+    """
+    count = whole(k, "k", at_least=0)
+    size, slack = not_negative(epsilon, "epsilon"), probability(delta, "delta")
+    if count == 0 or size == 0:
+        return Fraction(0)
+    with precision(BITS + 2 * count):
+        growth, target, best = ball(size).exp(), ball(slack), arb(0)
+        above, beside = arb(0), arb(0)  # P_j and Q_j, both times (1 + e^ε)^k
+        total = (1 + growth) ** count
+        for fewer in range(count + 1):
+            above += comb(count, fewer) * growth ** (count - fewer)
+            beside += comb(count, fewer) * growth**fewer
+            excess = above - target * total
+            if excess > 0:
+                best = best.max((excess / beside).log())
+        return upper(best)
+
+
+def bounded_range(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+    """k ε-bounded-range steps: kε²/2 + ε√(k ln(1/δ)/2) (B2; [DR] Lemma 4.4)."""
+    steps, size, slack = _checked(k, epsilon, delta)
+    with precision():
+        return upper(steps * size**2 / 2 + size * _deviation(steps, slack))
+
+
+def dong_durfee_rogers(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+    """k ε-bounded-range steps, with their exact mean loss (B3; Dong, Durfee & Rogers 2020; [FW] Equation 12)."""
+    if not_negative(epsilon, "epsilon") == 0:
+        return Fraction(0)
+    steps, size, slack = _checked(k, epsilon, delta)
+    with precision():
+        return upper(steps * _mean_loss(not_negative(epsilon, "epsilon")) + size * _deviation(steps, slack))
+
+
+def zero_concentrated(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+    """k ε-bounded-range steps, each ε²/8-zCDP: Z(kε²/8, δ) (B4; Cesar & Rogers 2021, P2.2, P10.2)."""
+    return zcdp_epsilon(whole(k, "k", at_least=0) * not_negative(epsilon, "epsilon") ** 2 / 8, delta)
+
+
+def renyi_bounded_range(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+    """k ε-bounded-range steps, with the exact Rényi curve of one step (B5)."""
+    count, size = whole(k, "k", at_least=0), not_negative(epsilon, "epsilon")
+    curves = ((renyi.bounded_range(size), count),) if size else ()
+    return renyi.epsilon(curves, probability(delta, "delta"))
+
+
+def adaptive_optimum(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+    """k ε-bounded-range steps; up to rounding no bound for all of them is smaller (B6; Dong, Durfee & Rogers 2020)."""
+    return homogeneous(whole(k, "k", at_least=0), not_negative(epsilon, "epsilon"), probability(delta, "delta"))
+
+
+def _checked(k: int, epsilon: Exact, delta: Exact) -> tuple[arb, arb, arb]:
+    with precision():
+        return (
+            ball(whole(k, "k", at_least=0)),
+            ball(not_negative(epsilon, "epsilon")),
+            ball(probability(delta, "delta")),
+        )
+
+
+def _deviation(steps: arb, slack: arb) -> arb:
+    """√(k ln(1/δ)/2): Azuma's inequality for losses of range one."""
+    return (-steps * slack.log() / 2).sqrt()
+
+
+def _mean_loss(epsilon: Fraction) -> arb:
+    """r - 1 - ln r with r = ε/(1 - e^-ε): about ε²/8, so tiny ε need more bits rather than a series."""
+    digits_lost = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
+    with precision(BITS + 4 * digits_lost):
+        ratio = ball(epsilon) / -ball(-epsilon).expm1()
+        return ratio - 1 - ratio.log()

@@ -1,0 +1,57 @@
+"""The analytic Gaussian mechanism: noise, ε and δ from each other (P2.6).
+
+Seed        Balle & Wang 2018, arXiv:1805.06530, Theorem 8
+Guarantee   L2-sensitivity s and noise N(0, σ²): with μ = s/σ, δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ)
+Numerics    certified: evaluated in balls; σ, ε and δ are rounded up, μ² down
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+
+from crestline.guarantees.rounding import ball, precision, upper
+from crestline.guarantees.search import largest, smallest
+from crestline.parameters import Exact, not_negative, positive, probability
+
+
+def sigma(epsilon: Exact, delta: Exact, sensitivity_squared: Exact = 1) -> Fraction:
+    """G(ε, δ, s): a σ, rounded up, whose Gaussian noise makes values of squared L2-sensitivity s² (ε, δ)-DP."""
+    squared = positive(sensitivity_squared, "sensitivity_squared")
+    ratio = largest_mu_squared(epsilon, delta)
+    with precision():
+        return upper((ball(squared) / ball(ratio)).sqrt())
+
+
+@lru_cache(maxsize=1024)
+def largest_mu_squared(epsilon: Exact, delta: Exact) -> Fraction:
+    """The largest μ² = s²/σ², rounded down, that is (ε, δ)-DP."""
+    budget, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
+    return largest(lambda squared: _delta(budget, squared) <= slack)
+
+
+def delta_of(epsilon: Exact, mu_squared: Exact) -> Fraction:
+    """δ(ε), rounded up, of the Gaussian mechanism with μ² = s²/σ²."""
+    return _delta(not_negative(epsilon, "epsilon"), not_negative(mu_squared, "mu_squared"))
+
+
+def epsilon_of(delta: Exact, mu_squared: Exact) -> Fraction:
+    """ε(δ), rounded up, of the Gaussian mechanism with μ² = s²/σ²."""
+    slack, squared = probability(delta, "delta"), not_negative(mu_squared, "mu_squared")
+    return smallest(lambda budget: _delta(budget, squared) <= slack)
+
+
+def normal_cdf(place: arb) -> arb:
+    """Φ, accurate in both tails."""
+    return (-place / arb(2).sqrt()).erfc() / 2
+
+
+def _delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
+    if mu_squared == 0:
+        return Fraction(0)
+    with precision():
+        mu, size = ball(mu_squared).sqrt(), ball(epsilon)
+        value = normal_cdf(mu / 2 - size / mu) - size.exp() * normal_cdf(-mu / 2 - size / mu)  # P2.6
+        return min(upper(value.max(arb(0))), Fraction(1))

@@ -1,0 +1,95 @@
+"""Upper bounds on a hockey-stick curve, kept on an even grid of thresholds.
+
+A curve is `V(a) = max P(S) - e^a Q(S)` over events S and over the strategies of an adversary. Whatever the steps, V
+is non-increasing, convex as a function of e^a, at most 1, and, when the steps may be mirrored, `V(-a) = 1 - e^-a +
+e^-a V(a)`. So numbers that are not below V at the points `a = 0, h, 2h, …` bound V everywhere: by the chord in e^a
+between two points, by the mirror image below zero, and by the last number beyond the last point. Proof note:
+docs/proofs/adaptive_optimum.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+from numpy.typing import NDArray
+
+from crestline.guarantees.rounding import ball, precision, upper
+
+Floats: TypeAlias = NDArray[np.float64]
+
+PAD = 1 + 2.0**-40  # more than the rounding errors of one pass over the grid, by a factor of 30
+TINY = 1e-290  # more than anything lost to underflow
+
+
+def floats_up(numbers: Iterable[arb]) -> Floats:
+    """Floats that are certainly not below the balls."""
+    return np.array([math.nextafter(float(number.upper()), math.inf) for number in numbers])
+
+
+def floats_down(numbers: Iterable[arb]) -> Floats:
+    """Floats that are certainly not above the balls."""
+    return np.array([math.nextafter(float(number.lower()), -math.inf) for number in numbers])
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The thresholds `0, h, …, top·h`; steps read up to `reach` points beyond both ends."""
+
+    width: Fraction
+    top: int
+    reach: int
+
+    def nothing(self) -> Floats:
+        """The curve of no step at all: `V(a) = max(0, 1 - e^a)`, zero on the grid."""
+        return np.zeros(self.top + 1)
+
+    def extended(self, values: Floats) -> Floats:
+        """The numbers at `-reach·h, …, (top + reach)·h`, made non-increasing."""
+        shift, shrink = self._mirror
+        wide = np.empty(self.top + 1 + 2 * self.reach)
+        # Raising a number to the largest on its right keeps it an upper bound.
+        wide[self.reach : self.reach + self.top + 1] = np.maximum.accumulate(values[::-1])[::-1]
+        wide[self.reach + self.top + 1 :] = values[-1]
+        mirrored = wide[self.reach + 1 : 2 * self.reach + 1]
+        wide[: self.reach] = np.minimum((shift + shrink * mirrored) * PAD, 1.0)[::-1]
+        return np.maximum.accumulate(wide[::-1])[::-1]
+
+    @cached_property
+    def _mirror(self) -> tuple[Floats, Floats]:
+        """`1 - e^-a` and `e^-a` for the `reach` points above zero, rounded up."""
+        with precision(80):
+            places = [ball(-self.width * index) for index in range(1, self.reach + 1)]
+            return floats_up(-place.expm1() for place in places), floats_up(place.exp() for place in places)
+
+    def chord(self, place: Fraction) -> tuple[int, float, float]:
+        """The point at or below `place`, and the weights, rounded up, of it and the next in a chord in e^a."""
+        index = math.floor(place / self.width)
+        with precision(80):
+            whole = ball(self.width).expm1()
+            part = ball(place - index * self.width).expm1()
+            low, high = floats_up([(whole - part) / whole, part / whole])
+        return index, float(low), float(high)
+
+    def smallest_epsilon(self, values: Floats, delta: Fraction) -> Fraction | None:
+        """The smallest threshold at which the curve is certainly at most δ, or None beyond the grid."""
+        below = np.flatnonzero(values < float(delta) * (1 - 2.0**-50))
+        if len(below) == 0:
+            return None
+        index = int(below[0])
+        if index == 0:
+            return Fraction(0)
+        high, low = Fraction(float(values[index - 1])), Fraction(float(values[index]))
+        return self._on_chord(index, max(Fraction(0), (high - delta) / (high - low)))
+
+    def _on_chord(self, index: int, share: Fraction) -> Fraction:
+        """Where the chord from point `index - 1` to `index` has come down by `share`, rounded up."""
+        with precision():
+            start = ball(self.width * (index - 1))
+            return upper(start + (ball(share) * ball(self.width).expm1()).log1p())
