@@ -74,7 +74,7 @@ def test_the_certified_optimum_is_within_one_percent_and_never_below(row: tuple[
 
 @pytest.mark.parametrize("theorem", THEOREMS)
 @given(counts, counts, sizes, sizes, deltas, deltas)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_more_of_anything_never_lowers_the_total(
     theorem: composition.Theorem, k: int, m: int, a: Fraction, b: Fraction, d: Fraction, e: Fraction
 ) -> None:
@@ -82,7 +82,7 @@ def test_more_of_anything_never_lowers_the_total(
 
 
 @given(counts, sizes, deltas)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_optimal_bound_for_pure_steps_is_below_the_others(k: int, epsilon: Fraction, delta: Fraction) -> None:
     best = composition.optimal(k, epsilon, delta)
     assert best <= min(composition.basic(k, epsilon), composition.advanced(k, epsilon, delta))

@@ -39,7 +39,8 @@ def test_no_order_does_better_and_the_best_is_met(rho: Fraction, delta: Fraction
     found = float(zcdp_epsilon(rho, delta))
     orders = [1 + math.exp(step / 8) for step in range(-80, 250)]
     best = max(0.0, min(bound(float(rho), float(delta), order) for order in orders))
-    assert best * 0.98 - 1e-6 <= found <= best + 1e-9
+    between_orders = 0.01 * math.sqrt(float(rho) * math.log(1 / float(delta)))
+    assert best - between_orders - 1e-9 <= found <= best + 1e-9
 
 
 @given(rhos, rhos, deltas, deltas)
