@@ -1,0 +1,100 @@
+"""Amount: so much of a budget, in the budget's own two units, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, lcm
+
+from crestline.errors import ParameterError
+from crestline.parameters import decimal_text
+
+_LONGEST = 512  # bits of a numerator or denominator that is charged; far beyond any number a person would write
+_LARGEST_SUM = 4096  # bits of a common denominator in the books
+_GRID = 2**256
+_INVISIBLE = Fraction(1, 10**300)  # what is left can be smaller than any float
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A loss and a probability of failure; `units` names both, such as `("rho", "delta")`.
+
+    Amounts of different units do not add up, and no order between them exists: use `fits_in`.
+    """
+
+    units: tuple[str, str]
+    loss: Fraction
+    failure: Fraction
+
+    def __add__(self, other: Amount) -> Amount:
+        self._same_units(other)
+        return Amount(self.units, self.loss + other.loss, self.failure + other.failure)
+
+    def __sub__(self, other: Amount) -> Amount:
+        self._same_units(other)
+        return Amount(self.units, self.loss - other.loss, self.failure - other.failure)
+
+    def fits_in(self, other: Amount) -> bool:
+        """Whether neither part is larger than the other's."""
+        self._same_units(other)
+        return self.loss <= other.loss and self.failure <= other.failure
+
+    @property
+    def is_negative(self) -> bool:
+        return self.loss < 0 or self.failure < 0
+
+    def to_json(self) -> dict[str, str]:
+        """Unit to exact number, as text `numerator/denominator`."""
+        return {self.units[0]: fraction_text(self.loss), self.units[1]: fraction_text(self.failure)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, str], units: tuple[str, str]) -> Amount:
+        """The amount that `to_json` wrote."""
+        return cls(units, Fraction(value[units[0]]), Fraction(value[units[1]]))
+
+    def __str__(self) -> str:
+        return f"{self.units[0]} {_short(self.loss)}, {self.units[1]} {_short(self.failure)}"
+
+    def _same_units(self, other: Amount) -> None:
+        assert self.units == other.units, "amounts of two kinds of budget were mixed"
+
+
+def zero(units: tuple[str, str]) -> Amount:
+    """Nothing, in these units."""
+    return Amount(units, Fraction(0), Fraction(0))
+
+
+def fraction_text(number: Fraction) -> str:
+    """The one spelling of an exact number in the books.
+
+    >>> fraction_text(Fraction(2))
+    '2/1'
+    """
+    return f"{number.numerator}/{number.denominator}"
+
+
+def chargeable(amount: Amount) -> Amount:
+    """The amount itself, if its numbers are short enough to keep books on."""
+    for part in (amount.loss, amount.failure):
+        if max(part.numerator.bit_length(), part.denominator.bit_length()) > _LONGEST:
+            raise ParameterError("the privacy parameters have too many digits to be charged: use shorter numbers")
+    return amount
+
+
+def bounded(amount: Amount, total: Amount) -> Amount:
+    """The amount, rounded up to a grid of 2^-256 where the exact sum with `total` would be too long to write down.
+
+    Without it, questions with ever new denominators would make the books grow without end.
+    """
+    return Amount(amount.units, _bounded(amount.loss, total.loss), _bounded(amount.failure, total.failure))
+
+
+def _short(number: Fraction) -> str:
+    return decimal_text(number) if number == 0 or abs(number) > _INVISIBLE else "under 1e-300"
+
+
+def _bounded(part: Fraction, total: Fraction) -> Fraction:
+    if lcm(part.denominator, total.denominator).bit_length() <= _LARGEST_SUM:
+        return part
+    return Fraction(ceil(part * _GRID), _GRID)

@@ -1,0 +1,115 @@
+"""Entries: the lines of the books, and the chain of hashes that binds them (pure).
+
+An entry is one JSON object in one canonical spelling. It holds the hash of the entry before it, and its own hash is
+the SHA-256 of its text; so no entry can be changed, removed or moved without all later hashes changing too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+from crestline.errors import ParameterError
+from crestline.ledger.amount import fraction_text
+
+EntryKind: TypeAlias = Literal["opened", "reserved", "settled", "answered", "refused"]
+
+GENESIS = hashlib.sha256(b"crestline ledger").hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line. `body` is what the hash covers; the other fields repeat parts of it so that they can be looked up."""
+
+    sequence: int
+    kind: str
+    dataset: str
+    analyst: str | None
+    receipt: int | None
+    answer_key: str | None
+    body: str
+    hash: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The body, read."""
+        content: dict[str, Any] = json.loads(self.body)
+        return content
+
+    @property
+    def time(self) -> str:
+        return str(self.content["time"])
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An entry that has no place in the chain yet."""
+
+    kind: EntryKind
+    dataset: str
+    analyst: str | None = None
+    receipt: int | None = None
+    answer_key: str | None = None
+    details: Mapping[str, Any] | None = None
+
+
+def chained(draft: Draft, *, sequence: int, previous: str, time: datetime) -> Entry:
+    """The draft as entry number `sequence`, after the entry whose hash is `previous`."""
+    body = canonical(
+        {
+            **(draft.details or {}),
+            "sequence": sequence,
+            "previous": previous,
+            "time": stamp(time),
+            "kind": draft.kind,
+            "dataset": draft.dataset,
+            "analyst": draft.analyst,
+            "receipt": draft.receipt,
+            "answer_key": draft.answer_key,
+        }
+    )
+    lookup = (draft.kind, draft.dataset, draft.analyst, draft.receipt, draft.answer_key)
+    return Entry(sequence, *lookup, body, digest(body))
+
+
+def digest(body: str) -> str:
+    """The hash of an entry's text."""
+    return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """The one JSON spelling of a value: sorted keys, no spaces, ASCII only, exact numbers as text."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_exact_text)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "what is put in the ledger must be plain JSON: text, whole numbers, lists, objects"
+        ) from None
+
+
+def answer_key(dataset: str, question: Mapping[str, Any], data_version: str | None, owner: str | None) -> str | None:
+    """Where the answer to this question is found again; None when the version is not known.
+
+    `owner` is the analyst who pays from a budget of their own: an answer that somebody else paid for is not theirs.
+    """
+    if data_version is None:
+        return None
+    return hashlib.sha256(canonical([dataset, question, data_version, owner]).encode()).hexdigest()
+
+
+def stamp(time: datetime) -> str:
+    """A moment as text, in UTC. Order in the books comes from the sequence number, never from this."""
+    if time.tzinfo is None:
+        raise ParameterError("the ledger's clock must give times with a time zone, such as datetime.now(UTC)")
+    return time.astimezone(UTC).isoformat()
+
+
+def _exact_text(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return fraction_text(value)
+    raise TypeError

@@ -1,0 +1,278 @@
+"""Ledger: the books of one data set, for everybody who asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from crestline.errors import LedgerError, ParameterError
+from crestline.guarantees.cost import Cost
+from crestline.ledger import rules
+from crestline.ledger.amount import Amount
+from crestline.ledger.budget import Budget
+from crestline.ledger.entries import Entry, canonical
+from crestline.ledger.receipt import Clock, Order, Receipt, StoredAnswer
+from crestline.ledger.verify import Verification, verify
+from crestline.parameters import whole
+
+if TYPE_CHECKING:  # the database interface is heavy, and only loaded when books are opened
+    from crestline.ledger.records import Account
+    from crestline.ledger.store import Store
+
+DEFAULT = "default"
+Address = str | os.PathLike[str]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Ledger:
+    """What may be asked of one data set, what has been, and what it cost.
+
+    Reserve before any row is read, release, then settle. A reservation that is never settled stays charged.
+
+    >>> from crestline.guarantees.cost import steps
+    >>> from crestline.guarantees.guarantee import BoundedRange
+    >>> ledger = Ledger.in_memory(Budget(epsilon=1, kind="pure"))
+    >>> receipt = ledger.reserve(steps(BoundedRange("0.1"), 5))
+    >>> str(ledger.settle(receipt, steps(BoundedRange("0.1"), 3)))
+    'epsilon 0.3, delta 0'
+    >>> str(ledger.remaining())
+    'epsilon 0.7, delta 0'
+    """
+
+    def __init__(self, store: Store, dataset: str) -> None:
+        self._store = store
+        self.dataset = dataset
+
+    @classmethod
+    def create(
+        cls,
+        address: Address,
+        budget: Budget,
+        *,
+        dataset: str = DEFAULT,
+        analysts: Mapping[str, Budget] | None = None,
+        clock: Clock = _utc_now,
+        timeout: float = 30.0,
+    ) -> Ledger:
+        """Open a budget at a path or `postgresql://` address; the books are made if there are none.
+
+        A budget is opened once and never changed. `analysts` get budgets of their own under it: each of their questions
+        must fit both. `timeout` is how many seconds to wait for a lock.
+        """
+        from crestline.ledger.store import Store
+
+        budgets: dict[str | None, Budget] = {None: budget}
+        budgets.update({_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
+        _name(dataset, "dataset")
+        store = Store.create(address, clock, timeout)
+        store.open_accounts(dataset, budgets)
+        return cls(store, dataset)
+
+    @classmethod
+    def open(
+        cls, address: Address, *, dataset: str | None = None, clock: Clock = _utc_now, timeout: float = 30.0
+    ) -> Ledger:
+        """The books at an address; `dataset` may be left out where there is only one."""
+        from crestline.ledger.store import Store
+
+        store = Store.open(address, clock, timeout)
+        return cls(store, _chosen(store, dataset))
+
+    @classmethod
+    def open_or_create(
+        cls,
+        address: Address,
+        budget: Budget,
+        *,
+        dataset: str = DEFAULT,
+        clock: Clock = _utc_now,
+        timeout: float = 30.0,
+    ) -> Ledger:
+        """The budget of a data set, opened at the first call; at every other, `budget` must be the one in the books."""
+        from crestline.ledger.store import Store
+
+        store = Store.create(address, clock, timeout)
+        store.ensure_account(_name(dataset, "dataset"), budget)
+        return cls(store, dataset)
+
+    @classmethod
+    def in_memory(cls, budget: Budget, *, dataset: str = DEFAULT, clock: Clock = _utc_now) -> Ledger:
+        """Books that end with the process: for one question, and for demonstrations."""
+        from crestline.ledger.store import Store
+
+        store = Store.in_memory(clock)
+        store.open_accounts(_name(dataset, "dataset"), {None: budget})
+        return cls(store, dataset)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add_analyst(self, analyst: str, budget: Budget) -> None:
+        """Open a budget for an analyst under this data set, before that analyst has been answered anything.
+
+        From the first such budget on, named analysts without one are refused.
+        """
+        self._store.open_accounts(self.dataset, {_name(analyst, "analyst"): budget})
+
+    def reserve(
+        self,
+        cost: Cost,
+        *,
+        question: Mapping[str, Any] | None = None,
+        data_version: str | None = None,
+        analyst: str | None = None,
+        mechanism: str | None = None,
+    ) -> Receipt:
+        """Hold the worst case, durably, before any row is read; `BudgetExhausted` if it does not fit.
+
+        `question` is plain JSON and must name everything the answer depends on besides the data; neither it nor
+        `data_version` may depend on private rows.
+        """
+        return self._store.reserve(self._order(question, data_version, analyst, mechanism), lambda payers: (cost, None))
+
+    def reserve_largest(
+        self,
+        cost_of_k: Callable[[int], Cost],
+        k: int,
+        *,
+        question: Mapping[str, Any] | None = None,
+        data_version: str | None = None,
+        analyst: str | None = None,
+        mechanism: str | None = None,
+    ) -> Receipt:
+        """`reserve` with the largest number up to `k` that fits, which is `receipt.k`; refused if not even 1 fits.
+
+        `cost_of_k` is called inside the transaction: keep it short. Its cost must not fall as k grows.
+        """
+        wanted = whole(k, "k")
+
+        def choose(payers: list[Account]) -> tuple[Cost, int]:
+            size = rules.largest_k(cost_of_k, wanted, [payer.balance for payer in payers]) or 1
+            return cost_of_k(size), size  # one item that does not fit is refused like any other cost
+
+        return self._store.reserve(self._order(question, data_version, analyst, mechanism), choose)
+
+    def settle(self, receipt: Receipt, cost: Cost, *, answer: Any = None) -> Amount:
+        """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
+
+        Gives back the steps that were not drawn, never the probability of failure. On any error the whole
+        reservation stays charged.
+        """
+        canonical(answer)
+        return self._store.settle(receipt, cost, answer)
+
+    def find_answer(
+        self,
+        question: Mapping[str, Any],
+        data_version: str | None,
+        *,
+        analyst: str | None = None,
+        record: bool = True,
+    ) -> StoredAnswer | None:
+        """The stored answer to the same question on the same data version, at no cost, or None.
+
+        Without a version nothing is ever served again. An analyst with a budget of their own is served what they paid
+        for, and nothing that others did.
+        """
+        entry = self._store.find_answer(self._order(question, data_version, analyst, None), record=record)
+        return None if entry is None else _stored(entry)
+
+    def answer(self, number: int) -> StoredAnswer | None:
+        """The answer settled under a receipt's number, or None. Whom it may be shown to is the caller's business."""
+        entry = self._store.settlement(number)
+        return None if entry is None or entry.dataset != self.dataset else _stored(entry)
+
+    def account(self, analyst: str | None = None) -> Account:
+        """The budget of the data set, or of an analyst under it, with its balance."""
+        for account in self._store.accounts(self.dataset):
+            if account.analyst == analyst:
+                return account
+        raise LedgerError(f"{analyst!r} has no budget of their own for data set {self.dataset!r}")
+
+    @property
+    def accounts(self) -> list[Account]:
+        """The account of the data set, then those of its analysts."""
+        return self._store.accounts(self.dataset)
+
+    @property
+    def datasets(self) -> list[str]:
+        """All data sets in these books."""
+        return [account.dataset for account in self._store.accounts() if account.analyst is None]
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the data set."""
+        return self.account().balance.budget
+
+    def remaining(self, analyst: str | None = None) -> Amount:
+        """What is left."""
+        return self.account(analyst).balance.remaining
+
+    def spent(self, analyst: str | None = None) -> Amount:
+        """What is charged: settled, and reserved but not settled."""
+        return self.account(analyst).balance.charged
+
+    def open_reservations(self) -> list[Entry]:
+        """Reservations that were never settled (or not yet); they stay charged."""
+        return self._store.open_reservations(self.dataset)
+
+    def history(self, last: int | None = None) -> list[Entry]:
+        """Every entry about this data set, oldest first; only the last so many, if asked for."""
+        return self._store.entries(self.dataset, last)
+
+    def verify(self, seal: str | None = None) -> Verification:
+        """Check the whole database (all data sets): every hash, link and sum; and a seal kept elsewhere, if given."""
+
+        def check(head: Any, accounts: list[Account], entries: Any) -> Verification:
+            balances = {(account.dataset, account.analyst): account.balance for account in accounts}
+            return verify(entries, head.length, head.hash, balances, seal)
+
+        return self._store.snapshot(check)
+
+    @property
+    def shown(self) -> str:
+        """Where the books are, without a password."""
+        return self._store.shown
+
+    def _order(
+        self, question: Mapping[str, Any] | None, data_version: str | None, analyst: str | None, mechanism: str | None
+    ) -> Order:
+        if analyst is not None:
+            _name(analyst, "analyst")
+        canonical(question)
+        return Order(self.dataset, analyst, question or {}, data_version, mechanism)
+
+
+def _chosen(store: Store, dataset: str | None) -> str:
+    known = [account.dataset for account in store.accounts() if account.analyst is None]
+    if dataset in known:
+        return str(dataset)
+    if dataset is None and len(known) == 1:
+        return known[0]
+    store.close()
+    listed = ", ".join(map(repr, known)) or "none"
+    wanted = "name one of its data sets" if dataset is None else f"no budget is open for data set {dataset!r}"
+    raise LedgerError(f"ledger {store.shown}: {wanted}; it has: {listed}")
+
+
+def _stored(entry: Entry) -> StoredAnswer:
+    assert entry.receipt is not None, "a settlement names its reservation"
+    return StoredAnswer(entry.receipt, entry.dataset, entry.analyst, entry.content["answer"], entry.time)
+
+
+def _name(name: str, what: str) -> str:
+    if not isinstance(name, str) or not name or len(name) > 200 or not name.isprintable():
+        raise ParameterError(f"{what} must be a name of 1 to 200 printable characters")
+    return name

@@ -1,0 +1,49 @@
+"""What goes into the books and what comes back: an order, a receipt, a stored answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from crestline.ledger.amount import Amount
+
+Clock: TypeAlias = Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Who asks what. All of it is kept in the books; none of it may depend on private rows."""
+
+    dataset: str
+    analyst: str | None
+    question: Mapping[str, Any]
+    data_version: str | None
+    mechanism: str | None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Proof of a reservation: what settles it. `k` is set where the largest k that fits was asked for.
+
+    `reserved` is what the data set's account holds for it.
+    """
+
+    number: int
+    hash: str
+    dataset: str
+    analyst: str | None
+    reserved: Amount
+    k: int | None = None
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """An answer that was paid for: `number` is its receipt's, `answer` what `settle` was given, `time` when."""
+
+    number: int
+    dataset: str
+    analyst: str | None
+    answer: Any
+    time: str

@@ -1,0 +1,160 @@
+"""Rows and values: the statements the store is made of. Each runs inside the transaction it is given."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from crestline.errors import LedgerError
+from crestline.ledger.amount import Amount
+from crestline.ledger.budget import Budget
+from crestline.ledger.entries import Draft, Entry, canonical, chained
+from crestline.ledger.rules import Balance
+from crestline.ledger.schema import accounts, books, entries
+
+DATASET = ""  # the analyst column of a data set's own account
+
+
+@dataclass(frozen=True)
+class Account:
+    """The account of a data set (analyst None), or of an analyst under it, and its balance."""
+
+    dataset: str
+    analyst: str | None
+    balance: Balance
+
+    @property
+    def title(self) -> str:
+        """How the account is called in messages."""
+        whose = f"data set {self.dataset!r}"
+        return f"the budget of {whose}" if self.analyst is None else f"the budget of {self.analyst!r} for {whose}"
+
+
+@dataclass(frozen=True)
+class Head:
+    """How many entries there are, and the hash of the last."""
+
+    length: int
+    hash: str
+
+
+def lock(connection: Connection) -> Head:
+    """The head of the chain, held until the transaction ends (SQLite holds the whole file instead)."""
+    return _head(connection.execute(_LOCKED).first())
+
+
+def head(connection: Connection) -> Head:
+    """The head of the chain."""
+    return _head(connection.execute(_HEAD).first())
+
+
+def append(connection: Connection, at: Head, draft: Draft, time: datetime) -> Entry:
+    """Write the next entry and move the head. `at` must come from `lock` in the same transaction."""
+    entry = chained(draft, sequence=at.length + 1, previous=at.hash, time=time)
+    connection.execute(insert(entries), vars(entry))
+    connection.execute(update(books), {"length": entry.sequence, "head": entry.hash})
+    return entry
+
+
+def load_accounts(connection: Connection, dataset: str | None = None) -> list[Account]:
+    """All accounts, or those of one data set; the data set's own comes first."""
+    rows = connection.execute(_ACCOUNTS if dataset is None else _ACCOUNTS.where(accounts.c.dataset == dataset))
+    return [_account(row) for row in rows]
+
+
+def load_payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
+    """The account of the data set, if there is one, and after it that of the analyst, if there is one."""
+    names = (DATASET,) if analyst is None else (DATASET, analyst)
+    rows = connection.execute(_ACCOUNTS.where(accounts.c.dataset == dataset, accounts.c.analyst.in_(names)))
+    return [_account(row) for row in rows]
+
+
+def has_analysts(connection: Connection, dataset: str) -> bool:
+    """Whether budgets for analysts are kept under this data set."""
+    query = select(accounts.c.analyst).where(accounts.c.dataset == dataset, accounts.c.analyst != DATASET).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def open_account(connection: Connection, account: Account) -> None:
+    """A new row for a new account."""
+    budget = canonical(account.balance.budget.to_json())
+    connection.execute(insert(accounts), {**_key(account), "budget": budget, **_sums(account.balance)})
+
+
+def save_balance(connection: Connection, account: Account) -> None:
+    """Write the sums of an account."""
+    key = _key(account)
+    where = (accounts.c.dataset == key["dataset"], accounts.c.analyst == key["analyst"])
+    connection.execute(update(accounts).where(*where), _sums(account.balance))
+
+
+def load_entry(connection: Connection, sequence: int) -> Entry | None:
+    """The entry with this number."""
+    row = connection.execute(select(entries).where(entries.c.sequence == sequence)).first()
+    return None if row is None else to_entry(row)
+
+
+def settlement_of(connection: Connection, receipt: int) -> Entry | None:
+    """The entry that settled this reservation."""
+    row = connection.execute(select(entries).where(entries.c.receipt == receipt, entries.c.kind == "settled")).first()
+    return None if row is None else to_entry(row)
+
+
+def latest_answer(connection: Connection, key: str) -> Entry | None:
+    """The newest settled entry with this answer key."""
+    query = select(entries).where(entries.c.answer_key == key, entries.c.kind == "settled")
+    row = connection.execute(query.order_by(entries.c.sequence.desc()).limit(1)).first()
+    return None if row is None else to_entry(row)
+
+
+def has_asked(connection: Connection, dataset: str, analyst: str) -> bool:
+    """Whether anything was ever reserved, or served, for this analyst."""
+    mine = (entries.c.dataset == dataset, entries.c.analyst == analyst)
+    asked = select(entries.c.sequence).where(*mine, entries.c.kind.in_(("reserved", "answered"))).limit(1)
+    return connection.execute(asked).first() is not None
+
+
+def open_reservations(connection: Connection, dataset: str | None = None) -> list[Entry]:
+    """Reservations that no settlement has closed."""
+    settled = entries.alias()
+    closed = select(settled.c.sequence).where(settled.c.receipt == entries.c.sequence, settled.c.kind == "settled")
+    query = select(entries).where(entries.c.kind == "reserved", ~closed.exists()).order_by(entries.c.sequence)
+    rows = connection.execute(query if dataset is None else query.where(entries.c.dataset == dataset))
+    return [to_entry(row) for row in rows]
+
+
+def to_entry(row: Any) -> Entry:
+    """A row of the entries table as a value."""
+    return Entry(*row)
+
+
+def _head(row: Any) -> Head:
+    if row is None:
+        raise LedgerError(
+            "the ledger has lost its head row: restore it from a backup, then run `crestline ledger verify`"
+        )
+    return Head(int(row.length), str(row.head))
+
+
+def _account(row: Any) -> Account:
+    budget = Budget.from_json(json.loads(row.budget))
+    units = budget.limit.units
+    settled, held = (Amount.from_json(json.loads(text), units) for text in (row.settled, row.held))
+    return Account(row.dataset, row.analyst or None, Balance(budget, settled, held))
+
+
+def _key(account: Account) -> dict[str, str]:
+    return {"dataset": account.dataset, "analyst": account.analyst or DATASET}
+
+
+def _sums(balance: Balance) -> dict[str, str]:
+    return {"settled": canonical(balance.settled.to_json()), "held": canonical(balance.held.to_json())}
+
+
+_ACCOUNTS = select(accounts).order_by(accounts.c.dataset, accounts.c.analyst)
+_HEAD = select(books.c.length, books.c.head)
+_LOCKED = _HEAD.with_for_update()

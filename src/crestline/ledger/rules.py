@@ -1,0 +1,97 @@
+"""The rules of the books: reserve the worst case, settle by theorem, refuse what does not fit (P10.5-P10.7).
+
+Pure functions over balances. Whoever stores balances calls these inside one serialised transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from crestline.errors import BudgetError, BudgetExhausted
+from crestline.guarantees.cost import Cost
+from crestline.ledger.amount import Amount, bounded, zero
+from crestline.ledger.budget import Budget
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One budget and what has been charged to it: `settled` for good, `held` by reservations not yet settled."""
+
+    budget: Budget
+    settled: Amount
+    held: Amount
+
+    @classmethod
+    def opened(cls, budget: Budget) -> Balance:
+        nothing = zero(budget.limit.units)
+        return cls(budget, nothing, nothing)
+
+    @property
+    def charged(self) -> Amount:
+        """Settled and held: a reservation counts in full until it is settled, for ever if need be."""
+        return self.settled + self.held
+
+    @property
+    def remaining(self) -> Amount:
+        return self.budget.limit - self.charged
+
+
+def fits(balance: Balance, cost: Cost) -> bool:
+    """Would this cost fit?"""
+    return balance.budget.measure(cost).fits_in(balance.remaining)
+
+
+def reserve(balance: Balance, cost: Cost, whose: str = "the budget") -> tuple[Balance, Amount]:
+    """Hold the worst case: the new balance and the amount held. What does not fit is refused and costs nothing."""
+    requested = bounded(balance.budget.measure(cost), balance.charged)
+    if not requested.fits_in(balance.remaining):
+        raise BudgetExhausted(
+            f"{whose} cannot pay for this: it asks for {requested} and {balance.remaining} is left; "
+            "ask for fewer items or with a smaller epsilon or delta",
+            requested=requested,
+            remaining=balance.remaining,
+        )
+    return replace(balance, held=balance.held + requested), requested
+
+
+def settle(balance: Balance, reserved: Amount, cost: Cost) -> tuple[Balance, Amount]:
+    """Turn a reservation into the charge that a theorem allows: the new balance and the amount paid.
+
+    Steps that were not drawn are given back (P10.6). The probability of failure never is, and whatever was released
+    drew at least one step (a stop counts as one). An error leaves the reservation charged in full.
+    """
+    measured = balance.budget.measure(cost)
+    if measured.failure < reserved.failure:
+        measured = replace(measured, failure=reserved.failure)
+    if not measured.fits_in(reserved):
+        raise BudgetError(
+            f"a settlement of {measured} is more than the {reserved} reserved for it; the reservation stays charged: "
+            "reserve the worst case of the mechanism that is run"
+        )
+    if measured.loss == 0 < reserved.loss:
+        raise BudgetError(
+            "a release draws at least one step (a stop counts as one), so it cannot be settled at no loss; "
+            "the reservation stays charged"
+        )
+    paid = _not_above(bounded(measured, balance.charged - reserved), reserved)
+    return replace(balance, held=balance.held - reserved, settled=balance.settled + paid), paid
+
+
+def largest_k(cost_of_k: Callable[[int], Cost], k: int, balances: Iterable[Balance]) -> int:
+    """The largest number up to `k` whose cost fits all balances, or 0; the cost must not fall as k grows."""
+    accounts = tuple(balances)
+
+    def all_fit(size: int) -> bool:
+        cost = cost_of_k(size)
+        return all(fits(balance, cost) for balance in accounts)
+
+    low, high = 0, k  # `low` fits (or is 0), everything above `high` does not
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if all_fit(middle) else (low, middle - 1)
+    return low
+
+
+def _not_above(amount: Amount, cap: Amount) -> Amount:
+    return Amount(amount.units, min(amount.loss, cap.loss), min(amount.failure, cap.failure))

@@ -1,0 +1,107 @@
+"""The tables of the books, their version, and the way from an older version to this one.
+
+crestline_books      one row: version of the schema, number of entries, hash of the last. The lock of every writer.
+crestline_accounts   one row per budget: a data set, or an analyst under it; the sums over its entries
+crestline_entries    append-only; everything else can be computed from it, and `verify` does
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Table, Text, insert, inspect, select
+
+from crestline.errors import LedgerError
+from crestline.ledger.entries import GENESIS
+
+VERSION = 1
+
+# Version n to n + 1, each in one transaction with the others. A migration never touches an entry: they are hashed.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+
+metadata = MetaData()
+
+books = Table(
+    "crestline_books",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    Column("length", BigInteger, nullable=False),
+    Column("head", Text, nullable=False),
+)
+
+accounts = Table(
+    "crestline_accounts",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("analyst", Text, primary_key=True),  # empty: the data set itself
+    Column("budget", Text, nullable=False),
+    Column("settled", Text, nullable=False),
+    Column("held", Text, nullable=False),
+)
+
+entries = Table(
+    "crestline_entries",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("analyst", Text),
+    Column("receipt", BigInteger),
+    Column("answer_key", Text),
+    Column("body", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+Index("crestline_entries_answers", entries.c.answer_key)
+# The database itself refuses a second settlement of one reservation.
+Index(
+    "crestline_entries_settled_once",
+    entries.c.receipt,
+    unique=True,
+    sqlite_where=entries.c.kind == "settled",
+    postgresql_where=entries.c.kind == "settled",
+)
+
+
+def is_ledger(connection: Connection) -> bool:
+    """Whether the database holds the books of some version of crestline."""
+    return inspect(connection).has_table(books.name)
+
+
+def build(connection: Connection) -> None:
+    """New, empty books."""
+    metadata.create_all(connection)
+    connection.execute(insert(books).values(id=1, version=VERSION, length=0, head=GENESIS))
+
+
+def version(connection: Connection) -> int:
+    """The version of the books as stored."""
+    stored = connection.execute(select(books.c.version)).scalar()
+    if stored is None:
+        raise LedgerError(
+            "the ledger has lost its head row: restore it from a backup, then run `crestline ledger verify`"
+        )
+    return int(stored)
+
+
+def check(stored: int, shown: str) -> bool:
+    """Whether books of this version must be migrated; an error when they cannot be used."""
+    if stored > VERSION:
+        raise LedgerError(
+            f"ledger {shown}: written by a newer crestline (books of version {stored}, this one knows {VERSION}): "
+            "upgrade crestline"
+        )
+    missing = [step for step in range(stored, VERSION) if step not in MIGRATIONS]
+    if missing:
+        raise LedgerError(
+            f"ledger {shown}: books of version {stored}, and this crestline knows no way from version {missing[0]} to "
+            f"{missing[0] + 1}: open it once with an older release that does"
+        )
+    return stored < VERSION
+
+
+def migrate(connection: Connection) -> None:
+    """Bring older books to this version, in the transaction of the connection: all of it, or nothing."""
+    for step in range(version(connection), VERSION):
+        MIGRATIONS[step](connection)
+        connection.execute(books.update().values(version=step + 1))

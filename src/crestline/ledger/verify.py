@@ -1,0 +1,180 @@
+"""Do the books hold? Every hash, every link, every sum is computed again from the entries (pure).
+
+What this finds: any entry edited, removed, inserted or moved, the last ones included (the head row knows how many there
+were and how the last one hashed); any balance that the entries do not add up to; any charge over a budget.
+
+What it cannot find alone: books rewritten from some point on by somebody who also rewrites the head row, or a whole
+older copy put in their place. Against that, keep a seal (`length:hash`) outside the database, and verify against it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from crestline.errors import ParameterError
+from crestline.ledger.amount import Amount
+from crestline.ledger.budget import Budget
+from crestline.ledger.entries import GENESIS, Entry, canonical, digest
+from crestline.ledger.rules import Balance
+
+Key = tuple[str, str | None]
+_KEPT_TWICE = ("sequence", "kind", "dataset", "analyst", "receipt", "answer_key")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found: nothing, if all is well. `backwards` counts entries with an earlier time than the one before,
+    which is no fault of the books (order comes from the sequence), but may be one of the clock."""
+
+    findings: tuple[str, ...]
+    entries: int
+    seal: str
+    backwards: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+def verify(
+    entries: Iterable[Entry], length: int, head: str, balances: dict[Key, Balance], seal: str | None = None
+) -> Verification:
+    """Check all entries in order against the head row, the stored balances, and a seal kept elsewhere."""
+    audit = _Audit(_read_seal(seal))
+    for entry in entries:
+        audit.take(entry)
+    audit.close(length, head, balances)
+    return Verification(tuple(audit.findings), audit.count, f"{length}:{head}", audit.backwards)
+
+
+class _Audit:
+    def __init__(self, seal: tuple[int, str] | None) -> None:
+        self.findings: list[str] = []
+        self.count = 0
+        self.backwards = 0
+        self._seal = seal
+        self._sealed = seal is None or seal == (0, GENESIS)
+        self._sequence = 0
+        self._hash = GENESIS
+        self._time = ""
+        self._replay = _Replay()
+
+    def take(self, entry: Entry) -> None:
+        self.count += 1
+        self._follow(entry)
+        if digest(entry.body) != entry.hash:
+            self.findings.append(f"entry {entry.sequence}: its text does not match its hash; it was edited")
+        try:
+            self._content(entry, json.loads(entry.body))
+        except (ValueError, KeyError, TypeError, AttributeError, AssertionError):
+            self.findings.append(f"entry {entry.sequence}: it cannot be read; it was edited")
+        if self._seal == (entry.sequence, entry.hash):
+            self._sealed = True
+        self._hash = entry.hash
+
+    def close(self, length: int, head: str, balances: dict[Key, Balance]) -> None:
+        if self._sequence < length:
+            self.findings.append(f"{_span(self._sequence + 1, length)} missing at the end; removed")
+        elif self._sequence > length:
+            self.findings.append(f"{_span(length + 1, self._sequence)} not known to the head row; inserted")
+        elif self._hash != head:
+            self.findings.append("the last entry is not the one the head row names; one of the two was edited")
+        if not self._sealed:
+            self.findings.append("the seal is not in these books: they were rewritten, or replaced by an older copy")
+        for key in sorted({*balances, *self._replay.balances}, key=str):
+            if balances.get(key) != self._replay.balances.get(key):
+                self.findings.append(f"{_title(key)}: the stored balance is not what its entries add up to")
+
+    def _follow(self, entry: Entry) -> None:
+        if entry.sequence != self._sequence + 1:
+            self.findings.append(f"{_span(self._sequence + 1, entry.sequence - 1)} missing; removed")
+        self._sequence = entry.sequence
+
+    def _content(self, entry: Entry, content: dict[str, Any]) -> None:
+        if content["previous"] != self._hash:
+            self.findings.append(
+                f"entry {entry.sequence}: it does not follow the one before it; removed, moved or edited"
+            )
+        if any(content[name] != getattr(entry, name) for name in _KEPT_TWICE):
+            self.findings.append(f"entry {entry.sequence}: its columns do not match its text; they were edited")
+        self.backwards += content["time"] < self._time
+        self._time = content["time"]
+        self.findings += [f"entry {entry.sequence}: {fault}" for fault in self._replay.apply(content)]
+
+
+class _Replay:
+    """The balances that the entries add up to, and whatever the rules would not have allowed."""
+
+    def __init__(self) -> None:
+        self.balances: dict[Key, Balance] = {}
+        self._held: dict[int, tuple[list[Key], list[Amount]]] = {}
+
+    def apply(self, content: dict[str, Any]) -> list[str]:
+        if content["kind"] == "opened":
+            return self._opened(content)
+        if content["kind"] == "reserved":
+            return self._reserved(content)
+        if content["kind"] == "settled":
+            return self._settled(content)
+        return [] if content["kind"] in ("answered", "refused") else ["its kind is not known"]
+
+    def _opened(self, content: dict[str, Any]) -> list[str]:
+        key = (content["dataset"], content["analyst"])
+        twice = key in self.balances
+        self.balances[key] = Balance.opened(Budget.from_json(content["budget"]))
+        return [f"{_title(key)} is opened twice"] if twice else []
+
+    def _reserved(self, content: dict[str, Any]) -> list[str]:
+        keys: list[Key] = [(content["dataset"], None), (content["dataset"], content["analyst"])][
+            : len(content["charge"])
+        ]
+        amounts = self._amounts(keys, content["charge"])
+        faults = []
+        for key, amount in zip(keys, amounts, strict=True):
+            balance = self.balances[key]
+            self.balances[key] = replace(balance, held=balance.held + amount)
+            if amount.is_negative or self.balances[key].remaining.is_negative:
+                faults.append(f"{_title(key)} is charged more than there is, or less than nothing")
+        self._held[content["sequence"]] = (keys, amounts)
+        return faults
+
+    def _settled(self, content: dict[str, Any]) -> list[str]:
+        if content["receipt"] not in self._held:
+            return ["it settles what is not reserved, or is settled already"]
+        keys, reserved = self._held.pop(content["receipt"])
+        faults = []
+        for key, held, paid in zip(keys, reserved, self._amounts(keys, content["charge"]), strict=True):
+            balance = self.balances[key]
+            self.balances[key] = replace(balance, held=balance.held - held, settled=balance.settled + paid)
+            if paid.is_negative or not paid.fits_in(held) or paid.failure != held.failure:
+                faults.append(f"{_title(key)} pays what the rules do not allow")
+        return faults
+
+    def _amounts(self, keys: list[Key], charge: list[dict[str, str]]) -> list[Amount]:
+        units = [self.balances[key].budget.limit.units for key in keys]
+        amounts = [Amount.from_json(exact, unit) for exact, unit in zip(charge, units, strict=True)]
+        assert canonical([amount.to_json() for amount in amounts]) == canonical(charge), (
+            "an amount is not in its one spelling"
+        )
+        return amounts
+
+
+def _read_seal(seal: str | None) -> tuple[int, str] | None:
+    if seal is None:
+        return None
+    length, _, hash_text = seal.partition(":")
+    if not length.isdecimal() or len(hash_text) != len(GENESIS):
+        raise ParameterError("a seal is written length:hash, as `crestline ledger show` prints it")
+    return int(length), hash_text
+
+
+def _span(first: int, last: int) -> str:
+    return f"entry {first} is" if first == last else f"entries {first} to {last} are"
+
+
+def _title(key: Key) -> str:
+    dataset, analyst = key
+    return f"data set {dataset!r}" if analyst is None else f"analyst {analyst!r} of data set {dataset!r}"

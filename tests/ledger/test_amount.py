@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crestline.errors import ParameterError
+from crestline.ledger.amount import Amount, bounded, chargeable, fraction_text, zero
+
+UNITS = ("rho", "delta")
+FRACTIONS = st.fractions(min_value=0, max_value=10)
+
+
+@given(FRACTIONS, FRACTIONS)
+def test_text_and_back_is_exact(loss: Fraction, failure: Fraction) -> None:
+    amount = Amount(UNITS, loss, failure)
+    assert Amount.from_json(amount.to_json(), UNITS) == amount
+
+
+def test_a_part_that_is_too_large_does_not_fit() -> None:
+    room = Amount(UNITS, Fraction(1), Fraction(1, 2))
+    assert room.fits_in(room)
+    assert not Amount(UNITS, Fraction(2), Fraction(0)).fits_in(room)
+    assert not Amount(UNITS, Fraction(0), Fraction(1)).fits_in(room)
+
+
+def test_amounts_of_two_kinds_do_not_mix() -> None:
+    with pytest.raises(AssertionError):
+        zero(UNITS) + zero(("epsilon", "delta"))
+
+
+def test_every_number_has_one_spelling() -> None:
+    assert fraction_text(Fraction(4, 2)) == "2/1"
+
+
+def test_numbers_with_absurdly_many_digits_are_refused() -> None:
+    with pytest.raises(ParameterError, match="digits"):
+        chargeable(Amount(UNITS, Fraction(1, 3**400), Fraction(0)))
+    with pytest.raises(ParameterError, match="digits"):
+        chargeable(Amount(UNITS, Fraction(0), Fraction(2**600)))
+
+
+def test_ever_new_denominators_do_not_make_the_books_grow_without_end() -> None:
+    total = exact = zero(UNITS)
+    for denominator in range(10**9 + 1, 10**9 + 2000, 2):
+        charge = Amount(UNITS, Fraction(1, denominator), Fraction(0))
+        total = total + bounded(charge, total)
+        exact = exact + charge
+    assert len(fraction_text(total.loss)) < 3000
+    assert 0 <= total.loss - exact.loss < Fraction(1, 10**70)  # rounded up, and by nothing that matters
+    with pytest.raises(ValueError, match="digits"):  # Python itself refuses to write the exact sum down
+        fraction_text(exact.loss)
+
+
+def test_an_ordinary_sum_is_exact() -> None:
+    third = Amount(UNITS, Fraction(1, 3), Fraction(1, 7))
+    total = zero(UNITS)
+    for _ in range(3):
+        total = total + bounded(third, total)
+    assert total.loss == 1
+
+
+def test_text_for_people_survives_tiny_remains() -> None:
+    assert str(Amount(UNITS, Fraction(1, 2**3000), Fraction(0))) == "rho under 1e-300, delta 0"

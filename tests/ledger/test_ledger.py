@@ -1,0 +1,285 @@
+"""The same behaviour in memory, in a file and on a server."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ledger.conftest import DELTA, EPSILON, Clock, MakeLedger, drawn, small_budget
+
+from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, LedgerError, ParameterError
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange, GaussianDP
+from crestline.ledger.budget import Budget
+from crestline.ledger.ledger import Ledger
+
+QUESTION = {"item": ["venue"], "k": 5, "where": None}
+
+
+def test_reserve_release_settle(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(5), question=QUESTION, mechanism="LimitedDomain")
+    assert receipt.reserved.loss == 5 * EPSILON
+    assert ledger.remaining().loss == 5 * EPSILON
+    assert ledger.settle(receipt, drawn(2)).loss == 2 * EPSILON
+    assert ledger.remaining().loss == 8 * EPSILON
+    assert ledger.spent().failure == DELTA
+    assert ledger.verify().ok
+
+
+def test_a_refusal_costs_nothing_and_is_on_record(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    with pytest.raises(BudgetExhausted) as refused:
+        ledger.reserve(drawn(11), question=QUESTION)
+    assert refused.value.requested.loss == 11 * EPSILON
+    assert refused.value.remaining.loss == 10 * EPSILON
+    assert ledger.spent().loss == 0
+    assert ledger.history()[-1].kind == "refused"
+    assert ledger.verify().ok
+
+
+def test_a_reservation_that_is_never_settled_stays_charged(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(5))
+    assert [entry.sequence for entry in ledger.open_reservations()] == [receipt.number]
+    assert ledger.spent().loss == 5 * EPSILON
+    ledger.settle(ledger.reserve(drawn(1)), drawn(1))
+    assert [entry.sequence for entry in ledger.open_reservations()] == [receipt.number]
+
+
+def test_an_error_in_settling_leaves_the_reservation_charged(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(5))
+    with pytest.raises(BudgetError):
+        ledger.settle(receipt, drawn(6))
+    with pytest.raises(ParameterError, match="JSON"):
+        ledger.settle(receipt, drawn(5), answer=object())
+    assert ledger.spent().loss == 5 * EPSILON
+    assert len(ledger.open_reservations()) == 1
+    assert ledger.verify().ok
+
+
+def test_a_reservation_is_settled_once(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(5))
+    ledger.settle(receipt, drawn(1))
+    with pytest.raises(LedgerError, match="settled already"):
+        ledger.settle(receipt, drawn(1))
+    assert ledger.spent().loss == EPSILON
+
+
+def test_a_receipt_of_another_ledger_is_worth_nothing(make_ledger: MakeLedger) -> None:
+    with Ledger.in_memory(small_budget(), dataset="elsewhere") as other:
+        receipt = other.reserve(drawn(5))
+    ledger = make_ledger(small_budget())
+    ledger.reserve(drawn(5))
+    with pytest.raises(LedgerError, match="not from this ledger"):
+        ledger.settle(receipt, drawn(1))
+
+
+def test_the_largest_k_that_fits(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    ledger.reserve(drawn(7))
+    receipt = ledger.reserve_largest(drawn, 20)
+    assert receipt.k == 3
+    assert ledger.remaining().loss == 0
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve_largest(drawn, 20)
+    with pytest.raises(ParameterError):
+        ledger.reserve_largest(drawn, 0)
+
+
+def test_a_charge_must_fit_both_the_data_set_and_the_analyst(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget(10), analysts={"ann": small_budget(4), "bob": small_budget(9)})
+    with pytest.raises(BudgetExhausted, match="ann"):
+        ledger.reserve(drawn(5), analyst="ann")
+    ledger.settle(ledger.reserve(drawn(4), analyst="ann"), drawn(3))
+    assert ledger.remaining("ann").loss == EPSILON
+    assert ledger.remaining().loss == 7 * EPSILON
+    with pytest.raises(BudgetExhausted, match="data set"):
+        ledger.reserve(drawn(8), analyst="bob")
+    assert ledger.remaining("bob").loss == 9 * EPSILON
+    assert ledger.reserve_largest(drawn, 50, analyst="bob").k == 7
+    assert ledger.verify().ok
+
+
+def test_each_account_measures_in_its_own_units(make_ledger: MakeLedger) -> None:
+    own = Budget(1, 2e-6, "homogeneous", items=6, questions=2, item_epsilon="0.1", question_delta="1e-8")
+    ledger = make_ledger(Budget(1, 1e-6), analysts={"ann": own})
+    receipt = ledger.reserve(drawn(5), analyst="ann")
+    ledger.settle(receipt, drawn(2))
+    ledger.settle(receipt=ledger.reserve(drawn(4), analyst="ann"), cost=drawn(4))
+    assert ledger.remaining("ann").to_json() == {"items": "0/1", "questions": "0/1"}
+    assert ledger.spent().loss == 6 * EPSILON**2 / 8
+    with pytest.raises(BudgetMismatch):
+        ledger.reserve(steps(GaussianDP("1/100")), analyst="ann")
+
+
+def test_who_may_ask_where_analysts_have_budgets(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget(), analysts={"ann": small_budget(4)})
+    with pytest.raises(BudgetError, match="eve"):
+        ledger.reserve(drawn(1), analyst="eve")
+    ledger.reserve(drawn(1))  # the owner, who has no other limit than the data set's
+    assert ledger.remaining("ann").loss == 4 * EPSILON
+
+
+def test_a_name_is_only_a_name_where_no_analyst_has_a_budget(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(2), analyst="ann")
+    with pytest.raises(LedgerError, match="too late"):
+        ledger.add_analyst("ann", small_budget(4))
+    ledger.add_analyst("bob", small_budget(4))  # between ann's reservation and its settlement
+    ledger.settle(receipt, drawn(1))
+    assert ledger.spent().loss == EPSILON
+    assert ledger.verify().ok
+
+
+def test_a_budget_is_opened_once(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget(), analysts={"ann": small_budget(4)})
+    with pytest.raises(LedgerError, match="open already"):
+        ledger.add_analyst("ann", small_budget(9))
+    assert ledger.account("ann").balance.budget == small_budget(4)
+
+
+def test_the_same_question_on_the_same_version_is_free(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    assert ledger.find_answer(QUESTION, "v1") is None
+    receipt = ledger.reserve(drawn(5), question=QUESTION, data_version="v1")
+    assert ledger.find_answer(QUESTION, "v1") is None  # reserved is not answered
+    ledger.settle(receipt, drawn(2), answer={"items": ["a", "ü\x00\ud800"], "stopped": True})
+    spent = ledger.spent()
+    found = ledger.find_answer({"where": None, "k": 5, "item": ("venue",)}, "v1")
+    assert found is not None
+    assert found.answer == {"items": ["a", "ü\x00\ud800"], "stopped": True}
+    assert found.number == receipt.number
+    assert ledger.answer(receipt.number) == found
+    assert ledger.spent() == spent
+    assert ledger.history()[-1].kind == "answered"
+    assert ledger.find_answer(QUESTION, "v2") is None
+    assert ledger.find_answer({**QUESTION, "k": 6}, "v1") is None
+    assert ledger.verify().ok
+
+
+def test_without_a_version_nothing_is_served_again(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    ledger.settle(ledger.reserve(drawn(1), question=QUESTION), drawn(1), answer=["a"])
+    assert ledger.find_answer(QUESTION, None) is None
+
+
+def test_an_analyst_with_a_budget_is_served_what_they_paid_for(make_ledger: MakeLedger) -> None:
+    own = {"ann": small_budget(4), "bob": small_budget(4)}
+    ledger = make_ledger(small_budget(), analysts=own)
+    receipt = ledger.reserve(drawn(1), question=QUESTION, data_version="v1", analyst="ann")
+    ledger.settle(receipt, drawn(1), answer=["a"])
+    mine = ledger.find_answer(QUESTION, "v1", analyst="ann")
+    assert mine is not None
+    assert mine.answer == ["a"]
+    assert ledger.find_answer(QUESTION, "v1", analyst="bob") is None
+    assert ledger.find_answer(QUESTION, "v1") is None
+
+
+def test_a_clock_that_goes_backwards_breaks_nothing(make_ledger: MakeLedger) -> None:
+    clock = Clock()
+    ledger = make_ledger(small_budget(), clock=clock)
+    ledger.settle(ledger.reserve(drawn(1)), drawn(1))
+    clock.step = timedelta(days=-1)
+    ledger.settle(ledger.reserve(drawn(1)), drawn(1))
+    found = ledger.verify()
+    assert found.ok
+    assert found.backwards == 2
+    assert [entry.sequence for entry in ledger.history()] == [1, 2, 3, 4, 5]
+
+
+def test_a_clock_without_a_time_zone_is_refused(make_ledger: MakeLedger) -> None:
+    with pytest.raises(ParameterError, match="time zone"):
+        make_ledger(small_budget(), clock=lambda: datetime(2026, 1, 1))
+
+
+@pytest.mark.parametrize("name", ["", "a\x00b", "x" * 201, "line\nbreak"])
+def test_names_are_names(name: str) -> None:
+    with pytest.raises(ParameterError):
+        Ledger.in_memory(small_budget(), dataset=name)
+    with Ledger.in_memory(small_budget()) as ledger, pytest.raises(ParameterError):
+        ledger.reserve(drawn(1), analyst=name)
+
+
+def test_history_can_be_cut(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    for _ in range(3):
+        ledger.reserve(drawn(1))
+    assert [entry.sequence for entry in ledger.history(last=2)] == [3, 4]
+
+
+def test_threads_share_one_ledger(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget(20))
+    granted: list[int] = []
+
+    def ask() -> None:
+        for _ in range(5):
+            try:
+                receipt = ledger.reserve(drawn(2))
+            except BudgetExhausted:
+                continue
+            ledger.settle(receipt, drawn(1))
+            granted.append(1)
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.spent().loss == len(granted) * EPSILON
+    assert 19 <= len(granted) <= 20  # the last step alone can never be reserved as two
+    assert ledger.verify().ok
+
+
+def test_several_data_sets_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    with Ledger.create(path, small_budget(4), dataset="sales") as sales:
+        sales.reserve(drawn(4))
+    with Ledger.create(path, small_budget(3), dataset="visits") as visits:
+        assert visits.remaining().loss == 3 * EPSILON
+        assert visits.datasets == ["sales", "visits"]
+        assert [entry.dataset for entry in visits.history()] == ["visits"]
+        assert visits.verify().ok
+    with pytest.raises(LedgerError, match="'sales', 'visits'"):
+        Ledger.open(path)
+    with pytest.raises(LedgerError, match="'sales', 'visits'"):
+        Ledger.open(path, dataset="other")
+    with Ledger.open(path, dataset="sales") as sales, pytest.raises(BudgetExhausted):
+        sales.reserve(drawn(1))
+
+
+def test_books_are_still_there_tomorrow(make_ledger: MakeLedger, tmp_path: Path) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(5))
+    if ledger.shown == "in memory":
+        return
+    address: Any = tmp_path / "books.db" if "://" not in ledger.shown else ledger.shown
+    with Ledger.open(address) as again:
+        assert again.spent().loss == 5 * EPSILON
+        assert again.settle(receipt, drawn(2)).loss == 2 * EPSILON
+        assert again.budget == small_budget()
+        assert again.verify().ok
+
+
+def test_open_or_create_insists_on_the_same_budget(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    for _ in range(2):
+        with Ledger.open_or_create(path, Budget(2, 1e-7), dataset="sales") as ledger:
+            ledger.reserve(steps(BoundedRange("0.1")))
+    with pytest.raises(BudgetMismatch, match="never changed"):
+        Ledger.open_or_create(path, Budget(3, 1e-7), dataset="sales")
+    with Ledger.open(path) as ledger:
+        assert len(ledger.open_reservations()) == 2
+
+
+def test_a_question_without_steps_costs_its_failure_only(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(Cost(delta=DELTA))
+    assert ledger.settle(receipt, Cost(delta=DELTA)).failure == DELTA
+    assert ledger.spent().loss == Fraction(0)

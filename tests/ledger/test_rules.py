@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crestline.errors import BudgetError, BudgetExhausted
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange
+from crestline.ledger import rules
+from crestline.ledger.budget import Budget
+from crestline.ledger.rules import Balance
+
+DELTA = Fraction(1, 10**9)
+EPSILON = Fraction(1, 10)
+
+
+def drawn(times: int, delta: Fraction = DELTA) -> Cost:
+    return steps(BoundedRange(EPSILON), times, delta=delta)
+
+
+def balance(epsilon: str = "1") -> Balance:
+    return Balance.opened(Budget(epsilon, 10 * DELTA, "pure"))
+
+
+@given(st.integers(1, 10), st.data())
+def test_steps_that_were_not_drawn_come_back_exactly(k: int, data: st.DataObject) -> None:
+    paid_for = data.draw(st.integers(1, k))
+    held, reserved = rules.reserve(balance(), drawn(k))
+    assert held.remaining.loss == 1 - k * EPSILON
+    after, paid = rules.settle(held, reserved, drawn(paid_for))
+    assert paid.loss == paid_for * EPSILON
+    assert after.remaining.loss - held.remaining.loss == (k - paid_for) * EPSILON
+    assert after.held.loss == 0
+
+
+def test_the_probability_of_failure_is_never_given_back() -> None:
+    held, reserved = rules.reserve(balance(), drawn(5))
+    after, paid = rules.settle(held, reserved, drawn(1, delta=Fraction(0)))
+    assert paid.failure == DELTA == after.charged.failure
+
+
+def test_a_refusal_says_what_was_asked_and_what_is_left() -> None:
+    held, _ = rules.reserve(balance(), drawn(9))
+    with pytest.raises(BudgetExhausted) as refused:
+        rules.reserve(held, drawn(2))
+    assert refused.value.requested.loss == Fraction(2, 10)
+    assert refused.value.remaining.loss == Fraction(1, 10)
+    assert rules.fits(held, drawn(1))
+    assert not rules.fits(held, drawn(2))
+
+
+def test_either_unit_alone_can_be_exhausted() -> None:
+    with pytest.raises(BudgetExhausted):
+        rules.reserve(balance(), drawn(1, delta=11 * DELTA))
+
+
+def test_nobody_settles_above_the_reservation() -> None:
+    held, reserved = rules.reserve(balance(), drawn(3))
+    with pytest.raises(BudgetError, match="stays charged"):
+        rules.settle(held, reserved, drawn(4))
+    with pytest.raises(BudgetError, match="stays charged"):
+        rules.settle(held, reserved, drawn(3, delta=2 * DELTA))
+
+
+def test_a_stop_is_charged_as_one_step() -> None:
+    held, reserved = rules.reserve(balance(), drawn(3))
+    with pytest.raises(BudgetError, match="at least one step"):
+        rules.settle(held, reserved, Cost(delta=DELTA))
+    after, _ = rules.settle(held, reserved, drawn(1))
+    assert after.charged.loss == EPSILON
+
+
+@given(st.integers(1, 40), st.integers(0, 10), st.integers(0, 10))
+def test_the_largest_k_fits_and_the_next_does_not(k: int, spent: int, spent_below: int) -> None:
+    accounts = [balance(), balance()]
+    for place, amount in enumerate((spent, spent_below)):
+        accounts[place], _ = rules.reserve(accounts[place], drawn(amount))
+    size = rules.largest_k(drawn, k, accounts)
+    assert size == min(k, 10 - max(spent, spent_below))
+
+
+def test_rounded_charges_settle_within_their_reservation() -> None:
+    account = Balance.opened(Budget(1000, "1/2", "pure"))
+    for denominator in range(10**9 + 1, 10**9 + 600, 2):
+        step = BoundedRange(Fraction(1, denominator))
+        account, reserved = rules.reserve(account, steps(step, 7))
+        account, paid = rules.settle(account, reserved, steps(step, 3))
+        assert paid.loss >= Fraction(3, denominator)
+        assert paid.fits_in(reserved)
+    assert account.held.loss == 0
+    assert account.settled.loss.denominator.bit_length() < 5000

@@ -1,0 +1,230 @@
+"""Whoever changes the books behind our back is found out; the seal finds the rest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.ledger.conftest import drawn, small_budget
+
+from crestline.errors import LedgerError, ParameterError
+from crestline.ledger.entries import GENESIS, canonical, digest
+from crestline.ledger.ledger import Ledger
+from crestline.ledger.verify import Verification
+
+Tamper = Callable[[sqlite3.Connection], object]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    """Eleven entries: two budgets, five questions (one refused, one never settled), one answer served again."""
+    file = tmp_path / "books.db"
+    with Ledger.create(file, small_budget(), dataset="sales", analysts={"ann": small_budget(8)}) as ledger:
+        question = {"k": 3}
+        receipt = ledger.reserve(drawn(3), question=question, data_version="v1", analyst="ann")
+        ledger.settle(receipt, drawn(2), answer=["a", "b"])
+        ledger.find_answer(question, "v1", analyst="ann")
+        with pytest.raises(Exception, match="cannot pay"):
+            ledger.reserve(drawn(50))
+        for _ in range(2):
+            ledger.settle(ledger.reserve(drawn(2)), drawn(1))
+        ledger.reserve(drawn(1))
+        assert ledger.verify().ok
+    return file
+
+
+def verified(path: Path, *tampering: Tamper, seal: str | None = None) -> Verification:
+    with sqlite3.connect(path) as raw:
+        for tamper in tampering:
+            tamper(raw)
+    raw.close()
+    with Ledger.open(path) as ledger:
+        return ledger.verify(seal)
+
+
+def sql(statement: str, *values: object) -> Tamper:
+    return lambda raw: raw.execute(statement, values)
+
+
+def edit_body(sequence: int, change: Callable[[dict[str, object]], object], *, rehash: bool = False) -> Tamper:
+    def tamper(raw: sqlite3.Connection) -> None:
+        content = json.loads(
+            raw.execute("SELECT body FROM crestline_entries WHERE sequence = ?", (sequence,)).fetchone()[0]
+        )
+        change(content)
+        body = canonical(content)
+        raw.execute("UPDATE crestline_entries SET body = ? WHERE sequence = ?", (body, sequence))
+        if rehash:
+            raw.execute("UPDATE crestline_entries SET hash = ? WHERE sequence = ?", (digest(body), sequence))
+
+    return tamper
+
+
+def rewrite(raw: sqlite3.Connection) -> None:
+    """What a determined forger does: hash everything again, and the head row as well."""
+    previous = GENESIS
+    for sequence, text in raw.execute("SELECT sequence, body FROM crestline_entries ORDER BY sequence").fetchall():
+        content = json.loads(text) | {"previous": previous}
+        body = canonical(content)
+        previous = digest(body)
+        raw.execute("UPDATE crestline_entries SET body = ?, hash = ? WHERE sequence = ?", (body, previous, sequence))
+    raw.execute(
+        "UPDATE crestline_books SET head = ?, length = (SELECT max(sequence) FROM crestline_entries)", (previous,)
+    )
+
+
+def swap(first: int, second: int) -> Tamper:
+    def tamper(raw: sqlite3.Connection) -> None:
+        for old, new in ((first, -1), (second, first), (-1, second)):
+            raw.execute("UPDATE crestline_entries SET sequence = ? WHERE sequence = ?", (new, old))
+
+    return tamper
+
+
+def cheaper(content: dict[str, object]) -> None:
+    content["charge"] = [{**amount, "epsilon": "0/1"} for amount in content["charge"]]  # type: ignore[attr-defined] # JSON
+
+
+LAST = 11
+
+
+@pytest.mark.parametrize("sequence", range(1, LAST + 1))
+def test_every_edit_is_found(path: Path, sequence: int) -> None:
+    found = verified(path, edit_body(sequence, lambda content: content.update(time="1999-01-01T00:00:00+00:00")))
+    assert f"entry {sequence}: its text does not match its hash; it was edited" in found.findings
+
+
+@pytest.mark.parametrize("sequence", range(1, LAST + 1))
+def test_an_edit_with_a_new_hash_breaks_the_chain(path: Path, sequence: int) -> None:
+    change = edit_body(sequence, lambda content: content.update(time="1999-01-01T00:00:00+00:00"), rehash=True)
+    found = verified(path, change)
+    after = "the last entry is not" if sequence == LAST else f"entry {sequence + 1}: it does not follow"
+    assert any(finding.startswith(after) for finding in found.findings)
+
+
+@pytest.mark.parametrize("sequence", range(1, LAST + 1))
+def test_every_deletion_is_found(path: Path, sequence: int) -> None:
+    found = verified(path, sql("DELETE FROM crestline_entries WHERE sequence = ?", sequence))
+    assert any(finding.startswith(f"entry {sequence} is missing") for finding in found.findings)
+
+
+def test_a_deleted_tail_is_found(path: Path) -> None:
+    found = verified(path, sql("DELETE FROM crestline_entries WHERE sequence > 6"))
+    assert "entries 7 to 11 are missing at the end; removed" in found.findings
+
+
+def test_all_entries_deleted_is_found(path: Path) -> None:
+    found = verified(path, sql("DELETE FROM crestline_entries"))
+    assert "entries 1 to 11 are missing at the end; removed" in found.findings
+
+
+@pytest.mark.parametrize("first", range(1, LAST))
+def test_every_reordering_is_found(path: Path, first: int) -> None:
+    found = verified(path, swap(first, first + 1))
+    assert any(finding.startswith(f"entry {first}: its columns do not match") for finding in found.findings)
+    assert any(finding.startswith(f"entry {first}: it does not follow") for finding in found.findings)
+
+
+def test_deletion_with_the_numbers_closed_up_is_found(path: Path) -> None:
+    found = verified(
+        path,
+        sql("DELETE FROM crestline_entries WHERE sequence = 5"),
+        sql("UPDATE crestline_entries SET sequence = sequence - 1 WHERE sequence > 5"),
+    )
+    assert any(finding.startswith("entry 5: it does not follow") for finding in found.findings)
+
+
+def test_an_inserted_entry_is_found(path: Path) -> None:
+    copied = "INSERT INTO crestline_entries SELECT 12, 'refused', dataset, analyst, NULL, answer_key, body, hash"
+    found = verified(path, sql(copied + " FROM crestline_entries WHERE sequence = 6"))
+    assert any("not known to the head row" in finding for finding in found.findings)
+
+
+@pytest.mark.parametrize("column", ["kind", "dataset", "analyst", "answer_key"])
+def test_the_columns_are_checked_against_the_text(path: Path, column: str) -> None:
+    found = verified(path, sql(f"UPDATE crestline_entries SET {column} = 'x' WHERE sequence = 4"))
+    assert "entry 4: its columns do not match its text; they were edited" in found.findings
+
+
+@pytest.mark.parametrize("column", ["settled", "held"])
+def test_a_doctored_balance_is_found(path: Path, column: str) -> None:
+    nothing = canonical({"epsilon": "0/1", "delta": "0/1"})
+    found = verified(path, sql(f"UPDATE crestline_accounts SET {column} = ?", nothing))
+    assert any("the stored balance is not what its entries add up to" in finding for finding in found.findings)
+
+
+def test_a_doctored_budget_is_found(path: Path) -> None:
+    larger = canonical(small_budget(1000).to_json())
+    found = verified(path, sql("UPDATE crestline_accounts SET budget = ? WHERE analyst = ''", larger))
+    assert found.findings == ("data set 'sales': the stored balance is not what its entries add up to",)
+
+
+def test_a_removed_account_is_found(path: Path) -> None:
+    found = verified(path, sql("DELETE FROM crestline_accounts WHERE analyst = 'ann'"))
+    assert found.findings == (
+        "analyst 'ann' of data set 'sales': the stored balance is not what its entries add up to",
+    )
+
+
+def test_a_doctored_head_is_found(path: Path) -> None:
+    found = verified(path, sql("UPDATE crestline_books SET head = ?", GENESIS))
+    assert found.findings == ("the last entry is not the one the head row names; one of the two was edited",)
+
+
+@pytest.mark.parametrize("body", ["", "{}", "[]", "null", '{"kind": 1}', "\udcff".encode("utf-8", "surrogatepass")])
+def test_garbage_is_found_and_does_not_stop_the_check(path: Path, body: object) -> None:
+    found = verified(path, sql("UPDATE crestline_entries SET body = CAST(? AS TEXT) WHERE sequence = 4", body))
+    assert "entry 4: it cannot be read; it was edited" in found.findings
+
+
+def test_rules_hold_even_where_every_hash_was_made_anew(path: Path) -> None:
+    found = verified(path, edit_body(3, cheaper), rewrite)
+    assert any("entry 4" in finding and "pays what the rules do not allow" in finding for finding in found.findings)
+    found = verified(path, edit_body(4, lambda content: content.update(receipt=11)), rewrite)
+    assert any("settles what is not reserved" in finding for finding in found.findings)
+
+
+def test_a_charge_over_budget_is_found(path: Path) -> None:
+    def dear(content: dict[str, object]) -> None:
+        content["charge"] = [{"epsilon": "100/1", "delta": "0/1"}]
+
+    found = verified(path, edit_body(11, dear), rewrite)
+    assert any("charged more than there is" in finding for finding in found.findings)
+
+
+def test_only_a_seal_finds_books_rewritten_from_end_to_end(path: Path, tmp_path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        seal = ledger.verify().seal
+    assert seal.startswith("11:")
+    forge = edit_body(7, lambda content: content.update(question={"k": 999}))
+    assert verified(path, forge, rewrite).ok  # without a secret outside, nobody can tell
+    assert verified(path, seal=seal).findings == (
+        "the seal is not in these books: they were rewritten, or replaced by an older copy",
+    )
+
+
+def test_a_seal_finds_an_older_copy_and_stays_valid_as_the_books_grow(path: Path, tmp_path: Path) -> None:
+    older = tmp_path / "older.db"
+    shutil.copy(path, older)
+    with Ledger.open(path) as ledger:
+        ledger.reserve(drawn(1))
+        seal = ledger.verify().seal
+        ledger.reserve(drawn(1))
+        assert ledger.verify(seal).ok
+    assert not verified(older, seal=seal).ok
+
+
+@pytest.mark.parametrize("seal", ["", "abc", "10", "10:abc", "x:" + GENESIS])
+def test_a_seal_has_one_form(path: Path, seal: str) -> None:
+    with Ledger.open(path) as ledger, pytest.raises(ParameterError, match="length:hash"):
+        ledger.verify(seal)
+
+
+def test_an_edited_answer_is_not_served(path: Path) -> None:
+    verified(path, edit_body(4, lambda content: content.update(answer=["forged"])))
+    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match="edited"):
+        ledger.find_answer({"k": 3}, "v1", analyst="ann")
