@@ -1,6 +1,7 @@
 """Draws: the random part of a table of keys, as arrival times `E = -ln U` that can be refined without end.
 
 Single     one uniform for each key; with `copies`, the largest of so many independent noises in one draw
+Nothing    no randomness: keys that are their scores
 Ordered    the largest, second largest, … of groups of equal scores (DESIGN D9), from one uniform each
 """
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from crestline.randomness.points import Floats, GumbelPoints, Points, RoughPoints
@@ -55,10 +57,11 @@ class Draws(Protocol):
 
 @dataclass(frozen=True)
 class Single:
-    """One uniform for each key; with `copies[column]` copies, the largest of so many."""
+    """One uniform for each key; with `copies[column]` copies, the largest of so many. `absent` keys do not exist."""
 
     uniforms: Uniforms
     copies: Sequence[int] | None = None
+    absent: NDArray[np.bool_] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -75,8 +78,8 @@ class Single:
     def edge(self) -> NDArray[np.bool_]:
         return _edge(self.uniforms.words)
 
-    def missing(self) -> None:
-        return None
+    def missing(self) -> NDArray[np.bool_] | None:
+        return self.absent
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         start = row * self.shape[1]
@@ -89,6 +92,30 @@ class Single:
     def arrival(self, row: int, column: int, bits: int) -> Any:
         time = -self.uniforms.ball(row * self.shape[1] + column, bits).log()
         return time if self.copies is None else time / self.copies[column]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """No randomness: for keys whose law is constant."""
+
+    shape: tuple[int, int]
+    first_bits: int = WORD
+
+    def rough(self) -> Points:
+        return RoughPoints(np.full(self.shape, 0.5))
+
+    def edge(self) -> NDArray[np.bool_]:
+        return np.zeros(self.shape, dtype=np.bool_)
+
+    def missing(self) -> None:
+        return None
+
+    def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
+        point = RoughPoints(np.full(len(columns), 0.5))
+        return point, point
+
+    def arrival(self, row: int, column: int, bits: int) -> Any:
+        return arb(1)
 
 
 @dataclass(frozen=True)

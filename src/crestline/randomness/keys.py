@@ -12,7 +12,8 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from crestline.randomness.draws import Draws, Single
+from crestline.randomness.draws import Draws, Nothing, Single
+from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
@@ -89,6 +90,11 @@ class Keys:
 def keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction = Fraction(1)) -> Keys:
     """Keys with one uniform each."""
     return Keys(scores, law, Single(uniforms), scale)
+
+
+def fixed(scores: Scores, rows: int) -> Keys:
+    """Keys without noise, the same in every row: thresholds that noisy keys are compared with."""
+    return Keys(scores, CONSTANT, Nothing((rows, scores.approx.shape[-1])))
 
 
 def _padded(score: Floats, noise: Floats, sign: int, error: float) -> Floats:

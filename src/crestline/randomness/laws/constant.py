@@ -1,0 +1,37 @@
+"""No noise at all: every quantile is zero. The law of a fixed threshold that noisy keys are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from crestline.randomness.points import Floats, Points
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Never compare two such keys with each other: equal ones would never separate."""
+
+    name: str = "constant"
+
+    def quantile(self, points: Points) -> Floats:
+        return np.zeros_like(points.log_u)
+
+    def ball(self, arrival: Any) -> Any:
+        return arb(0)
+
+    def cdf(self, x: Floats) -> Floats:
+        return np.where(np.asarray(x) < 0, 0.0, 1.0)
+
+    def survival(self, x: Floats) -> Floats:
+        return np.where(np.asarray(x) < 0, 1.0, 0.0)
+
+    def density(self, x: Floats) -> Floats:
+        """All the mass is at zero."""
+        return np.where(np.asarray(x) == 0, np.inf, 0.0)
+
+
+CONSTANT = Constant()
