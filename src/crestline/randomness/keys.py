@@ -41,11 +41,14 @@ class Keys:
 
     @cached_property
     def rough(self) -> Floats:
-        """All keys at full speed; within `margin` of the truth except where `edge` says."""
-        noise = self.law.quantile(self.draws.rough())
-        if self.scale != 1:
-            noise = noise * float(self.scale)
-        values = noise + self.scores.approx
+        """All keys at full speed; within `margin` of the truth, and no more than a filler where `edge` is true."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
+            noise = self.law.quantile(self.draws.rough())
+            if self.scale != 1:
+                noise = noise * float(self.scale)
+            values = noise + self.scores.approx
+        if self.edge.any():
+            values[self.edge] = 0.0  # any finite number: nobody may rely on these
         missing = self.draws.missing()
         if missing is not None:
             values[missing] = -np.inf
