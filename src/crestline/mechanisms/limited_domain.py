@@ -16,6 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
@@ -23,7 +24,7 @@ from crestline.mechanisms.limited_domain_law import exact_law, length_law
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, listed, selections
 from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate, unstable_slots
-from crestline.parameters import Exact, fill, not_negative, positive, probability
+from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.comparison import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
@@ -72,6 +73,16 @@ class LimitedDomain(Catalogued):
             sharp=bool(sharp),
             slack=not_negative(slack, "slack"),
         )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> LimitedDomain:
+        """The instance within a total (epsilon, delta): half of δ for failures, half for composition."""
+        half = probability(delta, "delta") / 2
+        slots = 5 * whole(k, "k") if k_bar is None else k_bar
+        step = per_step_epsilon(k, epsilon, half)
+        return cls(k, slots, step, half, contribution, slack=half)
 
     def cost(self) -> Cost:
         return self._drawn(self.k)

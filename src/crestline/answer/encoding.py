@@ -1,0 +1,129 @@
+"""Answers as plain JSON and back: what pipes, files and the ledger hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from crestline.answer.answer import Answer, Bill, Choice
+from crestline.errors import ParameterError
+from crestline.guarantees import guarantee as promises
+from crestline.guarantees.guarantee import Guarantee
+from crestline.histogram.labels import Label
+from crestline.question import Question
+
+FORMAT = 1
+
+
+def to_dict(answer: Answer) -> dict[str, Any]:
+    """Plain JSON values."""
+    return {
+        "format": FORMAT,
+        "items": [encode_label(item) for item in answer.listed_items],
+        "ordered": isinstance(answer.items, tuple),
+        "counts": None if answer.counts is None else [str(count) for count in answer.counts],
+        "stopped": answer.stopped,
+        "guarantee": encode_guarantee(answer.guarantee),
+        "question": {**asdict(answer.question), "item": list(answer.question.item)},
+        "source": answer.source,
+        "mechanism": {**asdict(answer.mechanism), "parameters": dict(answer.mechanism.parameters)},
+        "margin": answer.margin,
+        "bill": None if answer.bill is None else asdict(answer.bill),
+        "stored": answer.stored,
+        "replayed": answer.replayed,
+        "notes": list(answer.notes),
+    }
+
+
+def from_dict(value: Mapping[str, Any]) -> Answer:
+    """The answer behind `to_dict`'s values; anything else is refused with a clear error."""
+    try:
+        items = tuple(decode_label(item) for item in value["items"])
+        counts = value["counts"]
+        return Answer(
+            items=items if value["ordered"] else frozenset(items),
+            counts=None if counts is None else tuple(Fraction(count) for count in counts),
+            stopped=value["stopped"],
+            guarantee=decode_guarantee(value["guarantee"]),
+            question=Question(**{**value["question"], "item": tuple(value["question"]["item"])}),
+            source=value["source"],
+            mechanism=Choice(**value["mechanism"]),
+            margin=value["margin"],
+            bill=None if value["bill"] is None else Bill(**value["bill"]),
+            stored=value["stored"],
+            replayed=value["replayed"],
+            notes=tuple(value["notes"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ParameterError("this is not an answer written by crestline (or by a newer version of it)") from None
+
+
+def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    """The kind, its exact numbers as text, the theorem and the adjacency."""
+    numbers = {
+        part.name: str(getattr(guarantee, part.name))
+        for part in fields(guarantee)  # type: ignore[arg-type] # every guarantee is a frozen dataclass
+        if isinstance(getattr(guarantee, part.name), Fraction)
+    }
+    return {
+        "kind": type(guarantee).__name__,
+        **numbers,
+        "theorem": guarantee.theorem,
+        "adjacency": guarantee.adjacency.value,
+        "text": str(guarantee),
+    }
+
+
+def decode_guarantee(value: Mapping[str, Any]) -> Guarantee:
+    kind = {cls.__name__: cls for cls in _KINDS}[value["kind"]]
+    numbers = {name: Fraction(text) for name, text in value.items() if name not in _WORDS}
+    promise: Guarantee = kind(**numbers, theorem=value["theorem"], adjacency=promises.Adjacency(value["adjacency"]))
+    return promise
+
+
+_WORDS = ("kind", "theorem", "adjacency", "text")
+_KINDS: tuple[Any, ...] = (
+    promises.PureDP,
+    promises.ApproxDP,
+    promises.BoundedRange,
+    promises.LossInterval,
+    promises.ZCDP,
+    promises.GaussianDP,
+)
+
+
+def encode_label(label: Label) -> Any:
+    """JSON has text, numbers and truth values; everything else is tagged with its kind."""
+    if isinstance(label, str | bool | int):
+        return label
+    if isinstance(label, tuple):
+        return [encode_label(part) for part in label]
+    for kind, encode, _ in _TAGGED:
+        if isinstance(label, kind):
+            return {kind.__name__: encode(label)}
+    return {"text": str(label)}
+
+
+def decode_label(value: Any) -> Label:
+    if isinstance(value, list):
+        return tuple(decode_label(part) for part in value)
+    if isinstance(value, dict):
+        ((name, content),) = value.items()
+        for kind, _, decode in _TAGGED:
+            if kind.__name__ == name:
+                return decode(content)
+        return content
+    return value
+
+
+_TAGGED: tuple[tuple[type, Any, Any], ...] = (
+    (float, float.hex, float.fromhex),
+    (Decimal, str, Decimal),
+    (bytes, bytes.hex, bytes.fromhex),
+    (datetime, datetime.isoformat, datetime.fromisoformat),
+    (date, date.isoformat, date.fromisoformat),
+)

@@ -1,0 +1,145 @@
+"""The Python face: one question (`top_k`), or a connection with books (`connect`). No privacy logic lives here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crestline.answer.answer import Answer
+from crestline.ask import ask
+from crestline.choose import AUTO, Chosen, choose
+from crestline.ledger.budget import Budget
+from crestline.ledger.ledger import Ledger
+from crestline.parameters import Exact
+from crestline.question import Question, item_columns
+from crestline.randomness.entropy import Entropy, system
+from crestline.sources import Source, open_source
+
+if TYPE_CHECKING:
+    from crestline.ledger.amount import Amount
+
+Address = str | os.PathLike[str]
+
+# A question on a connection asks for this share of the budget unless it says otherwise.
+SHARE_OF_EPSILON = 10
+SHARE_OF_DELTA = 20
+
+
+def top_k(
+    source: Any,
+    *,
+    user: str = "user",
+    item: str | Sequence[str] = "item",
+    k: int,
+    epsilon: Exact | None = None,
+    delta: Exact | None = None,
+    mechanism: Any = AUTO,
+    k_bar: int | None = None,
+    contribution: int | None = None,
+    where: str | None = None,
+    counts: bool = False,
+    domain: Any = None,
+    ledger: Ledger | Address | None = None,
+    table: str | None = None,
+    entropy: Entropy | None = None,
+) -> Answer:
+    """The most popular items of a source, as far as they can be named privately.
+
+    `source` is a path or glob (Parquet, CSV, JSON lines), a database URL plus `table`, an Ibis, pandas, Polars or Arrow
+    table, or a `Histogram`. `epsilon` and `delta` are the total for this answer. With a `ledger` the release is charged
+    to it before a row is read, and the same question on the same data is answered again at no cost.
+    """
+    opened = open_source(source, table=table)
+    chosen = choose(mechanism, k=k, k_bar=k_bar, epsilon=epsilon, delta=delta, contribution=contribution)
+    question = _question(user, item, k, chosen, where, contribution)
+    books = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
+    try:
+        return ask(question, source=opened, chosen=chosen, entropy=entropy or system(), ledger=books)
+    finally:
+        if books is not None and books is not ledger:
+            books.close()
+
+
+def connect(source: Any, *, ledger: Address | None = None) -> Connection:
+    """A database (or a file, or a table in memory) whose questions are charged to one ledger.
+
+    Without `ledger` the books end with the process.
+    """
+    return Connection(source, ledger)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where the data are, and where the books are."""
+
+    source: Any
+    ledger: Address | None = None
+
+    def dataset(
+        self, name: str, *, user: str, budget: Budget, contribution: int | None = None, entropy: Entropy | None = None
+    ) -> Dataset:
+        """One table with its user column and its budget. The budget is opened once, and never changes."""
+        in_database = isinstance(self.source, str) and "://" in self.source
+        source = open_source(self.source, table=name if in_database else None)
+        if self.ledger is None:
+            books = Ledger.in_memory(budget, dataset=name)
+        else:
+            books = Ledger.open_or_create(self.ledger, budget, dataset=name)
+        return Dataset(source, user, books, contribution, entropy or system())
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One table that can be asked, with books."""
+
+    source: Source
+    user: str
+    ledger: Ledger
+    contribution: int | None
+    entropy: Entropy
+
+    def top(
+        self,
+        *,
+        k: int,
+        item: str | Sequence[str],
+        where: str | None = None,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        mechanism: Any = AUTO,
+        k_bar: int | None = None,
+        contribution: int | None = None,
+        counts: bool = False,
+        analyst: str | None = None,
+    ) -> Answer:
+        """The most popular items, charged to this data set's budget.
+
+        Unless `epsilon` and `delta` are given, a question may cost a tenth of the budget's ε and a twentieth of its δ.
+        """
+        budget = self.ledger.budget
+        bound = self.contribution if contribution is None else contribution
+        chosen = choose(
+            mechanism,
+            k=k,
+            k_bar=k_bar,
+            epsilon=budget.epsilon / SHARE_OF_EPSILON if epsilon is None else epsilon,
+            delta=budget.delta / SHARE_OF_DELTA if delta is None else delta,
+            contribution=bound,
+        )
+        question = _question(self.user, item, k, chosen, where, bound)
+        return ask(
+            question, source=self.source, chosen=chosen, entropy=self.entropy, ledger=self.ledger, analyst=analyst
+        )
+
+    @property
+    def remaining(self) -> Amount:
+        """What is left of the budget."""
+        return self.ledger.remaining()
+
+
+def _question(
+    user: str, item: str | Sequence[str], k: int, chosen: Chosen, where: str | None, contribution: int | None
+) -> Question:
+    return Question(user, item_columns(item), k, chosen.k_bar, where=where, contribution=contribution)

@@ -1,0 +1,120 @@
+"""The whole journey in one short function: the only module that meets every stage.
+
+question → reserve → source → histogram → mechanism → settle → answer. A release is charged before it is made; if
+anything fails after `reserve`, the reservation stays charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from crestline.answer.answer import Answer, Bill
+from crestline.choose import Chosen
+from crestline.errors import BudgetMismatch
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Guarantee, PureDP
+from crestline.ledger.ledger import Ledger
+from crestline.ledger.receipt import Receipt
+from crestline.mechanisms.selection import Selection
+from crestline.question import Question
+from crestline.randomness.entropy import Entropy
+from crestline.sources.source import Source
+
+KEY_BYTES = 32
+
+
+def ask(
+    question: Question,
+    *,
+    source: Source,
+    chosen: Chosen,
+    entropy: Entropy,
+    ledger: Ledger | None = None,
+    analyst: str | None = None,
+) -> Answer:
+    """Ask one question of one source, with one mechanism, on one ledger (or none)."""
+    source.check(question)
+    if ledger is None:
+        return _answer(question, source, chosen, entropy, _release(question, source, chosen, entropy))
+    key, version = identity(question, source, chosen), source.version()
+    stored = ledger.find_answer(key, version, analyst=analyst)
+    if stored is not None:
+        return _again(stored.answer)
+    receipt = ledger.reserve(
+        worst_cost(chosen.mechanism), question=key, data_version=version, analyst=analyst, mechanism=chosen.choice.name
+    )
+    selection = _release(question, source, chosen, entropy)
+    answer = _answer(question, source, chosen, entropy, selection)
+    return _settled(answer, chosen, selection, ledger, receipt, analyst)
+
+
+def identity(question: Question, source: Source, chosen: Chosen) -> dict[str, Any]:
+    """Everything an answer depends on besides the data: what makes two questions the same."""
+    return {
+        "source": source.name,
+        **asdict(question),
+        "item": list(question.item),
+        "mechanism": chosen.choice.name,
+        "parameters": dict(chosen.choice.parameters),
+    }
+
+
+def worst_cost(mechanism: Any) -> Cost:
+    """What is reserved: the mechanism's own cost, or, for a third party's, the cost of its guarantee as one step."""
+    if hasattr(mechanism, "cost"):
+        cost: Cost = mechanism.cost()
+        return cost
+    return _one_step(mechanism.guarantee())
+
+
+def _one_step(guarantee: Guarantee) -> Cost:
+    if isinstance(guarantee, PureDP | BoundedRange):
+        return steps(guarantee)
+    if isinstance(guarantee, ApproxDP):
+        # δ-approximate (ε²/2)-zCDP (Bun and Steinke 2016, Lemma 8.8), and ε outside probability δ
+        return steps(PureDP(guarantee.epsilon, theorem=guarantee.theorem), delta=guarantee.delta)
+    raise BudgetMismatch("a ledger needs a pure, bounded-range or approximate guarantee, or a mechanism with cost()")
+
+
+def _release(question: Question, source: Source, chosen: Chosen, entropy: Entropy) -> Selection:
+    histogram = source.top_counts(question, entropy.words(KEY_BYTES // 8).tobytes())
+    selection: Selection = chosen.mechanism.release(histogram, entropy)
+    return selection
+
+
+def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy, selection: Selection) -> Answer:
+    margin = getattr(chosen.mechanism, "margin", None)
+    return Answer(
+        items=selection.items,
+        stopped=selection.stopped,
+        counts=selection.counts,
+        guarantee=chosen.mechanism.guarantee(),
+        question=question,
+        source=source.name,
+        mechanism=chosen.choice,
+        margin=None if margin is None else float(margin()),
+        replayed=entropy.replayable,
+    )
+
+
+def _settled(
+    answer: Answer, chosen: Chosen, selection: Selection, ledger: Ledger, receipt: Receipt, analyst: str | None
+) -> Answer:
+    """Charge what a theorem lets us charge, and keep the answer with its bill."""
+    settled = getattr(chosen.mechanism, "settled", None)
+    cost = worst_cost(chosen.mechanism) if settled is None else settled(selection)
+    paid = ledger.settle(receipt, cost, answer=answer.to_dict())
+    bill = Bill(
+        ledger=ledger.shown,
+        reserved=str(receipt.reserved),
+        paid=str(paid),
+        remaining=str(ledger.remaining(analyst)),
+        receipt=receipt.number,
+    )
+    return Answer(**{**vars(answer), "bill": bill})
+
+
+def _again(value: Any) -> Answer:
+    answer = Answer.from_dict(value)
+    return Answer(**{**vars(answer), "stored": True})

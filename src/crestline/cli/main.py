@@ -1,0 +1,99 @@
+"""The command `crestline`: what it knows, and how it ends.
+
+Exit codes   0 done   1 something was found (audit, verify)   2 the call is wrong   3 the ledger refused
+             4 a source or a ledger did not answer   70 a fault of ours   130 interrupted
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import typer
+
+from crestline.errors import BudgetError, CrestlineError, LedgerError, SourceError
+
+EXIT_WRONG = 2
+EXIT_REFUSED = 3
+EXIT_UNAVAILABLE = 4
+EXIT_FAULT = 70
+EXIT_INTERRUPTED = 130
+
+# One line for each command: its name, where it lives, and what it is called there.
+COMMANDS = (
+    ("top", "crestline.cli.top", "top"),
+    ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
+    ("demo", "crestline.cli.demo", "demo"),
+)
+GROUPS: tuple[tuple[str, str, str], ...] = ()
+
+app = typer.Typer(
+    name="crestline",
+    help="Differentially private top-k over any database.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from crestline import __version__
+
+        typer.echo(f"crestline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Differentially private top-k over any database."""
+
+
+for _name, _module, _attribute in COMMANDS:
+    app.command(_name)(getattr(import_module(_module), _attribute))
+for _name, _module, _attribute in GROUPS:
+    app.add_typer(getattr(import_module(_module), _attribute), name=_name)
+
+
+def main() -> None:
+    """Run the command. No traceback is ever shown: it could hold private rows."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with these arguments and return its exit code."""
+    try:
+        app(arguments, standalone_mode=True, prog_name="crestline")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else EXIT_WRONG
+    except CrestlineError as error:
+        typer.echo(f"crestline: {error}", err=True)
+        return _exit_code(error)
+    except KeyboardInterrupt:
+        typer.echo("crestline: interrupted; what was reserved stays charged", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing to complain about
+        return 0
+    except Exception as error:  # the last line of defence: a message of another library may quote private rows
+        if os.environ.get("CRESTLINE_DEBUG"):
+            raise
+        typer.echo(
+            f"crestline: a fault of ours ({type(error).__name__}); set CRESTLINE_DEBUG=1 to see where, and report it",
+            err=True,
+        )
+        return EXIT_FAULT
+    return 0
+
+
+def _exit_code(error: CrestlineError) -> int:
+    if isinstance(error, BudgetError):
+        return EXIT_REFUSED
+    if isinstance(error, SourceError | LedgerError):
+        return EXIT_UNAVAILABLE
+    return EXIT_WRONG

@@ -1,0 +1,62 @@
+"""How results are printed: tables for people, JSON or CSV for pipes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Format(StrEnum):
+    AUTO = "auto"
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def resolved(wanted: Format) -> Format:
+    """`auto` is a table in a terminal and JSON in a pipe."""
+    if wanted is not Format.AUTO:
+        return wanted
+    return Format.TABLE if sys.stdout.isatty() else Format.JSON
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that does not cut what it cannot colour: pipes get full lines."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    writer = csv.writer(sys.stdout)
+    writer.writerow(columns)
+    writer.writerows(rows)
+
+
+def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:
+    """Rows with named columns in any of the three forms; `columns` maps field names to headings."""
+    form = resolved(form)
+    if form is Format.JSON:
+        print_json([dict(row) for row in rows])
+    elif form is Format.CSV:
+        print_csv(list(columns), [[row[name] for name in columns] for row in rows])
+    else:
+        from rich.table import Table
+
+        table = Table(title=title or None, title_justify="left")
+        for heading in columns.values():
+            table.add_column(heading)
+        for row in rows:
+            table.add_row(*(str(row[name]) for name in columns))
+        console().print(table)
