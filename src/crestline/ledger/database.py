@@ -23,12 +23,13 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from crestline.errors import LedgerError
-from crestline.ledger.faults import RETRIED, ledger_error, sqlstate
+from crestline.ledger.faults import NOT_A_LEDGER, RETRIED, ledger_error, sqlstate
 
 T = TypeVar("T")
 
 _ATTEMPTS = 10
 _WRITING = "crestline_writing"
+_MAGIC = b"SQLite format 3\x00"
 
 
 class Database:
@@ -66,7 +67,7 @@ class Database:
         return {_WRITING: True} if self._is_sqlite else {"isolation_level": "READ COMMITTED"}
 
     def _read_options(self) -> dict[str, Any]:
-        return {} if self._is_sqlite else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        return {} if self._is_sqlite else {"isolation_level": "REPEATABLE READ"}
 
     def _run(self, work: Callable[[Connection], T], options: dict[str, Any], turn: AbstractContextManager[Any]) -> T:
         if self._process != os.getpid():
@@ -122,13 +123,15 @@ def _sqlite_file(path: Path, *, create: bool, timeout: float) -> Database:
         raise LedgerError(f"ledger {path}: its directory does not exist; create it first")
     if not create and not path.exists():
         raise LedgerError(f"ledger {path}: there is no such file; make one with `crestline ledger create`")
-    fresh = create and (not path.exists() or path.stat().st_size == 0)  # nothing foreign is ever changed
-    address = f"{path.absolute().as_uri()}?mode={'rwc' if fresh else 'rw'}"
+    if not _fresh(path) and not _is_sqlite(path):
+        raise LedgerError(f"ledger {path}: {NOT_A_LEDGER}")
+    new = create and _fresh(path)
+    address = f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}"
 
     def raw() -> sqlite3.Connection:
         connection = sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
         connection.text_factory = _text
-        if fresh:
+        if new:
             connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
         connection.execute("PRAGMA synchronous = FULL")  # a commit returns when the disk has it
         connection.execute("PRAGMA fullfsync = ON")  # macOS: and not only the disk's cache
@@ -142,6 +145,19 @@ def _sqlite_file(path: Path, *, create: bool, timeout: float) -> Database:
         return engine
 
     return Database(connect, str(path))
+
+
+def _fresh(path: Path) -> bool:
+    return not path.exists() or path.stat().st_size == 0
+
+
+def _is_sqlite(path: Path) -> bool:
+    """SQLite takes a file shorter than its header for an empty database, and would write over it."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        raise LedgerError(f"ledger {path}: it cannot be read; check the permissions of the file") from None
 
 
 def _postgres(url: URL, timeout: float) -> Database:

@@ -7,6 +7,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from crestline.errors import LedgerError
 
+NOT_A_LEDGER = "it is not a ledger: give the path of a file made by `crestline ledger create`"
 _NOTHING_LOST = "nothing was written and nothing is lost"
 
 # Prefix of SQLite's error name, what happened.
@@ -16,7 +17,7 @@ _SQLITE = {
     "SQLITE_BUSY": f"another process keeps it locked; {_NOTHING_LOST}: try again, or find that process",
     "SQLITE_LOCKED": f"another process keeps it locked; {_NOTHING_LOST}: try again, or find that process",
     "SQLITE_CANTOPEN": "it cannot be opened: check that the directory exists and that you may read and write there",
-    "SQLITE_NOTADB": "it is not a ledger: give the path of a file made by `crestline ledger create`",
+    "SQLITE_NOTADB": NOT_A_LEDGER,
     "SQLITE_CORRUPT": "the file is damaged: restore it from a backup, then run `crestline ledger verify`",
     "SQLITE_IOERR": f"the disk reports an error (it may be full); {_NOTHING_LOST}: check the disk and try again",
     "SQLITE_PERM": "access is denied: check the permissions of the file and of its directory",
@@ -72,7 +73,7 @@ def _reason(error: SQLAlchemyError) -> str:
     if name:
         return _lookup(_SQLITE, name) or f"SQLite reports {name}: check the file, then run `crestline ledger verify`"
     if type(original).__module__.startswith("sqlite3"):
-        return "it is not a ledger: give the path of a file made by `crestline ledger create`"
+        return NOT_A_LEDGER
     return _postgres_reason(error)
 
 

@@ -68,6 +68,11 @@ def is_ledger(connection: Connection) -> bool:
     return inspect(connection).has_table(books.name)
 
 
+def is_foreign(connection: Connection) -> bool:
+    """Whether the database holds tables of somebody else."""
+    return bool(set(inspect(connection).get_table_names()) - set(metadata.tables))
+
+
 def build(connection: Connection) -> None:
     """New, empty books."""
     metadata.create_all(connection)

@@ -238,8 +238,12 @@ def _reservation(connection: Connection, receipt: Receipt) -> Entry:
 
 def _version(connection: Connection, shown: str) -> int:
     if not schema.is_ledger(connection):
-        raise LedgerError(f"ledger {shown}: a database, but not a ledger; make one with `crestline ledger create`")
+        raise _no_ledger(shown)
     return schema.version(connection)
+
+
+def _no_ledger(shown: str) -> LedgerError:
+    return LedgerError(f"ledger {shown}: a database, but not a ledger; make one with `crestline ledger create`")
 
 
 def _build(connection: Connection, shown: str) -> None:
@@ -247,6 +251,8 @@ def _build(connection: Connection, shown: str) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 0x63726573})
     if not schema.is_ledger(connection):
+        if connection.dialect.name == "sqlite" and schema.is_foreign(connection):
+            raise _no_ledger(shown)  # on a server, the books may share a database with other tables
         schema.build(connection)
     elif schema.check(schema.version(connection), shown):
         schema.migrate(connection)

@@ -1,0 +1,91 @@
+"""A process that reserves, releases and settles until it is killed, again and again; and a check of its books after.
+
+    python -m tests.ledger.victim FOLDER KILLS
+
+Prints, as JSON, how many were killed and in which state they left their last question.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+from tests.ledger.conftest import EPSILON, drawn, small_budget
+
+from crestline.ledger.ledger import Ledger
+
+_KILLS_PER_FILE = 50
+
+
+def live(path: Path, releases: Path, ready: int) -> None:
+    """Ask for ever. A release is a line in a file that is on disk before the settlement begins."""
+    choice = random.Random(os.getpid())
+    out = os.open(releases, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    with Ledger.open(path) as ledger:
+        os.write(ready, b"!")
+        while True:
+            receipt = ledger.reserve(drawn(4))
+            paid = choice.randint(1, 4)
+            os.write(out, f"{receipt.number} {paid}\n".encode())
+            os.fsync(out)
+            ledger.settle(receipt, drawn(paid))
+
+
+def kill_one(path: Path, releases: Path, delay: float) -> None:
+    """Start a process, give it a moment, and kill it without warning."""
+    listen, ready = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            live(path, releases, ready)
+        finally:
+            os._exit(1)
+    os.close(ready)
+    os.read(listen, 1)
+    os.close(listen)
+    time.sleep(delay)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "the process ended by itself: its books failed"
+
+
+def check(path: Path, releases: Path) -> str:
+    """The books re-open, verify, and show no less than what was released; says where the last question was left."""
+    lines = [line.split() for line in releases.read_text().splitlines()] if releases.exists() else []
+    released = {int(number): int(paid) * EPSILON for number, paid in lines}
+    with Ledger.open(path) as ledger:
+        assert ledger.verify().findings == ()
+        history = [entry.content for entry in ledger.history()]
+        assert ledger.spent().loss >= sum(released.values())
+    held = {one["sequence"]: Fraction(one["charge"][0]["epsilon"]) for one in history if one["kind"] == "reserved"}
+    paid = {one["receipt"]: Fraction(one["charge"][0]["epsilon"]) for one in history if one["kind"] == "settled"}
+    for number, loss in released.items():
+        assert paid.get(number, held[number]) >= loss, "a release without its charge"
+    last = max(held, default=0)
+    if last in paid or not last:
+        return "settled"
+    return "released" if last in released else "reserved"
+
+
+def main(folder: Path, kills: int) -> None:
+    choice = random.Random(kills)
+    states: Counter[str] = Counter()
+    for number in range(kills):
+        path = folder / f"{number // _KILLS_PER_FILE}.db"
+        releases = path.with_suffix(".released")
+        if number % _KILLS_PER_FILE == 0:
+            Ledger.create(path, small_budget(10**6)).close()
+        kill_one(path, releases, choice.uniform(0, 0.02))
+        states[check(path, releases)] += 1
+    print(json.dumps(states))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
