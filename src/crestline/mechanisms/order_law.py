@@ -1,0 +1,62 @@
+"""The exact law of the order of noisy keys: the chance that these slots come first, in this order.
+
+For Gumbel noise it is a product (P2.1, peeling); for any other law the keys are integrated out one after the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.mechanisms.quadrature import between
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+
+Orders = NDArray[np.int64]
+
+_NEGLIGIBLE = 1e-18
+_FARTHEST = 64.0  # every law is negligible there
+
+
+def peeling_chances(scores: Floats, orders: Orders) -> Floats:
+    """For keys `score + Gumbel`: the chance of each row of slots to come first, in that order."""
+    rows, k = orders.shape
+    left = np.tile(scores, (rows, 1))
+    logs = np.zeros(rows)
+    for place in range(k):
+        drawn = orders[:, place, None]
+        top = left.max(axis=1, keepdims=True)
+        mass = np.log(np.exp(left - top).sum(axis=1)) + top[:, 0]
+        logs += np.take_along_axis(left, drawn, axis=1)[:, 0] - mass
+        np.put_along_axis(left, drawn, -np.inf, axis=1)
+    return np.exp(logs)
+
+
+def order_chances(scores: Floats, law: Law, orders: Orders, scale: float = 1.0) -> Floats:
+    """For keys `score + scale · noise`: the chance of each row of slots to come first, in that order.
+
+    The work is one integral for each place of the order, and the time proportional to the spread of the scores in
+    units of the noise: for small histograms.
+    """
+    below, above = _support(law)
+    grid = between(
+        float(scores.min()) - below * scale, float(scores.max()) + above * scale, scores.tolist(), piece=scale
+    )
+    noise = (grid.points - scores[:, None]) / scale
+    density, cdf = law.density(noise) / scale, law.cdf(noise)
+    rows, k = orders.shape
+    earlier = np.ones((rows, len(grid.points)))  # the slots before this one come in order and lie above the point
+    for place in range(k - 1):
+        earlier = grid.above(earlier * density[orders[:, place]])
+    last = np.ones((rows, len(grid.points)))
+    for slot in range(len(scores)):
+        last *= np.where((orders == slot).any(axis=1)[:, None], 1.0, cdf[slot])
+    return grid.integral(earlier * density[orders[:, k - 1]] * last)
+
+
+def _support(law: Law) -> tuple[float, float]:
+    """How far below and above zero the noise reaches, up to a negligible chance."""
+    distance = np.arange(0.0, _FARTHEST, 0.5)
+    below = distance[law.cdf(-distance) <= _NEGLIGIBLE]
+    above = distance[law.survival(distance) <= _NEGLIGIBLE]
+    return float(below[0]), float(above[0])

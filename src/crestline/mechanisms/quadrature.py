@@ -1,0 +1,68 @@
+"""Integrals of functions that are smooth between known points: Gauss-Legendre, piece by piece.
+
+In pieces of about one unit of the narrowest noise, twenty points give about fifteen digits for every law used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from crestline.randomness.points import Floats
+
+_POINTS = 20
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """Points in ascending order, and the weight of each."""
+
+    points: Floats
+    weights: Floats
+
+    def integral(self, values: Floats) -> Floats:
+        """The integral over everything; the last axis of `values` holds the points."""
+        result: Floats = values @ self.weights
+        return result
+
+    def above(self, values: Floats) -> Floats:
+        """The integral from each point upwards."""
+        shape = values.shape
+        pieces = (values * self.weights).reshape(*shape[:-1], -1, _POINTS)
+        sums = pieces.sum(axis=-1)
+        later = np.cumsum(sums[..., ::-1], axis=-1)[..., ::-1] - sums
+        result: Floats = (pieces @ _upward() + later[..., None]).reshape(shape)
+        return result
+
+
+def between(low: float, high: float, kinks: Iterable[float], piece: float) -> Quadrature:
+    """From `low` to `high`, cut at the kinks and into pieces no longer than `piece`."""
+    corners = sorted({low, high, *(kink for kink in kinks if low < kink < high)})
+    cuts: list[float] = []
+    for start, end in pairwise(corners):
+        many = max(1, int(np.ceil((end - start) / piece)))
+        cuts += np.linspace(start, end, many + 1)[:-1].tolist()
+    edges = np.array([*cuts, high])
+    place, weight = np.polynomial.legendre.leggauss(_POINTS)
+    half = np.diff(edges)[:, None] / 2
+    return Quadrature((edges[:-1, None] + half + half * place).ravel(), (half * weight).ravel())
+
+
+@lru_cache(maxsize=1)
+def _upward() -> Floats:
+    """`matrix[j, i]`: what the weighted value at point j adds to the integral from point i to the piece's end.
+
+    Values are expanded in Legendre polynomials, of which `∫_x^1 P_n = (P_{n-1}(x) - P_{n+1}(x))/(2n + 1)`.
+    """
+    place, _ = np.polynomial.legendre.leggauss(_POINTS)
+    polynomials = np.polynomial.legendre.legvander(place, _POINTS)
+    degrees = np.arange(1, _POINTS)
+    upper = np.empty((_POINTS, _POINTS))
+    upper[0] = (1.0 - place) / 2
+    upper[1:] = (polynomials[:, degrees - 1] - polynomials[:, degrees + 1]).T / 2
+    result: Floats = polynomials[:, :_POINTS] @ upper
+    return result
