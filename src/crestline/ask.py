@@ -85,6 +85,7 @@ def _release(question: Question, source: Source, chosen: Chosen, entropy: Entrop
 
 def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy, selection: Selection) -> Answer:
     margin = getattr(chosen.mechanism, "margin", None)
+    spread = None if selection.counts is None else getattr(chosen.mechanism, "spread", None)
     return Answer(
         items=selection.items,
         stopped=selection.stopped,
@@ -94,6 +95,7 @@ def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy
         source=source.name,
         mechanism=chosen.choice,
         margin=None if margin is None else float(margin()),
+        spread=None if spread is None else float(spread()),
         replayed=entropy.replayable,
     )
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label, label_order
 from crestline.question import Question
+
+if TYPE_CHECKING:
+    from crestline.pictures import Picture
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Answer:
     guarantee   the promise for this one release
     margin      by how many users an item had to exceed the first item left out to be named with 95% probability;
                 depends on the parameters alone
+    spread      95% of the noise in a count stays within this many users; depends on the parameters alone
     bill        what a ledger was charged; None when the question was asked without one
     stored      the answer was served again, at no cost
     replayed    made with replayable randomness: for tests and simulations, not private
@@ -55,6 +60,7 @@ class Answer:
     mechanism: Choice
     counts: tuple[Fraction, ...] | None = None
     margin: float | None = None
+    spread: float | None = None
     bill: Bill | None = None
     stored: bool = False
     replayed: bool = False
@@ -94,6 +100,38 @@ class Answer:
         from crestline.answer.encoding import from_dict
 
         return from_dict(value)
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table` with one row for each item."""
+        from crestline.answer.views import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with one row for each item."""
+        from crestline.answer.views import to_pandas
+
+        return to_pandas(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
+        """A picture: bars with whiskers where there are noisy counts, else a ranked list; saved when a path is given.
+
+        The path ends in .svg or .png. Needs the extra `crestline[plot]`.
+        """
+        from crestline.answer.plot import plot
+        from crestline.pictures import ready_to_draw
+
+        if path is not None:
+            ready_to_draw(path)
+        picture = plot(self)
+        if path is not None:
+            picture.save(path)
+        return picture
+
+    def _repr_html_(self) -> str:
+        from crestline.answer.views import to_html
+
+        return to_html(self)
 
     def __len__(self) -> int:
         return len(self.items)

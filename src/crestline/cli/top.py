@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,6 +32,7 @@ def top(
     form: Annotated[
         Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
     ] = Format.AUTO,
+    plot: Annotated[str | None, typer.Option(help="Also draw the answer; the name ends in .svg or .png.")] = None,
     explain: Annotated[bool, typer.Option("--explain/--no-explain", help="Add the explanation to a table.")] = True,
 ) -> None:
     """Ask for the most popular items, as far as they can be named privately.
@@ -39,7 +40,10 @@ def top(
     Example: crestline top checkins.parquet --user user --item venue -k 20 --epsilon 1 --delta 1e-8
     """
     from crestline.api import top_k
+    from crestline.pictures import ready_to_draw
 
+    if plot is not None:
+        ready_to_draw(plot)
     answer = top_k(
         source,
         user=user,
@@ -55,6 +59,8 @@ def top(
         ledger=ledger,
     )
     print_answer(answer, form, explain=explain)
+    if plot is not None:
+        answer.plot(plot)
 
 
 def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
@@ -63,37 +69,26 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
     if form is Format.JSON:
         print_json(answer.to_dict())
     elif form is Format.CSV:
-        print_csv(*_columns(answer))
+        from crestline.answer.views import columns
+
+        table = columns(answer)
+        print_csv(list(table), list(zip(*table.values(), strict=True)))
     else:
         _print_table(answer)
         if explain:
             console().print(answer.explain(), markup=False)
 
 
-def _columns(answer: Answer) -> tuple[list[str], list[list[Any]]]:
-    names = list(answer.question.item)
-    rows = [list(item) if isinstance(item, tuple) else [item] for item in answer.listed_items]
-    heads = ["rank", *names] if isinstance(answer.items, tuple) else names
-    if isinstance(answer.items, tuple):
-        rows = [[rank, *row] for rank, row in enumerate(rows, start=1)]
-    if answer.counts is not None:
-        heads = [*heads, "noisy_count"]
-        rows = [[*row, _count(count)] for row, count in zip(rows, answer.counts, strict=True)]
-    return heads, rows
-
-
-def _count(count: Any) -> str:
-    return f"{float(count):g}"
-
-
 def _print_table(answer: Answer) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    heads, rows = _columns(answer)
+    from crestline.answer.views import cell_text, columns
+
+    data = columns(answer)
     table = Table()
-    for head in heads:
-        table.add_column(head, justify="right" if head in ("rank", "noisy_count") else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+    for head in data:
+        table.add_column(head, justify="left" if head in answer.question.item else "right", overflow="fold")
+    for row in zip(*data.values(), strict=True):
+        table.add_row(*(Text(cell_text(cell)) for cell in row))
     console().print(table)

@@ -1,0 +1,113 @@
+"""The answer as a picture: bars with whiskers where there are noisy counts, a ranked list where there are none."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+from crestline.answer.answer import Answer
+from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, altair
+
+_ROW = 24
+_WIDTH = 460
+_LONGEST = 48
+
+
+def plot(answer: Answer) -> Picture:
+    """A picture of the answer; it shows nothing that the answer does not hold."""
+    alt = altair()
+    rows = _rows(answer)
+    if not rows:
+        layers = [_sentence(alt, "No item could be named.")]
+    elif answer.counts is None:
+        layers = _list(alt, rows, ordered=isinstance(answer.items, tuple))
+    else:
+        layers = _bars(alt, rows, whiskers=answer.spread is not None)
+    size = {"width": _WIDTH, "height": _ROW * max(2, len(rows))}
+    return Picture(alt.layer(*layers).properties(title=alt.Title(_title(answer), subtitle=_subtitle(answer)), **size))
+
+
+def _rows(answer: Answer) -> list[dict[str, Any]]:
+    rows = []
+    names = _distinct([_text(item) for item in answer.listed_items])
+    for place, name in enumerate(names):
+        row: dict[str, Any] = {"place": place, "number": str(place + 1), "item": name}
+        if answer.counts is not None:
+            count = float(answer.counts[place])
+            row |= {"count": count, "shown": f"{count:,.0f}"}
+            if answer.spread is not None:
+                row |= {"low": count - answer.spread, "high": count + answer.spread}
+        rows.append(row)
+    return rows
+
+
+def _bars(alt: Any, rows: list[dict[str, Any]], *, whiskers: bool) -> list[Any]:
+    base = alt.Chart(alt.Data(values=rows)).encode(y=_items_axis(alt, rows))
+    count = alt.X("count:Q", title="users (noisy count)", axis=alt.Axis(grid=False, tickCount=5, format=",.0f"))
+    layers = [base.mark_bar(color=PALE, height={"band": 0.68}).encode(x=count)]
+    if not whiskers:
+        return layers
+    ends = {"x": alt.X("low:Q", title="users (noisy count)"), "x2": "high:Q"}
+    layers.append(base.mark_rule(color=DARK, strokeWidth=1.5).encode(**ends))
+    layers += [
+        base.mark_tick(color=DARK, thickness=1.5, size=9, opacity=1).encode(x=f"{end}:Q") for end in ("low", "high")
+    ]
+    return layers
+
+
+def _list(alt: Any, rows: list[dict[str, Any]], *, ordered: bool) -> list[Any]:
+    """Numbers in discs, names beside them; a set gets plain dots, because it has no order to show."""
+    place = alt.Y("place:O", axis=None)
+    base = alt.Chart(alt.Data(values=rows)).encode(y=place)
+    names = base.mark_text(align="left", fontSize=13).encode(x=alt.value(30), text="item:N")
+    if not ordered:
+        return [base.mark_circle(color=QUIET, size=40, opacity=1).encode(x=alt.value(12)), names]
+    disc = base.mark_circle(color=COLOUR, size=330, opacity=1).encode(x=alt.value(12))
+    number = base.mark_text(color="white", fontSize=11, fontWeight="bold").encode(x=alt.value(12), text="number:N")
+    return [disc, number, names]
+
+
+def _sentence(alt: Any, text: str) -> Any:
+    words = alt.Chart(alt.Data(values=[{"text": text}]))
+    return words.mark_text(align="left", fontSize=14, color=QUIET).encode(
+        x=alt.value(0), y=alt.value(_ROW), text="text:N"
+    )
+
+
+def _items_axis(alt: Any, rows: list[dict[str, Any]]) -> Any:
+    return alt.Y("item:N", sort=[row["item"] for row in rows], title=None, axis=alt.Axis(ticks=False, domain=False))
+
+
+def _title(answer: Answer) -> str:
+    what = " and ".join(f"'{name}'" for name in answer.question.item)
+    return f"The {answer.question.k} most popular {what} in {answer.source}"
+
+
+def _subtitle(answer: Answer) -> list[str]:
+    named = f"{len(answer)} of {answer.question.k} named"
+    if answer.stopped:
+        named += ", then it stopped on purpose"
+        if answer.margin is not None:
+            named += f" (an item needed a lead of about {math.ceil(answer.margin):,} users)"
+    lines = [named, f"{answer.guarantee} for every single user · {answer.mechanism.name}"]
+    if answer.counts is not None and answer.spread is not None:
+        lines.append(f"Whiskers: 95% of the noise stays within ±{answer.spread:,.3g} users")
+    if answer.replayed:
+        lines.append("Made with replayable randomness: not private")
+    return lines
+
+
+def _text(item: Any) -> str:
+    text = " · ".join(str(part) for part in item) if isinstance(item, tuple) else str(item)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with a number after those that look the same (1 and '1', or cut to the same beginning)."""
+    seen: Counter[str] = Counter()
+    result = []
+    for name in names:
+        seen[name] += 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result

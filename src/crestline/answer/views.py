@@ -1,0 +1,96 @@
+"""The answer as a table: Arrow, pandas, HTML for a notebook. Nothing here says more than the answer itself."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from crestline.answer.answer import Answer
+
+RANK = "rank"
+COUNT = "noisy_count"
+
+
+def columns(answer: Answer) -> dict[str, list[Any]]:
+    """Column names to values, one value for each item: the rank where there is one, the item, its noisy count."""
+    names = answer.question.item
+    table: dict[str, list[Any]] = {}
+    if isinstance(answer.items, tuple):
+        table[own_name(RANK, names)] = list(range(1, len(answer) + 1))
+    for place, name in enumerate(names):
+        table[name] = [_parts(item, len(names))[place] for item in answer.listed_items]
+    if answer.counts is not None:
+        table[own_name(COUNT, names)] = [float(count) for count in answer.counts]
+    return table
+
+
+def own_name(name: str, taken: tuple[str, ...]) -> str:
+    """A name for a column of ours that no item column has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _parts(item: Any, width: int) -> tuple[Any, ...]:
+    """One value for each item column; a label that does not have that many parts stands in the first."""
+    if width > 1 and isinstance(item, tuple) and len(item) == width:
+        return item
+    return (item, *[None] * (width - 1))
+
+
+def to_arrow(answer: Answer) -> Any:
+    """A `pyarrow.Table`; a column whose labels are of several kinds becomes text."""
+    import pyarrow
+
+    arrays = {name: _array(values) for name, values in columns(answer).items()}
+    for name, kind in ((RANK, pyarrow.int64()), (COUNT, pyarrow.float64())):  # the same types when nothing came back
+        ours = own_name(name, answer.question.item)
+        if ours in arrays:
+            arrays[ours] = arrays[ours].cast(kind)
+    return pyarrow.table(arrays)
+
+
+def to_pandas(answer: Answer) -> Any:
+    """A `pandas.DataFrame`."""
+    return to_arrow(answer).to_pandas()
+
+
+def to_html(answer: Answer) -> str:
+    """A table and, folded below it, the explanation. Labels are escaped: they are somebody else's text."""
+    table = columns(answer)
+    head = "".join(f"<th>{_escaped(name)}</th>" for name in table)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_escaped(value)}</td>" for value in row) + "</tr>"
+        for row in zip(*table.values(), strict=True)
+    )
+    return (
+        f"<table><caption>{_escaped(_caption(answer))}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<details><summary>What was asked, promised and paid</summary><pre>{escape(answer.explain())}</pre></details>"
+    )
+
+
+def _caption(answer: Answer) -> str:
+    stopped = ", stopped on purpose" if answer.stopped else ""
+    return f"{len(answer)} of {answer.question.k}{stopped} · {answer.guarantee}"
+
+
+def cell_text(value: Any) -> str:
+    """A value as people read it; what could steer a terminal is spelled out."""
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _escaped(value: Any) -> str:
+    return escape(cell_text(value))
+
+
+def _array(values: list[Any]) -> Any:
+    import pyarrow
+
+    if len({type(value) for value in values}) > 1:
+        values = [str(value) for value in values]
+    try:
+        return pyarrow.array(values)
+    except (pyarrow.ArrowException, OverflowError):  # a kind or size that Arrow does not know
+        return pyarrow.array([str(value) for value in values])

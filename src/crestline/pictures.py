@@ -1,0 +1,97 @@
+"""Pictures: the only module that speaks to Altair. They are drawn here, without a browser or a network."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from crestline.errors import ParameterError
+
+COLOUR = "#2f5d8a"
+QUIET = "#8a8f98"
+PALE = "#8fb3d6"
+DARK = "#16304d"
+_FORMATS = ("svg", "png")
+_CONFIG: dict[str, Any] = {
+    "font": "sans-serif",
+    "background": "white",
+    "view": {"stroke": None},
+    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0},
+    "title": {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "subtitleColor": "#5c626b", "offset": 14},
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A finished chart: `chart` is Altair's; a notebook shows the SVG, in which every label is inert text."""
+
+    chart: Any
+
+    def svg(self) -> str:
+        """The picture as SVG."""
+        text: str = _converter().vegalite_to_svg(self._specification())
+        return text
+
+    def png(self, scale: float = 2.0) -> bytes:
+        """The picture as PNG, `scale` times the size of the SVG."""
+        data: bytes = _converter().vegalite_to_png(self._specification(), scale=scale)
+        return data
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture; the ending of the name says how (.svg or .png)."""
+        target = Path(path)
+        if picture_format(target) == "svg":
+            _write(target, self.svg().encode())
+        else:
+            _write(target, self.png())
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _specification(self) -> dict[str, Any]:
+        specification: dict[str, Any] = self.chart.to_dict()
+        return {**specification, "config": _CONFIG}
+
+
+def altair() -> Any:
+    """The drawing library, or an error that says how to get it."""
+    return _needed("altair")
+
+
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """`svg` or `png`, from the ending of a name; anything else is refused before any work is done."""
+    ending = Path(path).suffix.lower().removeprefix(".")
+    if ending not in _FORMATS:
+        raise ParameterError(f"a picture's name ends in .svg or .png, not {os.fspath(path)!r}")
+    return ending
+
+
+def ready_to_draw(path: str | os.PathLike[str]) -> None:
+    """Refuse a picture that could not be saved, before anything is asked or charged."""
+    picture_format(path)
+    altair()
+    _converter()
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise ParameterError(f"there is no folder {folder} for the picture: make it first, or choose another")
+
+
+def _converter() -> Any:
+    return _needed("vl_convert")
+
+
+def _needed(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ParameterError("pictures need two more packages: pip install 'crestline[plot]'") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise ParameterError(f"the picture cannot be written to {path}: {error.strerror}") from None

@@ -1,0 +1,107 @@
+"""Answers as tables: every label arrives unharmed, and none of them can do harm."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+from tests.answer.made import made
+
+from crestline.answer.answer import Answer
+from crestline.answer.views import cell_text, columns
+
+
+def test_an_ordered_answer_has_ranks() -> None:
+    assert columns(made(("b", "a"))) == {"rank": [1, 2], "venue": ["b", "a"]}
+
+
+def test_a_set_has_no_ranks_and_is_listed_in_byte_order() -> None:
+    assert columns(made(frozenset({"b", "a"}))) == {"venue": ["a", "b"]}
+
+
+def test_items_of_several_columns_are_taken_apart() -> None:
+    answer = made((("tools", "acme"), ("toys", "bmce")), item=("category", "brand"), counts=["10.5", 7])
+    assert columns(answer) == {
+        "rank": [1, 2],
+        "category": ["tools", "toys"],
+        "brand": ["acme", "bmce"],
+        "noisy_count": [10.5, 7.0],
+    }
+
+
+def test_an_item_column_keeps_its_name() -> None:
+    assert list(columns(made(("x",), item=("rank",)))) == ["rank_", "rank"]
+    assert list(columns(made(("x",), item=("noisy_count",), counts=[1]))) == ["rank", "noisy_count", "noisy_count_"]
+
+
+def test_labels_that_do_not_match_the_columns_are_kept() -> None:
+    assert columns(made(("whole",), item=("a", "b"))) == {"rank": [1], "a": ["whole"], "b": [None]}
+
+
+def test_arrow_and_pandas_hold_what_the_answer_holds() -> None:
+    answer = made((3, 1), counts=[20, 10])
+    assert answer.to_arrow().to_pydict() == {"rank": [1, 2], "venue": [3, 1], "noisy_count": [20.0, 10.0]}
+    frame = answer.to_pandas()
+    assert list(frame.columns) == ["rank", "venue", "noisy_count"]
+    assert frame["venue"].tolist() == [3, 1]
+
+
+def test_an_empty_answer_has_the_same_types() -> None:
+    schema = made((), counts=[]).to_arrow().schema
+    assert [str(kind) for kind in schema.types] == ["int64", "null", "double"]
+
+
+@pytest.mark.parametrize("items", [(1, "1"), (2**70, 5), ({"a"}, "b")])
+def test_labels_that_arrow_cannot_hold_together_become_text(items: tuple[object, ...]) -> None:
+    assert made(items).to_arrow()["venue"].to_pylist() == [str(item) for item in items]
+
+
+def test_dates_stay_dates() -> None:
+    assert made((date(2026, 1, 2),)).to_arrow()["venue"].to_pylist() == [date(2026, 1, 2)]
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        assert not attrs
+        self.seen.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_is_escaped() -> None:
+    evil = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;"
+    answer = made((evil, '"quoted"'), item=("<b>venue",))
+    reader = _Tags()
+    reader.feed(answer._repr_html_())
+    assert reader.seen == {
+        *("table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary", "pre"),
+    }
+    assert evil in reader.text
+    assert "<b>venue" in reader.text
+    assert "(1, 1e-08)-DP" in reader.text
+
+
+def test_labels_cannot_steer_a_terminal() -> None:
+    assert cell_text("a\x1b[31mred\r\n") == "a\\x1b[31mred\\r\\n"
+    assert cell_text("Zürich 東京") == "Zürich 東京"
+    assert cell_text(12.0) == "12"
+    assert cell_text(0.5) == "0.5"
+
+
+def test_spread_survives_json() -> None:
+    answer = made(("a",), counts=["1/3"], spread=9.5)
+    assert Answer.from_dict(json.loads(json.dumps(answer.to_dict()))) == answer
+
+
+def test_answers_written_before_there_was_a_spread_are_read() -> None:
+    value = made(("a",)).to_dict()
+    del value["spread"]
+    assert Answer.from_dict(value) == made(("a",))
