@@ -8,13 +8,14 @@ chosen on the way, only a filter is valid (P10.5): `crestline.guarantees.filter`
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
 from crestline.errors import ParameterError
 from crestline.guarantees import gaussian, renyi
 from crestline.guarantees.adaptive_optimum import optimum
+from crestline.guarantees.composition import optimal
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
@@ -71,7 +72,7 @@ class Renyi:
 
 @dataclass(frozen=True)
 class AdaptiveOptimum:
-    """The best an adaptive adversary can do; the exact curve where the steps are all Gaussian."""
+    """The best an adaptive adversary can do; in closed form where all steps are Gaussian, or one kind of pure step."""
 
     name: str = "optimum"
     theorem: str = "exact adaptive optimum, certified (B6)"
@@ -79,8 +80,11 @@ class AdaptiveOptimum:
     def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
         if not slack:
             return None
-        if all(isinstance(part.step, GaussianDP) for part in cost.steps):
+        kinds = {replace(part.step, theorem="") for part in cost.steps if part.times}
+        if all(isinstance(step, GaussianDP) for step in kinds):
             return gaussian.epsilon_of(slack, 2 * cost.rho)
+        if len(kinds) == 1 and isinstance(step := kinds.pop(), PureDP):
+            return optimal(cost.drawn, step.epsilon, slack)
         return optimum(cost.steps, slack)
 
 

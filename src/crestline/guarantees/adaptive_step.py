@@ -17,6 +17,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_down, floats_up
 from crestline.guarantees.rounding import ball, precision
 
+_AT_ONCE = 1 << 13  # cells looked at together: what a processor's cache holds, and a plain allocation
+
 
 class AdaptiveStep(Protocol):
     """A map of upper bounds, for one grid."""
@@ -31,7 +33,8 @@ class BoundedRangeStep:
         self._grid, self._cells = grid, cells
         with precision(80):
             span = ball(grid.width * cells)
-            pairs = [chances(ball(grid.width * index), span) for index in range(cells + 1)]
+            width = ball(grid.width)
+            pairs = [chances(width * index, span) for index in range(cells + 1)]
             self._first = floats_up(first for first, _ in pairs)
             self._second = floats_up(second for _, second in pairs)
             self._bulge = float(floats_up([ball(grid.width).expm1() / -(-span).expm1()])[0])
@@ -40,17 +43,30 @@ class BoundedRangeStep:
     def before(self, values: Floats) -> Floats:
         """B6 at every grid point: the largest, over the cells of t, of a parabola that lies above the value."""
         wide, rows = self._window(values)
-        # At the ends of the cells, t = 0, h, …, span; column j of a window read backwards is the point i - j.
-        ends = sliding_window_view(wide[:rows], self._cells + 1)[:, ::-1] * self._first
-        ends += sliding_window_view(wide[self._cells :], self._cells + 1)[:, ::-1] * self._second
-        bulge = sliding_window_view(self._bulges(wide), self._cells)[:, ::-1]
+        # Column j of a window read backwards is the point i - j: where loss t = j·h leads from point i.
+        near = sliding_window_view(wide[:rows], self._cells + 1)[:, ::-1]
+        far = sliding_window_view(wide[self._cells :], self._cells + 1)[:, ::-1]
+        bulges = sliding_window_view(self._bulges(wide), self._cells)[:, ::-1]
+        result = np.empty(len(near))
+        size = max(1, _AT_ONCE // self._cells)
+        for start in range(0, len(near), size):
+            part = slice(start, start + size)
+            result[part] = self._largest(near[part], far[part], bulges[part])
+        return result * PAD + TINY
+
+    def _largest(self, near: Floats, far: Floats, bulges: Floats) -> Floats:
+        """The largest value over all t, for some rows; what `max(left, right)` lacks of a parabola's top is `gain`."""
+        ends = near * self._first
+        ends += far * self._second  # the values at t = 0, h, …, span
         left, right = ends[:, :-1], ends[:, 1:]
-        gain = bulge - np.abs(right - left)
+        gain = np.subtract(right, left)
+        np.abs(gain, out=gain)
+        np.subtract(bulges, gain, out=gain)
         np.maximum(gain, 0.0, out=gain)
-        gain *= gain / (4 * bulge + 1e-300)  # the top of max(left, right) + the parabola, see the note
+        gain *= gain / (4 * bulges + 1e-300)
         gain += np.maximum(left, right)
-        result: Floats = gain.max(axis=1) * PAD + TINY
-        return result
+        largest: Floats = gain.max(axis=1)
+        return largest
 
     def _window(self, values: Floats) -> tuple[Floats, int]:
         """The numbers from `cells` points below zero to `cells` points beyond the top, and how many lie below that."""

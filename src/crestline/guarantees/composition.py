@@ -48,7 +48,7 @@ def optimal(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     size, slack = not_negative(epsilon, "epsilon"), probability(delta, "delta")
     if count == 0 or size == 0:
         return Fraction(0)
-    with precision(BITS + 2 * count):
+    with precision():
         growth, target, best = ball(size).exp(), ball(slack), arb(0)
         above, beside = arb(0), arb(0)  # P_j and Q_j, both times (1 + e^ε)^k
         total = (1 + growth) ** count

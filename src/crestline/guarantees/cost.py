@@ -25,7 +25,7 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Cost:
-    """Steps in the slot world, and the probability that the slot world is left."""
+    """Steps in the slot world, in the order in which they are run, and the probability that the slot world is left."""
 
     steps: tuple[Repeated, ...] = ()
     delta: Fraction = Fraction(0)

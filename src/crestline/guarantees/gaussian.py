@@ -25,7 +25,6 @@ def sigma(epsilon: Exact, delta: Exact, sensitivity_squared: Exact = 1) -> Fract
         return upper((ball(squared) / ball(ratio)).sqrt())
 
 
-@lru_cache(maxsize=1024)
 def largest_mu_squared(epsilon: Exact, delta: Exact) -> Fraction:
     """The largest μ² = s²/σ², rounded down, that is (ε, δ)-DP."""
     budget, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
@@ -48,6 +47,7 @@ def normal_cdf(place: arb) -> arb:
     return (-place / arb(2).sqrt()).erfc() / 2
 
 
+@lru_cache(maxsize=4096)
 def _delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     if mu_squared == 0:
         return Fraction(0)

@@ -10,7 +10,7 @@ docs/proofs/adaptive_optimum.md
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +25,7 @@ from crestline.guarantees.rounding import ball, precision, upper
 Floats: TypeAlias = NDArray[np.float64]
 
 PAD = 1 + 2.0**-40  # more than the rounding errors of one pass over the grid, by a factor of 30
+_BLOCK = 256  # points in the finer of two tables
 TINY = 1e-290  # more than anything lost to underflow
 
 
@@ -63,10 +64,20 @@ class Grid:
 
     @cached_property
     def _mirror(self) -> tuple[Floats, Floats]:
-        """`1 - e^-a` and `e^-a` for the `reach` points above zero, rounded up."""
+        """`1 - e^-a` and `e^-a` for the `reach` points above zero, rounded up.
+
+        With a = x + y both follow from tables for x and y, by sums and products of positive numbers.
+        """
+        index = np.arange(1, self.reach + 1)
+        coarse, fine = index // _BLOCK, index % _BLOCK
         with precision(80):
-            places = [ball(-self.width * index) for index in range(1, self.reach + 1)]
-            return floats_up(-place.expm1() for place in places), floats_up(place.exp() for place in places)
+            width = ball(-self.width)
+            big = [width * (_BLOCK * number) for number in range(self.reach // _BLOCK + 1)]
+            small = [width * number for number in range(_BLOCK)]
+            big_rest, small_rest = (floats_up(-place.expm1() for place in places) for places in (big, small))
+            big_power, small_power = (floats_up(place.exp() for place in places) for places in (big, small))
+        rest = big_rest[coarse] + big_power[coarse] * small_rest[fine]
+        return rest * PAD, big_power[coarse] * small_power[fine] * PAD
 
     def chord(self, place: Fraction) -> tuple[int, float, float]:
         """The point at or below `place`, and the weights, rounded up, of it and the next in a chord in e^a."""
@@ -77,16 +88,22 @@ class Grid:
             low, high = floats_up([(whole - part) / whole, part / whole])
         return index, float(low), float(high)
 
-    def smallest_epsilon(self, values: Floats, delta: Fraction) -> Fraction | None:
-        """The smallest threshold at which the curve is certainly at most δ, or None beyond the grid."""
-        below = np.flatnonzero(values < float(delta) * (1 - 2.0**-50))
-        if len(below) == 0:
+    def smallest_epsilon(self, value: Callable[[int], float], delta: Fraction) -> Fraction | None:
+        """The smallest threshold at which a curve is certainly at most δ, or None beyond the grid.
+
+        `value(index)` bounds the curve at a grid point.
+        """
+        enough = float(delta) * (1 - 2.0**-50)
+        if value(self.top) > enough:
             return None
-        index = int(below[0])
-        if index == 0:
+        if value(0) <= enough:
             return Fraction(0)
-        high, low = Fraction(float(values[index - 1])), Fraction(float(values[index]))
-        return self._on_chord(index, max(Fraction(0), (high - delta) / (high - low)))
+        above, below = 0, self.top
+        while below - above > 1:
+            middle = (above + below) // 2
+            above, below = (above, middle) if value(middle) <= enough else (middle, below)
+        high, low = Fraction(value(above)), Fraction(value(below))
+        return self._on_chord(below, max(Fraction(0), (high - delta) / (high - low)))
 
     def _on_chord(self, index: int, share: Fraction) -> Fraction:
         """Where the chord from point `index - 1` to `index` has come down by `share`, rounded up."""

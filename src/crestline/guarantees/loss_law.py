@@ -7,7 +7,7 @@ points is split between them so that both laws keep their mass: by convexity of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, comb, floor
@@ -18,6 +18,8 @@ from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-fl
 from crestline.guarantees.gaussian import normal_cdf
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_up
 from crestline.guarantees.rounding import ball, precision
+
+_CELLS_PER_DEVIATION = 64  # fine enough: a chord over a cell adds less than 1e-4 of the variance
 
 
 @dataclass(frozen=True)
@@ -30,23 +32,27 @@ class LossLaw:
 
     def __add__(self, other: LossLaw) -> LossLaw:
         """The law of the sum of two independent losses."""
-        masses = np.convolve(self.masses, other.masses) * (PAD + len(self.masses) * 2.0**-50)
-        return LossLaw(self.start + other.start, masses, (self.infinite + other.infinite) * PAD)
+        few, many = sorted((self, other), key=lambda law: np.count_nonzero(law.masses))
+        masses = np.zeros(len(few.masses) + len(many.masses) - 1)
+        places = np.flatnonzero(few.masses)
+        for place in places:
+            masses[place : place + len(many.masses)] += few.masses[place] * many.masses
+        rounding = PAD + len(places) * 2.0**-50
+        return LossLaw(few.start + many.start, masses * rounding, (self.infinite + other.infinite) * PAD)
 
-    def before(self, grid: Grid, values: Floats) -> Floats:
-        """`E[V(a - loss)]` at every grid point, for this law before the steps that `values` bound."""
-        wide = _reaching(grid, values, self)
-        total = np.convolve(wide, self.masses, mode="valid")
-        result: Floats = total * (PAD + len(self.masses) * 2.0**-50) + self.infinite + TINY
-        return result
+    def before(self, grid: Grid, values: Floats) -> Callable[[int], float]:
+        """`E[V(a - loss)]` at a grid point, for this law before the steps that `values` bound."""
+        last = self.start + len(self.masses) - 1
+        wide = Grid(grid.width, grid.top, max(1, last, -self.start)).extended(values)
+        origin = (len(wide) - grid.top - 1) // 2
+        backwards, rounding = self.masses[::-1].copy(), PAD + len(self.masses) * 2.0**-50
 
+        def value(index: int) -> float:
+            first = origin + index - last
+            mean = float(wide[first : first + len(backwards)] @ backwards)
+            return mean * rounding + self.infinite + TINY
 
-def _reaching(grid: Grid, values: Floats, law: LossLaw) -> Floats:
-    """The numbers from `-(last loss)` to `top - (first loss)`, as far as the law reads."""
-    first, last = -(law.start + len(law.masses) - 1), grid.top - law.start
-    wide = Grid(grid.width, grid.top, max(1, -first, last - grid.top)).extended(values)
-    origin = (len(wide) - grid.top - 1) // 2
-    return wide[origin + first : origin + last + 1]
+        return value
 
 
 def randomised_response(grid: Grid, epsilon: Fraction, times: int) -> LossLaw:
@@ -66,7 +72,7 @@ def _split(grid: Grid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
     shares: dict[int, float] = {}
     for loss, mass in atoms:
         index, low, high = grid.chord(-loss)
-        bound = float(floats_up([mass])[0])
+        bound = _float_up(mass)
         for place, share in ((-index, low), (-index - 1, high)):
             shares[place] = (shares.get(place, 0.0) + bound * share) * PAD
     start = min(shares)
@@ -79,30 +85,30 @@ def _split(grid: Grid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
 def gaussian(grid: Grid, mu_squared: Fraction, delta: Fraction) -> LossLaw:
     """Gaussian steps: the loss is N(μ²/2, μ²) on the first data set and N(-μ²/2, μ²) on the second.
 
-    Mass beyond a point that one part in a million of δ lies above is called infinite; mass as far below is moved up.
+    Mass beyond a point that a millionth of δ lies above is called infinite; mass as far below is moved up to its point.
     """
     with precision(120):
-        mu = ball(mu_squared).sqrt()
-        middle = ball(mu_squared) / 2
-        reach = mu * (-2 * (ball(delta) / 10**6).log()).sqrt()
-        low, high = _places(grid, middle - reach, middle + reach)
-        edges = [ball(grid.width * index) for index in range(low, high + 1)]
+        mu, middle = ball(mu_squared).sqrt(), ball(mu_squared) / 2
+        far = float(mu * (-2 * (ball(delta) / 10**6).log()).sqrt())
+        stride = max(1, floor(float(mu / ball(grid.width)) / _CELLS_PER_DEVIATION))
+        low = floor((float(middle) - far) / float(grid.width)) - 1
+        cells = ceil((far + float(middle) - low * float(grid.width)) / float(grid.width) / stride) + 1
+        edges = [ball(grid.width * (low + stride * cell)) for cell in range(cells + 1)]
         on_first = [normal_cdf((edge - middle) / mu) for edge in edges]
         on_second = [normal_cdf((edge + middle) / mu) for edge in edges]
-        masses = np.zeros(high - low + 1)
-        shrink, whole = (-ball(grid.width)).exp(), -(-ball(grid.width)).expm1()
-        for cell in range(high - low):
+        masses = np.zeros(stride * cells + 1)
+        masses[0] = _float_up(on_first[0])
+        shrink = (-ball(grid.width * stride)).exp()
+        for cell in range(cells):
             mass, other = on_first[cell + 1] - on_first[cell], on_second[cell + 1] - on_second[cell]
-            # Masses m0 + m1 = P and m0 e^-l + m1 e^-(l+h) = Q of the cell.
+            # Masses m0 at the lower edge l and m1 at the upper: m0 + m1 = P and m0 + m1 e^-width = Q e^l.
             lifted = other * edges[cell].exp()
-            pair = floats_up([((lifted - shrink * mass) / whole).max(arb(0)), ((mass - lifted) / whole).max(arb(0))])
-            masses[cell : cell + 2] = (masses[cell : cell + 2] + pair) * PAD
-        masses[0] = (masses[0] + float(floats_up([on_first[0]])[0])) * PAD
-        tail = normal_cdf((middle - edges[-1]) / mu)
-        return LossLaw(low, masses, float(floats_up([tail])[0]))
+            place = stride * cell
+            masses[place] = (masses[place] + _float_up((lifted - shrink * mass) / (1 - shrink))) * PAD
+            masses[place + stride] = _float_up((mass - lifted) / (1 - shrink))
+        return LossLaw(low, masses, _float_up(normal_cdf((middle - edges[-1]) / mu)))
 
 
-def _places(grid: Grid, low: arb, high: arb) -> tuple[int, int]:
-    """Grid points around an interval."""
-    width = float(grid.width)
-    return floor(float(low) / width) - 1, ceil(float(high) / width) + 1
+def _float_up(number: arb) -> float:
+    """A float that is not below a number known not to be negative."""
+    return float(floats_up([number.max(arb(0))])[0])

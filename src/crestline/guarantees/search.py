@@ -70,17 +70,18 @@ def _bracket(
 def largest_within(
     total: Callable[[Fraction], Fraction], budget: Fraction, *, start: Fraction = Fraction(1), digits: int = 9
 ) -> Fraction:
-    """The largest decimal whose `total` is at most `budget`, short of it by less than one unit in `digits` digits.
+    """The largest decimal whose `total` is at most `budget`, and short of it by less than one part in 10^digits.
 
     `total` must grow with its argument. It may be slow, so its values, not only their order, guide the search: false
     position on logarithms, where composition is nearly a straight line. What is returned was itself tried and fits.
     """
-    ends = _Ends()
+    ends, tolerance = _Ends(), 10.0**-digits
     probe = round_down(start, digits + 3)
     for turn in range(_TURNS):
-        place, excess = math.log(probe), _log_ratio(total(probe), budget)
-        ends.note(probe, place, excess)
-        if -(10.0**-digits) <= excess <= 0 or ends.gap < 10.0**-digits:
+        place, reached = math.log(probe), total(probe)
+        excess = _log_ratio(reached, budget) + tolerance / 2  # aim at the middle of what is good enough
+        ends.note(probe, place, excess, fits=reached <= budget)
+        if (reached <= budget and excess >= -tolerance / 2) or ends.gap < tolerance:
             break
         probe = round_down(Fraction(math.exp(ends.next_place(place, excess, turn))), digits + 3)
     return ends.good
@@ -103,10 +104,10 @@ class _Ends:
     def gap(self) -> float:
         return math.inf if self._low is None or self._high is None else self._high[0] - self._low[0]
 
-    def note(self, probe: Fraction, place: float, excess: float) -> None:
+    def note(self, probe: Fraction, place: float, excess: float, fits: bool) -> None:
         """Move an end; an end that stays twice running counts half (the Illinois rule)."""
-        if excess <= 0:
-            self.good, self._low = max(self.good, probe), (place, excess)
+        if fits:
+            self.good, self._low = max(self.good, probe), (place, min(excess, 0.0))
             self._kept = max(self._kept, 0) + 1
             if self._kept > 1 and self._high is not None:
                 self._high = self._high[0], self._high[1] / 2
@@ -127,8 +128,4 @@ class _Ends:
 
 
 def _log_ratio(value: Fraction, budget: Fraction) -> float:
-    """The logarithm of value over budget, with the exact sign."""
-    if value <= 0:
-        return -math.inf
-    ratio = math.log(value / budget)
-    return min(ratio, 0.0) if value <= budget else max(ratio, math.ulp(0.0))
+    return math.log(value / budget) if value > 0 else -math.inf
