@@ -41,9 +41,8 @@ def column(table: Expression, name: str) -> Expression:
     return table[name]
 
 
-def key(table: Expression, name: str, engine: str) -> Key:
-    """The column as a key. Refuses types that have no plain Python value."""
-    value = column(table, name)
+def key_of(value: Expression, name: str, engine: str) -> Key:
+    """A column as a key. Refuses types that have no plain Python value; `name` is for the refusal."""
     kind = value.type()
     if kind.is_string() or kind.is_uuid():
         return _text(value, engine)

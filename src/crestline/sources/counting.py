@@ -11,11 +11,16 @@ from typing import Any
 
 from crestline.histogram.labels import Label
 from crestline.question import Question
-from crestline.sources.columns import Key, key
+from crestline.sources import where
+from crestline.sources.columns import Key, column, key_of
+from crestline.sources.contribution import bounded
 from crestline.sources.engines import Expression
+from crestline.sources.filtering import Filter
+from crestline.sources.score import Score, score_of
 
 USER = "user"
 COUNT = "count"
+UNITS = "units"
 
 
 @dataclass(frozen=True)
@@ -28,35 +33,77 @@ class Items:
     def names(self) -> tuple[str, ...]:
         return tuple(f"item_{i}" for i in range(len(self.keys)))
 
+    @property
+    def columns(self) -> dict[str, Expression]:
+        return {name: part.value for name, part in zip(self.names, self.keys, strict=True)}
+
+    @property
+    def usable(self) -> list[Expression]:
+        return [condition for part in self.keys for condition in part.usable]
+
+    def fetched(self, table: Expression) -> dict[str, Expression]:
+        """The item columns of a grouped table, as they are sent back."""
+        return {name: part.fetched(table[name]) for name, part in zip(self.names, self.keys, strict=True)}
+
     def label(self, values: Sequence[Any]) -> Label:
         """One item's label: a plain value, or a tuple when there are several columns."""
         parts = tuple(part.label(value) for part, value in zip(self.keys, values, strict=True))
         return parts[0] if len(parts) == 1 else parts
 
 
-def items_of(table: Expression, question: Question, engine: str) -> Items:
-    """The question's item columns."""
-    return Items(tuple(key(table, name, engine) for name in question.item))
+@dataclass(frozen=True)
+class Counting:
+    """One question put to one table, step by step."""
 
+    table: Expression
+    question: Question
+    engine: str
+    untyped: bool = False
 
-def pairs(table: Expression, question: Question, items: Items, engine: str) -> Expression:
-    """Each user with each of their items, once."""
-    user = key(table, question.user, engine)
-    usable = [condition for part in (user, *items.keys) for condition in part.usable]
-    columns = {USER: user.value} | {name: part.value for name, part in zip(items.names, items.keys, strict=True)}
-    return table.filter(*usable).select(**columns).distinct()
+    @property
+    def items(self) -> Items:
+        return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in self.question.item))
 
+    @property
+    def score(self) -> Score | None:
+        return score_of(self.table, self.question, self.engine, untyped=self.untyped)
 
-def counts(pairs: Expression, items: Items) -> Expression:
-    """How many users have each item."""
-    return pairs.group_by(list(items.names)).agg(**{COUNT: lambda rows: rows.count()})
+    @property
+    def step(self) -> int:
+        """The most by which one user can move one count."""
+        score = self.score
+        return 1 if score is None else score.step
 
+    def pairs(self) -> Expression:
+        """Each user with each of their items, once; with a score, also how many units they add to it."""
+        import ibis
 
-def ranked(counts: Expression, items: Items, limit: int) -> Expression:
-    """The first `limit` items by count descending, then by label ascending (P0.5)."""
-    import ibis
+        items, score = self.items, self.score
+        user = key_of(column(self.table, self.question.user), self.question.user, self.engine)
+        conditions = [*user.usable, *items.usable]
+        if self.question.where is not None:
+            tree = where.parse(self.question.where)
+            conditions.append(Filter(self.table, self.engine, self.untyped).condition(tree))
+        if score is None:
+            return self.table.filter(*conditions).select(**{USER: user.value}, **items.columns).distinct()
+        rows = self.table.filter(*conditions, *score.usable)
+        rows = rows.select(**{USER: user.value}, **items.columns, **{UNITS: score.units})
+        sums = rows.group_by([USER, *items.names]).agg(**{UNITS: rows[UNITS].sum().cast("int64")})
+        clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})
+        return clipped.filter(clipped[UNITS] > 0)
 
-    order = [ibis.desc(COUNT), *(ibis.asc(name) for name in items.names)]
-    top = counts.order_by(order).limit(limit)
-    fetched = {name: part.fetched(top[name]) for name, part in zip(items.names, items.keys, strict=True)}
-    return top.select(**fetched, **{COUNT: top[COUNT]})
+    def counts(self, pairs: Expression, key: bytes) -> Expression:
+        """The count of each item over the pairs that each user may contribute."""
+        if self.question.contribution is not None:
+            pairs = bounded(pairs, USER, self.items.names, self.question.contribution, key, self.engine)
+        total = pairs.count() if self.score is None else pairs[UNITS].sum().cast("int64")
+        return pairs.group_by(list(self.items.names)).agg(**{COUNT: total})
+
+    def top(self, key: bytes) -> Expression:
+        """The first `k_bar + 1` items by count descending, then by label ascending (P0.5)."""
+        import ibis
+
+        items = self.items
+        order = [ibis.desc(COUNT), *(ibis.asc(name) for name in items.names)]
+        ordered = self.counts(self.pairs(), key).order_by(order)
+        return ordered.select(**items.fetched(ordered), **{COUNT: ordered[COUNT]}).limit(self.question.k_bar + 1)

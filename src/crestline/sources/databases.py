@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from crestline.errors import QuestionError, SourceError
+from crestline.sources.columns import column
 from crestline.sources.engines import Expression
 from crestline.sources.table import TableSource
 
@@ -16,7 +17,9 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
     if not table:
         raise QuestionError("a database URL needs `table`: the name of the table to ask, or schema.table")
     engine = connect(url, timeout)
-    return TableSource(_table(engine, table), engine, name=table, timeout=timeout)
+    return TableSource(
+        _table(engine, table), engine, name=table, timeout=timeout, lookup=lambda name: _table_or_column(engine, name)
+    )
 
 
 def connect(url: str, timeout: float) -> Any:
@@ -60,10 +63,32 @@ def _opened(scheme: str, connect: Any) -> Any:
 
 
 def _table(engine: Any, name: str) -> Expression:
+    found = _find(engine, name)
+    if found is None:
+        raise QuestionError(f"there is no table {name!r} that this connection may read; give its name, or schema.name")
+    return found
+
+
+def _table_or_column(engine: Any, name: str) -> Expression:
+    """A domain by name: a table, or a column of one."""
+    table, _, last = name.rpartition(".")
+    found = _find(engine, name)
+    if found is None and table:
+        holder = _find(engine, table)
+        found = None if holder is None else column(holder, last).as_table()
+    if found is None:
+        raise QuestionError(f"there is no table {name!r} for the domain; give table, schema.table or table.column")
+    return found
+
+
+def _find(engine: Any, name: str) -> Expression | None:
     schema, _, last = name.rpartition(".")
-    for attempt in ({"name": name}, {"name": last, "database": schema}) if schema else ({"name": name},):
+    places: list[tuple[str, dict[str, str]]] = [(name, {})]
+    if schema:
+        places.append((last, {"database": schema}))
+    for place, options in places:
         try:
-            return engine.table(attempt.pop("name"), **attempt)
+            return engine.table(place, **options)
         except Exception:  # noqa: S112 -- whatever the engine says, the table is not there under this name
             continue
-    raise QuestionError(f"there is no table {name!r} that this connection may read; give its name, or schema.name")
+    return None

@@ -6,8 +6,10 @@ import glob
 import hashlib
 import json
 import os
+from typing import Any
 
 from crestline.errors import QuestionError
+from crestline.sources.engines import Expression
 from crestline.sources.formats import reader
 from crestline.sources.ready import EmptySource
 from crestline.sources.running import refused_as
@@ -24,7 +26,7 @@ def is_remote_file(text: str) -> bool:
 
 def file_source(path: str, timeout: float) -> Source:
     """A path or glob as a source. All files of a glob must have the same columns."""
-    read, typed = reader(path)
+    _, typed = reader(path)
     if is_remote_file(path):
         if not typed:
             raise QuestionError(f"{path}: only Parquet is read from afar; fetch the file first, or convert it")
@@ -38,9 +40,21 @@ def file_source(path: str, timeout: float) -> Source:
     import ibis
 
     engine = ibis.duckdb.connect()
+    table = _read(engine, path, files)
+    return TableSource(
+        table,
+        engine,
+        name=path,
+        timeout=timeout,
+        untyped=not typed,
+        lookup=lambda other: _read(engine, other, _matches(other)),
+        version=version,
+    )
+
+
+def _read(engine: Any, path: str, files: list[str]) -> Expression:
     advice = f"{path} cannot be read: it is damaged, not of the kind its name says, or not readable by you"
-    table = refused_as(advice, lambda: read(engine, files))
-    return TableSource(table, engine, name=path, timeout=timeout, version=version)
+    return refused_as(advice, lambda: reader(path)[0](engine, files))
 
 
 def fingerprint(path: str) -> str:

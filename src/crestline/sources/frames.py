@@ -17,15 +17,19 @@ _KINDS = {
 
 def frame_source(frame: Any, library: str, timeout: float) -> TableSource:
     """A table in memory as a source. A pandas column of Python objects is read as text."""
-    kind = type(frame).__name__
-    if kind not in _KINDS[library]:
-        expected = " or ".join(_KINDS[library])
-        raise QuestionError(f"of {library}, a source is a {expected}, not a {kind}")
     import ibis
 
+    table = ibis.memtable(arrow_table(frame, library))
+    return TableSource(table, ibis.duckdb.connect(), name=f"{library} {type(frame).__name__}", timeout=timeout)
+
+
+def arrow_table(frame: Any, library: str) -> Any:
+    """A table in memory as an Arrow table."""
+    kind = type(frame).__name__
+    if kind not in _KINDS[library]:
+        raise QuestionError(f"of {library}, a source is a {' or '.join(_KINDS[library])}, not a {kind}")
     advice = "the table could not be read: give every column a name of its own and one of the usual types"
-    table = refused_as(advice, lambda: ibis.memtable(_arrow(frame, library, kind)))
-    return TableSource(table, ibis.duckdb.connect(), name=f"{library} {kind}", timeout=timeout)
+    return refused_as(advice, lambda: _arrow(frame, library, kind))
 
 
 def _arrow(frame: Any, library: str, kind: str) -> Any:

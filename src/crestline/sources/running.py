@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from crestline.errors import CrestlineError, QuestionError, SourceError
 from crestline.sources.engines import Expression
+
+_GIVEN_UP = ("InterruptException", "QueryCanceled")
 
 
 class Runner:
@@ -24,28 +27,20 @@ class Runner:
         return str(self._engine.name)
 
     def rows(self, expression: Expression) -> list[tuple[Any, ...]]:
-        """The rows of an expression, as tuples of Python values."""
-        with self._lock:
-            table = guarded(lambda: self._fetch(expression))
-        columns = [column.to_pylist() for column in table.columns]
-        return list(zip(*columns, strict=True))
+        """The rows of an expression, as tuples of Python values.
 
-    def _fetch(self, expression: Expression) -> Any:
-        return self._engine.to_pyarrow(expression)
-
-
-def guarded(action: Callable[[], Any]) -> Any:
-    """Run; turn whatever the engine raises into an error without its words, which may quote rows, keys or passwords.
-
-    The new error is raised outside the handler, so that not even its context leads back to the engine's.
-    """
-    try:
-        return action()
-    except CrestlineError:
-        raise
-    except Exception as failure:
-        kind = type(failure).__name__
-    raise SourceError(f"the engine did not answer ({kind}); its own log says why")
+        Whatever the engine raises becomes an error without its words, which may quote rows or keys. It is raised
+        outside the handler, so that not even its context leads back to the engine's.
+        """
+        try:
+            with self._lock, _limited(self._engine, self._timeout):
+                table = self._engine.to_pyarrow(expression)
+                return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        except Exception as failure:
+            kind = type(failure).__name__
+        if kind in _GIVEN_UP:
+            raise SourceError(f"the engine gave the statement up: it may take {self._timeout:g} seconds (`timeout`)")
+        raise SourceError(f"the engine did not answer ({kind}); its own log says why")
 
 
 def refused_as(advice: str, action: Callable[[], Any]) -> Any:
@@ -57,3 +52,18 @@ def refused_as(advice: str, action: Callable[[], Any]) -> Any:
     except Exception:  # noqa: S110 -- replaced below, outside the handler, so that the words are gone for good
         pass
     raise QuestionError(advice)
+
+
+@contextmanager
+def _limited(engine: Any, timeout: float) -> Iterator[None]:
+    """Interrupt the engine after `timeout` seconds. PostgreSQL keeps the time itself (`databases.connect`)."""
+    if engine.name != "duckdb":
+        yield
+        return
+    timer = threading.Timer(timeout, engine.con.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label, Padding
 from crestline.question import Question
-from crestline.sources.counting import counts, items_of, pairs, ranked
+from crestline.sources.counting import Counting
+from crestline.sources.domain import Domain, Lookup, domain_counting
 from crestline.sources.engines import Expression
 from crestline.sources.running import Runner
 
 
 class TableSource:
-    """One Ibis table on one engine."""
+    """One Ibis table on one engine. `untyped`: its columns are text that may hold numbers (CSV, JSON lines)."""
 
     def __init__(
         self,
@@ -23,32 +25,62 @@ class TableSource:
         *,
         name: str,
         timeout: float,
+        untyped: bool = False,
+        lookup: Lookup | None = None,
         version: Callable[[], str] | None = None,
     ) -> None:
         self.name = name
         self._table = table
+        self._untyped = untyped
         self._runner = Runner(engine, timeout)
+        self._lookup = lookup or _no_lookup
         self._version = version
 
     def check(self, question: Question) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
-        self.expression(question)
+        self.expression(question, bytes(32))
 
     def expression(self, question: Question, key: bytes = b"") -> Expression:
         """The question as one Ibis expression of at most `k_bar + 1` rows."""
-        engine = self._runner.name
-        items = items_of(self._table, question, engine)
-        kept = pairs(self._table, question, items, engine)
-        return ranked(counts(kept, items), items, question.k_bar + 1)
+        return self._counting(question).top(key)
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """Run the expression; the engine counts, and `k_bar + 1` rows come back."""
-        items = items_of(self._table, question, self._runner.name)
-        rows = self._runner.rows(self.expression(question, key))
-        return Histogram.from_ranked([(items.label(row[:-1]), row[-1]) for row in rows], question.k_bar)
+        counting = self._counting(question)
+        items = counting.items
+        rows = self._runner.rows(counting.top(key))
+        labelled = [(items.label(row[:-1]), row[-1]) for row in rows]
+        return Histogram.from_ranked(labelled, question.k_bar, step=counting.step)
+
+    def multiplicities(self, question: Question, domain: Domain, key: bytes = b"") -> Histogram:
+        """How many items of a public universe have each count; its items are `(count, index)` pairs for `names`."""
+        over = domain_counting(self._counting(question), domain, self._lookup)
+        rows = self._runner.rows(over.multiplicities(key))
+        return Histogram.from_multiplicities(dict(rows), step=over.counting.step)
+
+    def names(
+        self, question: Question, domain: Domain, picks: Sequence[tuple[int, int]], key: bytes = b""
+    ) -> list[Label]:
+        """The labels of `(count, index)` pairs, in their order, with the key of `multiplicities`.
+
+        A pair that is no longer there, because the table changed in between, comes back as padding.
+        """
+        over = domain_counting(self._counting(question), domain, self._lookup)
+        rows = self._runner.rows(over.names(picks, key))
+        found = {(count, index): over.items.label(values) for count, index, *values in rows}
+        return [found.get((int(count), int(index)), Padding(0)) for count, index in picks]
 
     def version(self) -> str | None:
         return None if self._version is None else self._version()
+
+    def _counting(self, question: Question) -> Counting:
+        return Counting(self._table, question, self._runner.name, self._untyped)
+
+
+def _no_lookup(name: str) -> Expression:
+    raise QuestionError(
+        "name a domain by text only where the source is a database URL or a file; give the items instead"
+    )
 
 
 def ibis_source(table: Any, timeout: float) -> TableSource:

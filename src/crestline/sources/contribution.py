@@ -1,0 +1,57 @@
+"""At most Δ items per user, chosen by the engine with a keyed hash of (key, user, item) (P0.3, DESIGN D3).
+
+Which items of a user are kept depends on that user's own items and on the key alone, so removing another user changes
+nothing here. The guarantee holds for every fixed key; a fresh random key per release makes the choice unbiased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crestline.errors import ParameterError
+from crestline.randomness.entropy import Entropy
+from crestline.sources.engines import Expression, bytes_text, md5
+
+_SHORTEST_KEY = 16
+_PLACE = "place"
+
+
+def fresh_key(entropy: Entropy) -> bytes:
+    """A key for one release: 32 random bytes. Never print or store it."""
+    return entropy.words(4).tobytes()
+
+
+def bounded(
+    pairs: Expression, user: str, items: Sequence[str], contribution: int, key: bytes, engine: str
+) -> Expression:
+    """The pairs of (user, item) that are kept: for every user the `contribution` items of smallest hash.
+
+    `pairs` must hold each pair once.
+    """
+    import ibis
+
+    if len(key) < _SHORTEST_KEY:
+        raise ParameterError(f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes")
+    digest = md5(_message(pairs, (user, *items), key, engine))
+    # The label breaks ties of the hash, so that the choice is a function of the user's items even then.
+    order = [digest, *(pairs[name] for name in items)]
+    placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=user, order_by=order)})
+    return placed.filter(placed[_PLACE] < contribution).drop(_PLACE)
+
+
+def _message(pairs: Expression, names: Sequence[str], key: bytes, engine: str) -> Expression:
+    """Key, user and item in one text that can be read back in one way only: each part carries its length."""
+    import ibis
+
+    message = ibis.literal(key.hex())
+    for name in names:
+        part = _as_text(pairs[name], engine)
+        message = message + part.length().cast("string") + ":" + part
+    return message
+
+
+def _as_text(value: Expression, engine: str) -> Expression:
+    """Equal values, equal text; different values, different text."""
+    if value.type().is_binary():
+        return bytes_text(engine, value)
+    return value if value.type().is_string() else value.cast("string")

@@ -1,0 +1,137 @@
+"""Known domains: the public universe stays in the engine (DESIGN D9).
+
+Two queries per release, whatever the size of the domain: how many items have each count, and, once the mechanism has
+chosen `(count, index)` pairs, the names of those items. The index is the item's place within its count, in label order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from crestline.errors import QuestionError
+from crestline.sources.columns import key_of
+from crestline.sources.counting import COUNT, Counting, Items
+from crestline.sources.engines import Expression
+from crestline.sources.running import refused_as
+
+Domain: TypeAlias = Any  # labels, the name of a table or table.column, an Ibis table or column, a table in memory
+Lookup: TypeAlias = Callable[[str], Expression]
+
+_HOW_MANY = "how_many"
+_INDEX = "index"
+
+
+@dataclass(frozen=True)
+class DomainCounting:
+    """One question over one public universe. `domain` holds the universe's items, each once, as keys."""
+
+    counting: Counting
+    domain: Expression
+
+    @property
+    def items(self) -> Items:
+        return self.counting.items
+
+    def every_count(self, key: bytes) -> Expression:
+        """Every item of the universe with its count, zeros included."""
+        names, pairs = list(self.items.names), self.counting.pairs()
+        if self.counting.question.contribution is not None:
+            # Items outside the universe are never released, so they must not use up a user's contribution.
+            pairs = pairs.semi_join(self.domain, names)
+        counts = self.counting.counts(pairs, key)
+        found = counts.rename({f"found_{name}": name for name in names})
+        joined = self.domain.left_join(found, [self.domain[name] == found[f"found_{name}"] for name in names])
+        return joined.select(*(self.domain[name] for name in names), **{COUNT: joined[COUNT].fill_null(0)})
+
+    def multiplicities(self, key: bytes) -> Expression:
+        """How many items have each count."""
+        every = self.every_count(key)
+        return every.group_by(COUNT).agg(**{_HOW_MANY: every.count()})
+
+    def names(self, picks: Iterable[tuple[int, int]], key: bytes) -> Expression:
+        """Count, index and label of the picked items."""
+        import ibis
+
+        every, chosen = self.every_count(key), sorted(set(picks))
+        every = every.filter(every[COUNT].isin(sorted({count for count, _ in chosen})))
+        order = [every[name] for name in self.items.names]
+        placed = every.mutate(**{_INDEX: ibis.row_number().over(group_by=COUNT, order_by=order)})
+        place = (
+            placed[COUNT].cast("string") + ":" + placed[_INDEX].cast("string")
+        )  # one flat list for any number of picks
+        picked = placed.filter(place.isin([f"{count}:{index}" for count, index in chosen]))
+        return picked.select(COUNT, _INDEX, **self.items.fetched(picked))
+
+
+def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> DomainCounting:
+    """The question over a domain, whatever way the domain was given."""
+    table = _table(counting, domain, lookup)
+    wanted = counting.question.item
+    columns = wanted if set(wanted) <= set(table.columns) else table.columns
+    if len(columns) != len(wanted):
+        raise QuestionError(
+            f"the domain must have the item's columns ({', '.join(wanted)}), or as many columns as the item; it has: "
+            f"{', '.join(table.columns)}"
+        )
+    keys = tuple(key_of(table[name], name, counting.engine) for name in columns)
+    for name, ours, theirs in zip(wanted, counting.items.keys, keys, strict=True):
+        if _kind(ours.value) != _kind(theirs.value):
+            raise QuestionError(
+                f"the domain of {name!r} is of type {theirs.value.type()}, the column {ours.value.type()}"
+            )
+    universe = Items(keys)
+    return DomainCounting(counting, table.filter(*universe.usable).select(**universe.columns).distinct())
+
+
+def _kind(value: Expression) -> str:
+    kind = value.type()
+    return "integer" if kind.is_integer() else "decimal" if kind.is_decimal() else str(kind.copy(nullable=True))
+
+
+def _table(counting: Counting, domain: Domain, lookup: Lookup) -> Expression:
+    library = type(domain).__module__.partition(".")[0]
+    if isinstance(domain, str):
+        return lookup(domain)
+    if library == "ibis":
+        return domain.as_table()
+    if library in ("pandas", "polars", "pyarrow"):
+        from crestline.sources.frames import arrow_table
+
+        return _lifted(counting, arrow_table(domain, library))
+    if isinstance(domain, Sequence | set | frozenset):
+        return _listed(counting, list(domain))
+    raise QuestionError(
+        "a domain is a list of items, the name of a table or table.column, a table in memory, an Ibis table or column"
+    )
+
+
+def _listed(counting: Counting, labels: list[Any]) -> Expression:
+    """A list of labels (tuples where the item has several columns), typed like the item's columns."""
+    import pyarrow
+
+    names = counting.question.item
+    rows = labels if len(names) > 1 else [(label,) for label in labels]
+    kinds = {name: counting.table[name].type().to_pyarrow() for name in names}
+    advice = f"the domain's items must be of the types of {', '.join(names)}: {', '.join(map(str, kinds.values()))}"
+
+    def typed() -> Any:
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
+        pairs = zip(kinds.items(), columns, strict=True)
+        return pyarrow.table({name: pyarrow.array(column, kind) for (name, kind), column in pairs})
+
+    return _lifted(counting, refused_as(advice, typed))
+
+
+def _lifted(counting: Counting, table: Any) -> Expression:
+    """A table in memory as an expression of the engine, without writing to the engine."""
+    import ibis
+
+    if counting.engine != "postgres":
+        return ibis.memtable(table)
+    # PostgreSQL would need a temporary table, which a read-only connection may not make.
+    kinds = ibis.memtable(table).schema()
+    arrays = {name: ibis.literal(table[name].to_pylist(), type=f"array<{kind}>") for name, kind in kinds.items()}
+    one_row = ibis.literal(0).name("one").as_table()
+    return one_row.select(**{name: array.unnest() for name, array in arrays.items()})

@@ -1,0 +1,226 @@
+"""`where`: one boolean expression, read into a small tree of our own (docs/reference/where.md).
+
+sqlglot reads the text; only the shapes below are taken over, and everything else is refused by name. The engine gets an
+Ibis expression built from this tree, so no character of the text ever reaches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from crestline.errors import QuestionError
+
+Value: TypeAlias = str | bool | Decimal
+
+_LONGEST = 20_000
+_MOST_CONDITIONS = 200
+_DEEPEST = 50
+_LONGEST_NUMBER = 60
+
+
+@dataclass(frozen=True)
+class Compare:
+    """`column operator value`, the operator one of = <> < <= > >=."""
+
+    column: str
+    operator: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class In:
+    """`column in (values)`."""
+
+    column: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Between:
+    """`column between low and high`, both ends included."""
+
+    column: str
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True)
+class Like:
+    """`column like pattern`: % stands for any text, _ for one character."""
+
+    column: str
+    pattern: str
+
+
+@dataclass(frozen=True)
+class IsNull:
+    """`column is null`."""
+
+    column: str
+
+
+@dataclass(frozen=True)
+class Not:
+    """`not part`."""
+
+    part: Condition
+
+
+@dataclass(frozen=True)
+class All:
+    """Parts joined by `and`."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Any_:
+    """Parts joined by `or`."""
+
+    parts: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Compare | In | Between | Like | IsNull | Not | All | Any_
+
+_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def parse(text: str) -> Condition:
+    """The tree of a filter. Refuses whatever is not on the list, and says which part it was."""
+    if not isinstance(text, str) or not text.strip():
+        raise QuestionError("where must be a boolean expression such as: country = 'DE' and day >= '2026-01-01'")
+    if len(text) > _LONGEST:
+        raise QuestionError(
+            f"where is longer than {_LONGEST} characters; keep the values in a table and ask a view of it"
+        )
+    return _Reader().condition(_tree(text), 0)
+
+
+def _tree(text: str) -> Any:
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        trees = sqlglot.parse(text)
+    except (SqlglotError, RecursionError):
+        trees = []
+    if len(trees) != 1 or trees[0] is None:
+        raise QuestionError(
+            "where could not be read: write one boolean expression; text in 'single quotes', odd column names in "
+            '"double quotes"'
+        )
+    return trees[0]
+
+
+class _Reader:
+    """Walks a sqlglot tree once, and counts the conditions on the way."""
+
+    def __init__(self) -> None:
+        from sqlglot import exp
+
+        self._exp = exp
+        self._conditions = 0
+        self._operators = {
+            exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+        }  # fmt: skip
+
+    def condition(self, node: Any, depth: int) -> Condition:
+        """A boolean expression."""
+        exp, kind = self._exp, type(node)
+        if depth > _DEEPEST:
+            raise QuestionError(f"where is nested deeper than {_DEEPEST} levels")
+        if kind is exp.Paren:
+            return self.condition(self._only(node, "this").this, depth + 1)
+        if kind is exp.Not:
+            return Not(self.condition(self._only(node, "this").this, depth + 1))
+        if kind in (exp.And, exp.Or):
+            parts = tuple(self.condition(part, depth + 1) for part in node.flatten(unnest=False))
+            return All(parts) if kind is exp.And else Any_(parts)
+        self._conditions += 1
+        if self._conditions > _MOST_CONDITIONS:
+            raise QuestionError(f"where has more than {_MOST_CONDITIONS} conditions; use `in` for lists of values")
+        return self._leaf(node, kind)
+
+    def _leaf(self, node: Any, kind: type) -> Condition:
+        exp = self._exp
+        if kind is exp.Column:
+            return Compare(self._column(node), "=", True)
+        if kind in self._operators:
+            return self._comparison(self._only(node, "this", "expression"), self._operators[kind])
+        if kind is exp.In and node.expressions:
+            self._only(node, "this", "expressions")
+            return In(self._column(node.this), tuple(self._value(value) for value in node.expressions))
+        if kind is exp.Between:
+            self._only(node, "this", "low", "high")
+            return Between(self._column(node.this), self._value(node.args["low"]), self._value(node.args["high"]))
+        if kind is exp.Like:
+            return Like(self._column(node.this), self._pattern(self._only(node, "this", "expression").expression))
+        if kind is exp.Is and type(node.expression) is exp.Null:
+            return IsNull(self._column(self._only(node, "this", "expression").this))
+        raise self._refused(node)
+
+    def _comparison(self, node: Any, operator: str) -> Condition:
+        left, right = node.this, node.expression
+        if type(left) is not self._exp.Column:
+            left, right, operator = right, left, _FLIPPED[operator]
+        return Compare(self._column(left), operator, self._value(right))
+
+    def _column(self, node: Any) -> str:
+        if type(node) is not self._exp.Column or type(node.this) is not self._exp.Identifier:
+            raise self._refused(node)
+        return str(self._only(node, "this").this.this)
+
+    def _value(self, node: Any) -> Value:
+        exp = self._exp
+        if type(node) is exp.Neg and type(node.this) is exp.Literal and not node.this.is_string:
+            return -self._number(node.this)
+        if type(node) is exp.Boolean:
+            return bool(node.this)
+        if type(node) is exp.Null:
+            raise QuestionError("nothing equals null; write `is null` or `is not null`")
+        if type(node) is not exp.Literal:
+            raise self._refused(node)
+        return self._text(node) if node.is_string else self._number(node)
+
+    def _number(self, node: Any) -> Decimal:
+        text = str(node.this)
+        number = Decimal(text) if len(text) <= _LONGEST_NUMBER else Decimal("nan")
+        if not (number.is_finite() and -300 <= number.adjusted() <= 300):
+            raise QuestionError("where holds a number that is too long or too large")
+        return number
+
+    def _text(self, node: Any) -> str:
+        text = str(node.this)
+        if "\0" in text:
+            raise QuestionError("where holds text with a zero byte, which engines do not store")
+        return text
+
+    def _pattern(self, node: Any) -> str:
+        pattern = self._value(node)
+        if not isinstance(pattern, str):
+            raise self._refused(node)
+        if "\\" in pattern:
+            raise QuestionError(
+                "a backslash in a `like` pattern means different things to different engines; leave it out"
+            )
+        return pattern
+
+    def _only(self, node: Any, *allowed: str) -> Any:
+        """The node, if it says nothing beyond these parts (`between symmetric`, `t.column`, ...)."""
+        if any(value for name, value in node.args.items() if name not in allowed):
+            raise self._refused(node)
+        return node
+
+    def _refused(self, node: Any) -> QuestionError:
+        return QuestionError(
+            f"where may not contain {_shown(node)}: only columns compared with values, and, or, not, in, between, "
+            "like, is null"
+        )
+
+
+def _shown(node: Any) -> str:
+    """The offending part, as it was written, shortened. It is the caller's own text and no data."""
+    text = node.sql() if hasattr(node, "sql") else str(node)
+    return repr(text if len(text) <= 80 else text[:77] + "...")
