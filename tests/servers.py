@@ -2,6 +2,8 @@
 
 postgres_url         one server for the whole run (its maintenance database; leave nothing behind there)
 postgres_database    an empty database on that server for one test
+
+Where the machine can make locales, the server knows `en_US.UTF-8`, whose order of text is not the order of bytes.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 import uuid
 import warnings
@@ -38,9 +41,12 @@ def postgres_url() -> Iterator[str]:
         command = ("-w", "-D", str(server.pgdata), *arguments)
         pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user, timeout=60)
 
+    locales = _locales(folder)
     port = _free_port()
     options = f"-h 127.0.0.1 -p {port} -k {server.pgdata} {_SETTINGS}"
-    control("-o", options, "-l", str(server.pgdata / "log"), "start")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCPATH", str(locales))
+        control("-o", options, "-l", str(server.pgdata / "log"), "start")
     try:
         yield f"postgresql://{server.postgres_user}@127.0.0.1:{port}/postgres"
     finally:
@@ -61,6 +67,17 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
     finally:
         with psycopg.connect(postgres_url, autocommit=True) as admin:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _locales(folder: Path) -> Path:
+    """A folder with a locale that orders text as people do; empty where the machine cannot make one."""
+    folder.chmod(0o755)
+    locales = folder / "locales"
+    locales.mkdir()
+    if shutil.which("localedef"):
+        command = ["localedef", "-i", "en_US", "-f", "UTF-8", str(locales / "en_US.UTF-8")]
+        subprocess.run(command, capture_output=True, check=False)  # a machine without the sources makes nothing
+    return locales
 
 
 def _free_port() -> int:

@@ -1,10 +1,11 @@
-"""Database URLs: a read-only connection, limited in time, and no word about passwords."""
+"""Database URLs and Ibis tables: read-only connections, limited in time, and no word about passwords."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.columns import column
@@ -17,65 +18,95 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
     if not table:
         raise QuestionError("a database URL needs `table`: the name of the table to ask, or schema.table")
     engine = connect(url, timeout)
-    return TableSource(
-        _table(engine, table), engine, name=table, timeout=timeout, lookup=lambda name: _table_or_column(engine, name)
-    )
+    found = _find(engine, table)
+    if found is None:
+        raise QuestionError(f"there is no table {table!r} that this connection may read; give its name, or schema.name")
+    return _source(found, engine, table, timeout, close=None if engine.name == "pyspark" else engine.disconnect)
+
+
+def ibis_source(table: Any, timeout: float) -> TableSource:
+    """An Ibis table or table expression as a source, on the connection it is bound to, which is used as it is."""
+    from ibis.expr.types import Table
+
+    if not isinstance(table, Table):
+        raise QuestionError(f"of Ibis, a source is a table, not a {type(table).__name__}")
+    name = table.get_name() if type(table.op()).__name__ == "DatabaseTable" else "Ibis table"
+    return _source(table, table.get_backend(), name, timeout)  # not ours to close
 
 
 def connect(url: str, timeout: float) -> Any:
-    """A connection that may only read, and that gives a statement up after `timeout` seconds where the engine can."""
-    scheme = url.partition("://")[0].lower()
+    """A connection that may only read and that gives a statement up after `timeout` seconds, where the engine can."""
+    scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
     if scheme == "duckdb":
-        return _duckdb(url)
+        return _duckdb(rest)
     if scheme in ("postgres", "postgresql"):
-        return _opened(scheme, lambda ibis: ibis.connect(url, options=_postgres_options(timeout)))
-    return _opened(scheme, lambda ibis: ibis.connect(url))
+        return _connected(scheme, lambda ibis: ibis.connect(url, options=_postgres_options(timeout)))
+    if scheme in ("spark", "sc"):
+        return _connected(scheme, lambda ibis: ibis.pyspark.connect(_spark_session(url)))
+    return _connected(scheme, lambda ibis: ibis.connect(url))
 
 
-def _duckdb(url: str) -> Any:
-    parts = urlsplit(url)
-    # As SQLAlchemy has it: three slashes for a path from here, four for a path from the root.
-    path = unquote(parts.netloc + parts.path.removeprefix("/") if not parts.netloc else parts.netloc + parts.path)
+def _duckdb(rest: str) -> Any:
+    path = unquote(rest.partition("?")[0].removeprefix("/"))  # three slashes: from here; four: from the root
     if not os.path.isfile(path):
         raise QuestionError(
-            f"there is no DuckDB database {path}; a relative path follows three slashes, duckdb:///shop.db"
+            f"there is no DuckDB database {path!r}; write duckdb:///shop.duckdb for a path from here, and four slashes "
+            "for a path from the root"
         )
-    return _opened("duckdb", lambda ibis: ibis.duckdb.connect(path, read_only=True))
+    return _connected("duckdb", lambda ibis: ibis.duckdb.connect(path, read_only=True))
 
 
 def _postgres_options(timeout: float) -> str:
-    return f"-c default_transaction_read_only=on -c statement_timeout={int(timeout * 1000)}"
+    """Read only, for so long, and a backslash in a text is a backslash."""
+    settings = {
+        "default_transaction_read_only": "on",
+        "statement_timeout": str(int(timeout * 1000)),
+        "standard_conforming_strings": "on",
+    }
+    return " ".join(f"-c {name}={value}" for name, value in settings.items())
 
 
-def _opened(scheme: str, connect: Any) -> Any:
+def _spark_session(url: str) -> Any:
+    """The running session, or a new one: spark://local for this machine, spark://host:7077 for a cluster's master,
+    sc://host for Spark Connect."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("crestline")
+    if url.startswith("sc://"):
+        return builder.remote(url).getOrCreate()
+    return builder.master("local[*]" if url == "spark://local" else url).getOrCreate()
+
+
+def _connected(scheme: str, connect: Any) -> Any:
     """Connect; an engine's own words are left out, because they may repeat the password."""
     import ibis
 
     try:
         return connect(ibis)
     except ModuleNotFoundError:
-        problem = (
-            "its driver is not installed: install crestline[postgres], crestline[spark] or the Ibis extra of its name"
-        )
+        problem = "its driver is missing: install crestline[postgres], crestline[spark] or the Ibis extra of its name"
     except Exception as failure:
         problem = f"the connection failed ({type(failure).__name__}): check address, name, password and rights"
     raise SourceError(f"{scheme}: {problem}")
 
 
-def _table(engine: Any, name: str) -> Expression:
-    found = _find(engine, name)
-    if found is None:
-        raise QuestionError(f"there is no table {name!r} that this connection may read; give its name, or schema.name")
-    return found
+def _source(
+    table: Expression, engine: Any, name: str, timeout: float, close: Callable[[], None] | None = None
+) -> TableSource:
+    def lookup(other: str) -> Expression:
+        return _domain(engine, other)
+
+    return TableSource(table, engine, name=name, timeout=timeout, lookup=lookup, close=close)
 
 
-def _table_or_column(engine: Any, name: str) -> Expression:
+def _domain(engine: Any, name: str) -> Expression:
     """A domain by name: a table, or a column of one."""
-    table, _, last = name.rpartition(".")
     found = _find(engine, name)
-    if found is None and table:
-        holder = _find(engine, table)
-        found = None if holder is None else column(holder, last).as_table()
+    holder, _, last = name.rpartition(".")
+    if found is None and holder:
+        table = _find(engine, holder)
+        found = None if table is None else column(table, last).as_table()
     if found is None:
         raise QuestionError(f"there is no table {name!r} for the domain; give table, schema.table or table.column")
     return found

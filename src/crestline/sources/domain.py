@@ -69,12 +69,7 @@ def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> Domai
     """The question over a domain, whatever way the domain was given."""
     table = _table(counting, domain, lookup)
     wanted = counting.question.item
-    columns = wanted if set(wanted) <= set(table.columns) else table.columns
-    if len(columns) != len(wanted):
-        raise QuestionError(
-            f"the domain must have the item's columns ({', '.join(wanted)}), or as many columns as the item; it has: "
-            f"{', '.join(table.columns)}"
-        )
+    columns = _columns(wanted, table.columns)
     keys = tuple(key_of(table[name], name, counting.engine) for name in columns)
     for name, ours, theirs in zip(wanted, counting.items.keys, keys, strict=True):
         if _kind(ours.value) != _kind(theirs.value):
@@ -83,6 +78,18 @@ def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> Domai
             )
     universe = Items(keys)
     return DomainCounting(counting, table.filter(*universe.usable).select(**universe.columns).distinct())
+
+
+def _columns(wanted: Sequence[str], there: Sequence[str]) -> Sequence[str]:
+    """The item's columns by name, or all the columns of a domain that has as many."""
+    if set(wanted) <= set(there):
+        return wanted
+    if len(wanted) != len(there):
+        raise QuestionError(
+            f"the domain must have the item's columns ({', '.join(wanted)}), or as many columns as the item; it has: "
+            f"{', '.join(there)}"
+        )
+    return there
 
 
 def _kind(value: Expression) -> str:
@@ -112,13 +119,14 @@ def _listed(counting: Counting, labels: list[Any]) -> Expression:
     import pyarrow
 
     names = counting.question.item
+    if not labels:
+        return counting.table.select(*names).limit(0)
     rows = labels if len(names) > 1 else [(label,) for label in labels]
     kinds = {name: counting.table[name].type().to_pyarrow() for name in names}
     advice = f"the domain's items must be of the types of {', '.join(names)}: {', '.join(map(str, kinds.values()))}"
 
     def typed() -> Any:
-        columns = list(zip(*rows, strict=True)) or [()] * len(names)
-        pairs = zip(kinds.items(), columns, strict=True)
+        pairs = zip(kinds.items(), zip(*rows, strict=True), strict=True)
         return pyarrow.table({name: pyarrow.array(column, kind) for (name, kind), column in pairs})
 
     return _lifted(counting, refused_as(advice, typed))
@@ -128,6 +136,8 @@ def _lifted(counting: Counting, table: Any) -> Expression:
     """A table in memory as an expression of the engine, without writing to the engine."""
     import ibis
 
+    columns = _columns(counting.question.item, table.column_names)
+    table = table.select(list(columns)).drop_null()  # on its way to Spark a null would become the text "nan"
     if counting.engine != "postgres":
         return ibis.memtable(table)
     # PostgreSQL would need a temporary table, which a read-only connection may not make.

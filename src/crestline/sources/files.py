@@ -49,6 +49,7 @@ def file_source(path: str, timeout: float) -> Source:
         untyped=not typed,
         lookup=lambda other: _read(engine, other, _matches(other)),
         version=version,
+        close=engine.disconnect,
     )
 
 

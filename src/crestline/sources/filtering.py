@@ -23,6 +23,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _LARGEST_INTEGER = 2**63 - 1
+_WIDEST_DECIMAL = 38
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,18 @@ def _like_column(kind: Any, value: where.Value) -> Expression | None:
 def _number(kind: Any, value: Decimal) -> Expression:
     if value == value.to_integral_value() and abs(value) <= _LARGEST_INTEGER:
         return _literal(int(value), "int64")
-    scale = max(0, -int(value.as_tuple().exponent))
-    if kind.is_decimal() and scale <= 18 and abs(value) < Decimal(10) ** 18:
-        return _literal(value, f"decimal(38, {scale})")
+    if kind.is_decimal():
+        return _decimal(kind, value)
+    return _literal(float(value), "float64")
+
+
+def _decimal(kind: Any, value: Decimal) -> Expression:
+    """A decimal with room for every value of the column beside it, so that no comparison can overflow."""
+    if kind.precision is None:  # PostgreSQL's numeric without bounds
+        return _literal(value, "decimal")
+    scale = max(kind.scale, -int(value.as_tuple().exponent))
+    if max(kind.precision - kind.scale, value.adjusted() + 1) + scale <= _WIDEST_DECIMAL:
+        return _literal(value, f"decimal({_WIDEST_DECIMAL}, {scale})")
     return _literal(float(value), "float64")
 
 

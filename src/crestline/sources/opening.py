@@ -26,7 +26,7 @@ def open_source(source: Any, *, table: str | None = None, timeout: float = TIMEO
         raise QuestionError("`table` goes with a database URL; a table in memory is asked as it is")
     library = type(source).__module__.partition(".")[0]
     if library == "ibis":
-        from crestline.sources.table import ibis_source
+        from crestline.sources.databases import ibis_source
 
         return ibis_source(source, timeout)
     if library in ("pandas", "polars", "pyarrow"):

@@ -11,6 +11,7 @@ from crestline.errors import CrestlineError, QuestionError, SourceError
 from crestline.sources.engines import Expression
 
 _GIVEN_UP = ("InterruptException", "QueryCanceled")
+_SPARK_LITERAL = ("spark.sql.variable.substitute", "spark.sql.parser.escapedStringLiterals")
 
 
 class Runner:
@@ -33,7 +34,7 @@ class Runner:
         outside the handler, so that not even its context leads back to the engine's.
         """
         try:
-            with self._lock, _limited(self._engine, self._timeout):
+            with self._lock, _limited(self._engine, self._timeout), _literal(self._engine):
                 table = self._engine.to_pyarrow(expression)
                 return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
         except Exception as failure:
@@ -67,3 +68,20 @@ def _limited(engine: Any, timeout: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def _literal(engine: Any) -> Iterator[None]:
+    """Let Spark take text as it stands: by default it replaces ${env:HOME} and the like, even inside a value."""
+    if engine.name != "pyspark":
+        yield
+        return
+    settings = engine._session.conf
+    before = {name: settings.get(name) for name in _SPARK_LITERAL}
+    try:
+        for name in before:
+            settings.set(name, "false")
+        yield
+    finally:
+        for name, value in before.items():
+            settings.set(name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ class TableSource:
         untyped: bool = False,
         lookup: Lookup | None = None,
         version: Callable[[], str] | None = None,
+        close: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
         self._table = table
@@ -35,6 +37,8 @@ class TableSource:
         self._runner = Runner(engine, timeout)
         self._lookup = lookup or _no_lookup
         self._version = version
+        if close is not None:
+            weakref.finalize(self, close)  # the connection was opened for this source, and ends with it
 
     def check(self, question: Question) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
@@ -78,16 +82,4 @@ class TableSource:
 
 
 def _no_lookup(name: str) -> Expression:
-    raise QuestionError(
-        "name a domain by text only where the source is a database URL or a file; give the items instead"
-    )
-
-
-def ibis_source(table: Any, timeout: float) -> TableSource:
-    """An Ibis table or table expression as a source, on the engine it is bound to."""
-    from ibis.expr.types import Table
-
-    if not isinstance(table, Table):
-        raise QuestionError(f"of Ibis, a source is a table, not a {type(table).__name__}")
-    name = table.get_name() if table.op().__class__.__name__ == "DatabaseTable" else "Ibis table"
-    return TableSource(table, table.get_backend(), name=name, timeout=timeout)
+    raise QuestionError("name a domain by text only where the source is a database URL or a file; give the items")

@@ -156,7 +156,10 @@ class _Reader:
             self._only(node, "this", "low", "high")
             return Between(self._column(node.this), self._value(node.args["low"]), self._value(node.args["high"]))
         if kind is exp.Like:
-            return Like(self._column(node.this), self._pattern(self._only(node, "this", "expression").expression))
+            like = Like(
+                self._column(node.this), self._pattern(self._only(node, "this", "expression", "negate").expression)
+            )
+            return Not(like) if node.args.get("negate") else like  # newer sqlglot; older ones wrap it in Not
         if kind is exp.Is and type(node.expression) is exp.Null:
             return IsNull(self._column(self._only(node, "this", "expression").this))
         raise self._refused(node)

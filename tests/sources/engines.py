@@ -1,0 +1,81 @@
+"""The engines the conformance suite runs on: each can hold tables and open one of them as a source."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+import pyarrow as pa
+
+from crestline.sources import Source, open_source
+
+_NUMBERS = itertools.count()
+_POSTGRES_TYPES = {
+    "string": "text", "int64": "bigint", "double": "double precision", "bool": "boolean", "date32[day]": "date",
+    "timestamp[us]": "timestamp", "timestamp[us, tz=UTC]": "timestamptz", "decimal128(20, 6)": "numeric",
+    "binary": "bytea",
+}  # fmt: skip
+
+
+class Engine(Protocol):
+    name: str
+
+    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+        """A new database with a table `events` and others beside it; `events` as a source."""
+        ...
+
+
+class DuckDB:
+    name = "duckdb"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+        path = self._folder / f"{next(_NUMBERS)}.duckdb"
+        with duckdb.connect(path) as connection:
+            for name, table in {"events": events, **others}.items():
+                connection.register("arrow", table)
+                connection.execute(f"create table {name} as select * from arrow")
+        return open_source(f"duckdb:///{path}", table="events")
+
+
+class Postgres:
+    name = "postgres"
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+        import psycopg
+        from psycopg import sql
+
+        schema = f"s{next(_NUMBERS)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"create schema {schema}")
+            for name, table in {"events": events, **others}.items():
+                place = sql.Identifier(schema, name)
+                columns = [
+                    sql.SQL("{} {}").format(sql.Identifier(field.name), sql.SQL(_POSTGRES_TYPES[str(field.type)]))
+                    for field in table.schema
+                ]
+                connection.execute(sql.SQL("create table {} ({})").format(place, sql.SQL(", ").join(columns)))
+                with connection.cursor().copy(sql.SQL("copy {} from stdin").format(place)) as copy:
+                    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                        copy.write_row(row)
+        return open_source(f"{self.url}/{schema}", table="events")
+
+
+class Spark:
+    name = "pyspark"
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+        view = f"events_{next(_NUMBERS)}"
+        for name, table in {view: events, **others}.items():
+            self.session.createDataFrame(table).createOrReplaceTempView(name)
+        return open_source("spark://local", table=view)

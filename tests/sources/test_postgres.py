@@ -1,0 +1,105 @@
+"""PostgreSQL keeps the contract; beyond it: a locale's order of text, numbers that are none, rights, a clock."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from decimal import Decimal
+
+import psycopg
+import pytest
+
+from crestline.errors import SourceError
+from crestline.histogram.labels import Padding
+from crestline.sources import open_source
+from tests.sources.conformance import SourceConformance, ask, question
+from tests.sources.conformance_scores import ScoreConformance
+from tests.sources.engines import Postgres
+
+
+@pytest.fixture(scope="session")
+def engine(postgres_url: str) -> Iterator[Postgres]:
+    name = f"sources_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f'create database "{name}"')
+        yield Postgres(postgres_url.rpartition("/")[0] + f"/{name}")
+        admin.execute(f'drop database "{name}" with (force)')
+
+
+def prepared(engine: Postgres, *statements: str) -> None:
+    with psycopg.connect(engine.url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+class TestPostgres(SourceConformance, ScoreConformance):
+    def test_a_locale_does_not_reorder_items(self, engine: Postgres) -> None:
+        try:
+            prepared(engine, "create collation people (provider = libc, locale = 'en_US.UTF-8')")
+        except psycopg.errors.Error:
+            pytest.skip("this machine cannot make the locale en_US.UTF-8")
+        prepared(
+            engine,
+            'create table people ("user" int, item text collate people)',
+            "insert into people values (1, 'b'), (2, 'B'), (3, 'a'), (4, 'é'), (5, 'z')",
+        )
+        with psycopg.connect(engine.url) as connection:
+            naive = [row[0] for row in connection.execute("select item from people order by item")]
+        assert naive == ["a", "b", "B", "é", "z"]
+        source = open_source(engine.url, table="people")
+        assert ask(source, question(5)).items == ("B", "a", "b", "z", "é")
+        assert ask(source, question(5, where="item <= 'a'")).items[:2] == ("B", "a")
+
+    def test_numerics_of_any_size_and_those_that_are_no_numbers(self, engine: Postgres) -> None:
+        prepared(
+            engine,
+            'create table wide ("user" int, item numeric)',
+            "insert into wide values (1, 1.50), (2, 1.5), (3, 'NaN'), (4, 'NaN'), (5, 'Infinity'), (6, 1e60)",
+        )
+        source = open_source(engine.url, table="wide")
+        histogram = ask(source, question(3))
+        assert histogram.items == (Decimal("1.5"), Decimal(10**60), Padding(0))
+        assert histogram.counts == (2, 1, 0)
+        assert ask(source, question(3, score="sum(item)", clip=3)).counts == (1_000_000, 1_000_000, 0)
+
+    def test_dates_outside_the_calendar_are_dropped(self, engine: Postgres) -> None:
+        prepared(
+            engine,
+            'create table days ("user" int, item date, at timestamptz)',
+            "insert into days values (1, 'infinity', 'infinity'), (2, '0044-03-15 BC', '-infinity')",
+            "insert into days values (3, '2026-01-31', 'now')",
+        )
+        source = open_source(engine.url, table="days")
+        assert ask(source, question(2)).counts == (1, 0)
+        assert ask(source, question(2, item=("at",))).counts == (1, 0)
+
+    def test_the_connection_may_only_read(self, engine: Postgres) -> None:
+        prepared(engine, 'create table mine ("user" int, item int)')
+        source = open_source(engine.url, table="mine")
+        backend = source._runner._engine  # type: ignore[attr-defined] # the connection is nobody else's business
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            backend.raw_sql("insert into mine values (1, 1)")
+
+    def test_a_statement_is_given_up_in_time(self, engine: Postgres) -> None:
+        prepared(
+            engine,
+            'create view slow as select a as "user", b as item '
+            "from generate_series(1, 100000) a, generate_series(1, 100000) b",
+        )
+        source = open_source(engine.url, table="slow", timeout=0.2)
+        with pytest.raises(SourceError, match="gave the statement up"):
+            source.top_counts(question(1))
+
+    def test_an_engine_error_says_nothing_of_the_rows(self, engine: Postgres) -> None:
+        prepared(
+            engine,
+            "create table secrets (who int, what text)",
+            "insert into secrets values (1, 'secret')",
+            'create view broken as select who as "user", cast(what as int) as item from secrets',
+        )
+        source = open_source(engine.url, table="broken")
+        with pytest.raises(SourceError, match="did not answer") as failure:
+            source.top_counts(question(1))
+        assert "secret" not in str(failure.value)
+        assert failure.value.__context__ is None
+        assert failure.value.__cause__ is None
