@@ -19,7 +19,7 @@ from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.reals import ln
-from crestline.randomness.scores import Equal, Linear, Listed, joined
+from crestline.randomness.scores import Equal, Linear, Listed, Logs, joined
 from crestline.randomness.uniforms import Uniforms
 
 FIRST_BITS = (1, 3, 17, 53, 64)
@@ -103,7 +103,7 @@ def test_rounded_agrees_with_the_reference(law: str, first_bits: int, seed: int,
 def test_the_largest_of_many_copies_agrees_with_the_reference(law: str, first_bits: int, seed: int) -> None:
     copies = (1, 2, 1000, 10**10, 10**40)
     uniforms = hard_uniforms(2, len(copies), seed, first_bits)
-    table = Keys(Equal(len(copies)), LAWS[law], Single(uniforms, copies))
+    table = Keys(Equal(len(copies)), LAWS[law], Single(uniforms, Logs(copies)))
     found = largest(table, 3)
     with mpmath.workprec(reference.BITS + 300):
         for row in range(2):

@@ -8,10 +8,10 @@ from flint import arb, ctx
 
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import replay
-from crestline.randomness.keys import keys
+from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS, Law
 from crestline.randomness.points import GumbelPoints, Points, RoughPoints
-from crestline.randomness.scores import Equal
+from crestline.randomness.scores import Equal, Logs
 from crestline.randomness.uniforms import Uniforms
 
 PAD = 2.0**-40  # P11.2
@@ -105,8 +105,7 @@ def test_many_copies_follow_the_distribution_of_the_maximum(law: Law) -> None:
     from scipy.stats import kstest
 
     trials = 200_000
-    table = keys(Equal(1), law, replay(f"copies {law.name}").uniforms(trials, 1))
-    table = type(table)(table.scores, law, Single(table.draws.uniforms, (5,)))  # type: ignore[attr-defined] # Single has it
-    drawn = table.rough[:, 0]
+    draws = Single(replay(f"copies {law.name}").uniforms(trials, 1), Logs((5,)))
+    drawn = Keys(Equal(1), law, draws).rough[:, 0]
     assert kstest(drawn, lambda x: law.cdf(x) ** 5).pvalue > 1e-9
     assert kstest(1.1 * drawn, lambda x: law.cdf(x) ** 5).pvalue < 1e-9

@@ -7,9 +7,9 @@ Ordered    the largest, second largest, … of groups of equal scores (DESIGN D9
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,12 +17,15 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crestline.randomness.points import Floats, GumbelPoints, Points, RoughPoints
+from crestline.randomness.scores import Scores
 from crestline.randomness.uniforms import WORD, Uniforms
 
 # Words below this, or as close to the top, are outside what `RoughPoints` promises.
 _EDGE = np.uint64(1 << 40)
 _INNER = np.uint64((1 << 64) - (1 << 41))
 _UNIT = 2.0**-64
+# Away from the edges a quantile moves at most so fast with the Gumbel value of its point: as E does, and E < 17.
+STEEPEST = 32.0
 
 
 class Draws(Protocol):
@@ -33,6 +36,11 @@ class Draws(Protocol):
 
     @property
     def first_bits(self) -> int: ...
+
+    @property
+    def error(self) -> float:
+        """How far rough noise may be off, of any law, beyond what is true of one uniform."""
+        ...
 
     def rough(self) -> Points:
         """All points at full speed; meaningless where `edge` is true."""
@@ -57,10 +65,13 @@ class Draws(Protocol):
 
 @dataclass(frozen=True)
 class Single:
-    """One uniform for each key; with `copies[column]` copies, the largest of so many. `absent` keys do not exist."""
+    """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many.
+
+    `absent` keys do not exist.
+    """
 
     uniforms: Uniforms
-    copies: Sequence[int] | None = None
+    copies: Scores | None = None
     absent: NDArray[np.bool_] | None = None
 
     @property
@@ -71,9 +82,13 @@ class Single:
     def first_bits(self) -> int:
         return self.uniforms.first_bits
 
+    @property
+    def error(self) -> float:
+        return 0.0 if self.copies is None else self.copies.error * STEEPEST
+
     def rough(self) -> Points:
         points = RoughPoints(np.multiply(self.uniforms.words, _UNIT, dtype=np.float64))
-        return points if self.copies is None else GumbelPoints(points.gumbel + _logs(self.copies))
+        return points if self.copies is None else GumbelPoints(points.gumbel + self.copies.approx)
 
     def edge(self) -> NDArray[np.bool_]:
         return _edge(self.uniforms.words)
@@ -86,12 +101,14 @@ class Single:
         low, high = _ends(self.uniforms, [start + column for column in columns])
         if self.copies is None:
             return low, high
-        logs = _logs([self.copies[column] for column in columns])
-        return GumbelPoints(low.gumbel + logs), GumbelPoints(high.gumbel + logs)
+        table = self.copies.approx
+        logs = (table if table.ndim == 1 else table[row])[list(columns)]
+        error = self.copies.error
+        return GumbelPoints(low.gumbel + (logs - error)), GumbelPoints(high.gumbel + (logs + error))
 
     def arrival(self, row: int, column: int, bits: int) -> Any:
         time = -self.uniforms.ball(row * self.shape[1] + column, bits).log()
-        return time if self.copies is None else time / self.copies[column]
+        return time if self.copies is None else time / self.copies.ball(row, column).exp()
 
 
 @dataclass(frozen=True)
@@ -100,6 +117,7 @@ class Nothing:
 
     shape: tuple[int, int]
     first_bits: int = WORD
+    error: float = 0.0
 
     def rough(self) -> Points:
         return RoughPoints(np.full(self.shape, 0.5))
@@ -122,12 +140,12 @@ class Nothing:
 class Ordered:
     """Order statistics: column `group * depth + rank` is the `rank`-th largest (from 0) noise of that group.
 
-    `sizes[row][group]` says how many noises the group has; ranks beyond it do not exist. The arrival time of rank r is
+    `sizes[row, group]` says how many noises the group has; ranks beyond it do not exist. The arrival time of rank r is
     `Σ_{i ≤ r} E_i / (size - i)` (Rényi's representation); it grows with r, so the keys of one group descend.
     """
 
     uniforms: Uniforms
-    sizes: Sequence[Sequence[int]]
+    sizes: NDArray[np.int64]
     depth: int
 
     @property
@@ -138,53 +156,61 @@ class Ordered:
     def first_bits(self) -> int:
         return self.uniforms.first_bits
 
+    @property
+    def error(self) -> float:
+        return self._rounding * STEEPEST
+
+    @property
+    def _rounding(self) -> float:
+        """How far the logarithm of a sum of so many terms may be off."""
+        return self.depth * 2.0**-50
+
+    @cached_property
+    def _left(self) -> NDArray[np.int64]:
+        """How many noises of its group are no larger than each: `size - rank`, zero or less where there is none."""
+        left: NDArray[np.int64] = (self.sizes[:, :, None] - np.arange(self.depth)).reshape(self.shape)
+        return left
+
     def rough(self) -> Points:
-        rows, columns = self.shape
-        sizes = np.array([[float(size) for size in row] for row in self.sizes])[:, :, None]
-        left = np.maximum(sizes - np.arange(self.depth), 1.0)  # ranks that do not exist are masked by `missing`
-        times = -np.log(self.uniforms.words * _UNIT).reshape(rows, -1, self.depth) / left
-        return GumbelPoints(-np.log(np.cumsum(times, axis=2)).reshape(rows, columns))
+        times = -np.log(self.uniforms.words * _UNIT) / np.maximum(self._left, 1)  # the rest is masked by `missing`
+        sums = np.cumsum(times.reshape(len(times), -1, self.depth), axis=2)
+        return GumbelPoints(-np.log(sums).reshape(self.shape))
 
     def edge(self) -> NDArray[np.bool_]:
         table = _edge(self.uniforms.words).reshape(self.shape[0], -1, self.depth)
         return np.logical_or.accumulate(table, axis=2).reshape(self.shape)
 
     def missing(self) -> NDArray[np.bool_]:
-        ranks = np.arange(self.depth)
-        counts = np.array([[min(size, self.depth) for size in row] for row in self.sizes])
-        return (ranks >= counts[:, :, None]).reshape(self.shape)
+        return self._left <= 0
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        pairs = [self._ends_of(row, column) for column in columns]
-        low = np.array([pair[0] for pair in pairs])
-        high = np.array([pair[1] for pair in pairs])
-        return GumbelPoints(low), GumbelPoints(high)
+        """Ends of all ranks of the groups concerned, in one pass."""
+        groups = sorted({column // self.depth for column in columns})
+        every = [group * self.depth + rank for group in groups for rank in range(self.depth)]
+        left = np.maximum(self._left[row, every], 1)
+        start = row * self.shape[1]
+        place = {group * self.depth: at * self.depth for at, group in enumerate(groups)}
+        wanted = [place[column - column % self.depth] + column % self.depth for column in columns]
 
-    def _ends_of(self, row: int, column: int) -> tuple[float, float]:
-        parts = self._parts(row, column)
-        low, high = _ends(self.uniforms, [index for index, _ in parts])
-        sizes = np.array([float(size) for _, size in parts])
-        with np.errstate(divide="ignore", over="ignore"):
-            bottom = -np.log(np.sum(np.exp(-low.gumbel) / sizes))
-            top = -np.log(np.sum(np.exp(-high.gumbel) / sizes))
-        return float(bottom), float(top)
+        def gumbel(points: Points) -> Floats:
+            times = (np.exp(-points.gumbel) / left).reshape(-1, self.depth)
+            values: Floats = -np.log(np.cumsum(times, axis=1)).ravel()
+            return values[wanted]
+
+        low, high = _ends(self.uniforms, [start + column for column in every])
+        with np.errstate(divide="ignore", over="ignore"):  # open ends: arrivals of zero and of infinity
+            return GumbelPoints(gumbel(low) - self._rounding), GumbelPoints(gumbel(high) + self._rounding)
 
     def arrival(self, row: int, column: int, bits: int) -> Any:
-        return sum(-self.uniforms.ball(index, bits).log() / size for index, size in self._parts(row, column))
-
-    def _parts(self, row: int, column: int) -> list[tuple[int, int]]:
-        """The uniforms behind one key, and what each is divided by."""
-        group, rank = divmod(column, self.depth)
-        base = row * self.shape[1] + group * self.depth
-        return [(base + i, self.sizes[row][group] - i) for i in range(rank + 1)]
+        first = column - column % self.depth
+        start = row * self.shape[1]
+        return sum(
+            -self.uniforms.ball(start + i, bits).log() / int(self._left[row, i]) for i in range(first, column + 1)
+        )
 
 
 def _edge(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return (words - _EDGE) >= _INNER  # one comparison for both ends: the subtraction wraps below the edge
-
-
-def _logs(copies: Sequence[int]) -> Floats:
-    return np.array([math.log(n) for n in copies])
 
 
 def _ends(uniforms: Uniforms, indices: Sequence[int]) -> tuple[Points, Points]:

@@ -58,7 +58,7 @@ class Keys:
     def margin(self) -> float:
         """How far a rough key may be off."""
         largest = float(np.abs(self.scores.approx).max(initial=0.0))
-        return _ROUGH * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
+        return (_ROUGH + self.draws.error) * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
 
     @cached_property
     def edge(self) -> NDArray[np.bool_]:

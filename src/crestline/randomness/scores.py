@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpz
 from numpy.typing import NDArray
 
 from crestline.randomness.points import Floats
@@ -93,6 +94,26 @@ class Equal:
 
     def ball(self, row: int, column: int) -> Any:
         return self.real.ball()
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Logarithms of positive whole numbers of any size."""
+
+    numbers: Sequence[int] | NDArray[np.int64]
+
+    @cached_property
+    def approx(self) -> Floats:
+        if isinstance(self.numbers, np.ndarray):
+            return np.log(self.numbers)
+        return np.array([math.log(number) for number in self.numbers])
+
+    @cached_property
+    def error(self) -> float:
+        return _ROUNDING * float(self.approx.max(initial=0.0))
+
+    def ball(self, row: int, column: int) -> Any:
+        return arb(fmpz(int(self.numbers[column]))).log()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,3 +43,33 @@ class Uniforms:
         """A ball that contains the uniform, from its first `bits` bits: midpoint of the interval, half its width."""
         middle = fmpz(2 * self.prefix(index, bits) + 1)
         return arb(middle, 1) * arb(2) ** -(bits + 1)
+
+
+def picked(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
+    """Some columns of a table, others in every row; they are the same uniforms, with the same tails."""
+    width, many = uniforms.shape[1], columns.shape[1]
+
+    def tail(index: int, bits: int) -> int:
+        row, place = divmod(index, many)
+        return uniforms.tail(row * width + int(columns[row, place]), bits)
+
+    return Uniforms(np.take_along_axis(uniforms.words, columns, axis=1), uniforms.first_bits, tail)
+
+
+def interleaved(parts: Sequence[Uniforms], groups: int) -> Uniforms:
+    """Tables with equally many columns for every group: all columns of the first group come first, and so on."""
+    rows = parts[0].shape[0]
+    widths = [part.shape[1] // groups for part in parts]
+    depth = sum(widths)
+    blocks = [part.words.reshape(rows, groups, width) for part, width in zip(parts, widths, strict=True)]
+
+    def tail(index: int, bits: int) -> int:
+        group, rank = divmod(index, depth)  # groups are counted through all rows
+        for part, width in zip(parts, widths, strict=True):
+            if rank < width:
+                return part.tail(group * width + rank, bits)
+            rank -= width
+        raise IndexError(index)
+
+    words = np.concatenate(blocks, axis=2).reshape(rows, groups * depth)
+    return Uniforms(words, parts[0].first_bits, tail)

@@ -1,0 +1,148 @@
+"""Order statistics of groups: the law of listed noises, the same digits roughly, carefully and in balls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, ctx
+from scipy.stats import beta as beta_law
+from scipy.stats import chi2_contingency, kstest
+from tests.randomness.reference import BITS, QUANTILES, uniform
+from tests.randomness.test_comparison import hard_uniforms
+
+from crestline.randomness.comparison import largest
+from crestline.randomness.draws import Ordered, Single
+from crestline.randomness.entropy import replay
+from crestline.randomness.keys import Keys, keys
+from crestline.randomness.laws import LAWS
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Equal, Linear, Listed, Logs
+from crestline.randomness.uniforms import interleaved, picked
+
+SIGNIFICANCE = 1e-9
+LIPSCHITZ = ("gumbel", "exponential", "laplace", "logistic", "half-logistic")
+
+
+def group_sizes(rows: int, *sizes: int) -> np.ndarray:
+    return np.tile(np.array(sizes, dtype=np.int64), (rows, 1))
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_each_rank_follows_the_order_statistic(rank: int) -> None:
+    """Kolmogorov–Smirnov, significance 1e-9: the rank-th largest of 4 uniforms is Beta(4 - rank, rank + 1)."""
+    trials = 50_000
+    draws = Ordered(replay("beta").uniforms(trials, 8), group_sizes(trials, 4, 9), 4)
+    drawn = np.exp(draws.rough().log_u[:, rank])
+    assert kstest(drawn, beta_law(4 - rank, rank + 1).cdf).pvalue > SIGNIFICANCE
+    assert kstest(drawn, beta_law(4.4 - rank, rank + 1).cdf).pvalue < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("name", LIPSCHITZ)
+def test_groups_have_the_law_of_listed_items(name: str) -> None:
+    """The two largest of five keys, in groups of 3 and 2 or one by one: the same law of the groups in order.
+
+    A chi-square of two samples, significance 1e-9; a listed score 15% off is rejected.
+    """
+    trials, law = 100_000, LAWS[name]
+    draws = Ordered(replay("groups").uniforms(trials, 4), group_sizes(trials, 3, 2), 2)
+    grouped = largest(Keys(Doubled(Listed([Real(), Real() + 1]), 2), law, draws), 2) // 2
+
+    def listed(score: Fraction) -> np.ndarray:
+        scores = Listed([Real()] * 3 + [Real(score)] * 2)
+        return largest(keys(scores, law, replay("items").uniforms(trials, 5)), 2) // 3
+
+    assert same_law(grouped, listed(Fraction(1))) > SIGNIFICANCE
+    assert same_law(grouped, listed(Fraction(115, 100))) < SIGNIFICANCE
+
+
+def same_law(first: np.ndarray, second: np.ndarray) -> float:
+    seen = [Counter(map(tuple, table.tolist())) for table in (first, second)]
+    outcomes = sorted(seen[0].keys() | seen[1].keys())
+    counts = [[table[outcome] for outcome in outcomes] for table in seen]
+    return float(chi2_contingency(counts).pvalue)
+
+
+class Doubled:
+    """Each score once for every rank."""
+
+    def __init__(self, scores: Listed, depth: int) -> None:
+        self.scores, self.depth = scores, depth
+        self.approx = np.repeat(scores.approx, depth)
+        self.error = scores.error
+
+    def ball(self, row: int, column: int) -> arb:
+        return self.scores.ball(row, column // self.depth)
+
+
+@pytest.mark.parametrize("name", LIPSCHITZ)
+@pytest.mark.parametrize("first_bits", [1, 7, 53])
+def test_fewer_bits_at_first_change_nothing(name: str, first_bits: int) -> None:
+    def chosen(bits: int) -> list[list[int]]:
+        uniforms = replay("first bits", first_bits=bits).uniforms(40, 9)
+        draws = Ordered(uniforms, group_sizes(40, 2, 10**12, 5), 3)
+        return largest(Keys(Equal(9), LAWS[name], draws), 4).tolist()
+
+    assert chosen(first_bits) == chosen(64)
+
+
+@pytest.mark.parametrize("name", LIPSCHITZ)
+def test_rough_ends_and_balls_agree(name: str) -> None:
+    rows, sizes = 200, (3, 10**9, 50)
+    table = Keys(
+        Linear(np.arange(12) // 4, rate=Fraction(1)),
+        LAWS[name],
+        Ordered(replay("agree").uniforms(rows, 12), group_sizes(rows, *sizes), 4),
+    )
+    for row in range(rows):
+        columns = [int(c) for c in np.flatnonzero(table.present(row))]
+        assert 3 not in columns  # a group of three has no fourth
+        low, high = table.ends(row, columns)
+        for place, column in enumerate(columns):
+            ball = table.ball(row, column, 128)
+            assert low[place] <= float(ball.mid()) <= high[place]
+            if not table.edge[row, column]:
+                assert abs(float(ball.mid()) - table.rough[row, column]) <= table.margin
+
+
+@pytest.mark.parametrize("name", LIPSCHITZ)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_hard_bits_agree_with_the_reference(name: str, seed: int) -> None:
+    uniforms = hard_uniforms(2, 6, seed, 64)
+    found = largest(Keys(Equal(6), LAWS[name], Ordered(uniforms, group_sizes(2, 4, 7), 3)), 3)
+    with mpmath.workprec(BITS + 100):
+        for row in range(2):
+            truth = []
+            for column in range(6):
+                first, size = column - column % 3, (4, 7)[column // 3]
+                arrival = sum(
+                    -mpmath.log(uniform(uniforms, row * 6 + i)) / (size - i % 3) for i in range(first, column + 1)
+                )
+                truth.append(QUANTILES[name](mpmath.exp(-arrival)))
+            assert found[row].tolist() == sorted(range(6), key=lambda c: -truth[c])[:3]
+
+
+def test_the_first_rank_is_the_largest_of_so_many_copies() -> None:
+    uniforms = replay("copies").uniforms(5, 2)
+    single = Keys(Equal(2), GUMBEL, Single(uniforms, Logs((3, 10**20))))
+    with ctx.workprec(200):
+        for column, size in enumerate((3, 10**20)):
+            exact = -(-uniforms.ball(column, 64).log() / size).log()
+            assert exact.overlaps(single.ball(0, column, 64))
+
+
+def test_picked_and_interleaved_uniforms_are_the_same_uniforms() -> None:
+    table, other = replay("a").uniforms(2, 5), replay("b").uniforms(2, 4)
+    chosen = np.array([[3, 1], [0, 4]])
+    some = picked(table, chosen)
+    both = interleaved([some, other], groups=2)
+    for row in range(2):
+        for group in range(2):
+            first = both.prefix(row * 6 + group * 3, 200)
+            assert first == table.prefix(row * 5 + int(chosen[row, group]), 200)
+            for rank in (0, 1):
+                assert both.prefix(row * 6 + group * 3 + 1 + rank, 200) == other.prefix(row * 4 + group * 2 + rank, 200)
