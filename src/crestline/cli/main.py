@@ -23,6 +23,7 @@ EXIT_INTERRUPTED = 130
 # One line for each command: its name, where it lives, and what it is called there.
 COMMANDS = (
     ("top", "crestline.cli.top", "top"),
+    ("plan", "crestline.cli.plan", "plan"),
     ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
     ("demo", "crestline.cli.demo", "demo"),
 )

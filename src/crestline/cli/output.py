@@ -55,8 +55,8 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
         from rich.table import Table
 
         table = Table(title=title or None, title_justify="left")
-        for heading in columns.values():
-            table.add_column(heading)
+        for place, heading in enumerate(columns.values()):
+            table.add_column(heading, no_wrap=place == 0)  # the first column names the row
         for row in rows:
             table.add_row(*(str(row[name]) for name in columns))
         console().print(table)

@@ -13,6 +13,7 @@ from crestline.mechanisms.selection import Selection, listed
 from crestline.randomness.points import Floats
 
 _MOST_OUTCOMES = 200_000
+_CERTAIN = 50.0  # a lead of this much is beaten with probability exp(-e^50): no float is that small
 
 
 def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
@@ -46,7 +47,7 @@ def length_law(scores: Floats, slots: int, k: int) -> list[float]:
     chance = np.zeros((most + 1, len(nodes)))
     chance[0] = 1.0
     for score in scores[:slots]:
-        beats = -np.expm1(-np.exp(score - scores[slots] - nodes))
+        beats = -np.expm1(-np.exp(np.minimum(score - scores[slots] - nodes, _CERTAIN)))
         up = chance[:-1] * beats
         chance[:-1] *= 1.0 - beats  # the last row absorbs: `most` items or more
         chance[1:] += up

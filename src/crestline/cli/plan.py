@@ -1,0 +1,136 @@
+"""`crestline plan`: what a question would get, from which mechanism. Reads no private data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crestline.cli.output import Format, console, print_json, print_rows, resolved
+
+if TYPE_CHECKING:
+    from crestline.plan.candidates import Wish
+    from crestline.plan.forecast import Estimate, Forecast, Watch
+    from crestline.plan.plan import Plan
+
+COLUMNS = {
+    "mechanism": "mechanism",
+    "k_bar": "k_bar",
+    "margin": "lead for 95%",
+    "returned": "items named",
+    "ratio": "score ratio",
+    "output": "output",
+}
+
+
+def plan(
+    k: Annotated[int, typer.Option("-k", "--k", help="How many items are wanted.")],
+    epsilon: Annotated[str, typer.Option(help="The total ε of the answer, for example 1 or 0.5.")],
+    delta: Annotated[str, typer.Option(help="The total δ of the answer, for example 1e-8.")],
+    users: Annotated[int | None, typer.Option(help="How many users there are, roughly.")] = None,
+    shape: Annotated[
+        str, typer.Option(help="power:EXPONENT, or published percentiles such as percentiles:50:2,99:24,100:2931.")
+    ] = "power:1",
+    items: Annotated[int | None, typer.Option(help="How many items there are (as many as users unless given).")] = None,
+    per_user: Annotated[float, typer.Option(help="How often each user picks, for a power law.")] = 10.0,
+    contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
+    k_bar: Annotated[
+        int | None, typer.Option(help="How many items a mechanism may see; tried out unless given.")
+    ] = None,
+    public_items: Annotated[
+        bool, typer.Option("--public-items", help="The list of all items is public (their counts are not).")
+    ] = False,
+    on: Annotated[str | None, typer.Option(help="Plan on this file instead of a shape. Needs --public.")] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Declare the file given with --on public: nothing in it needs protection.")
+    ] = False,
+    user: Annotated[str | None, typer.Option(help="With --on: the column that holds the user.")] = None,
+    item: Annotated[list[str] | None, typer.Option(help="With --on: the column that holds the item.")] = None,
+    trials: Annotated[int, typer.Option(help="How many releases are simulated for each line.")] = 300,
+    plot: Annotated[str | None, typer.Option(help="Also draw the plan; the name ends in .svg or .png.")] = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
+    ] = Format.AUTO,
+) -> None:
+    """Say what each mechanism would return at the same (ε, δ), before anything is asked. Reads no private data.
+
+    Example: crestline plan -k 50 --epsilon 1 --delta 1e-8 --users 500000 --shape power:1.1
+    """
+    from crestline.errors import ParameterError
+    from crestline.parameters import whole
+    from crestline.pictures import ready_to_draw
+    from crestline.plan.plan import plan_histogram, plan_shape, wish_for
+    from crestline.plan.plot import plot as draw
+    from crestline.plan.shapes import read_shape
+    from crestline.randomness.entropy import system
+
+    if plot is not None:
+        ready_to_draw(plot)
+    whole(trials, "trials", at_least=2)
+    wish = wish_for(k, epsilon, delta, contribution, k_bar)
+    with _progress() as watch:
+        if on is not None:
+            histogram = _public_counts(on, public, user, item, wish)
+            made = plan_histogram(histogram, wish, users=users, entropy=system(), trials=trials, watch=watch)
+        elif users is None:
+            raise ParameterError("say how many users there are, roughly: --users 500000 (or plan --on a public file)")
+        else:
+            known = read_shape(shape, users=users, items=items, per_user=per_user)
+            made = plan_shape(
+                known, wish, users=users, entropy=system(), public_items=public_items, trials=trials, watch=watch
+            )
+    print_plan(made, form)
+    if plot is not None:
+        draw(made).save(plot)
+
+
+def print_plan(plan: Plan, form: Format) -> None:
+    """A plan as a table with its advice, as JSON, or as CSV."""
+    form = resolved(form)
+    if form is Format.JSON:
+        print_json(plan.to_dict())
+        return
+    print_rows(COLUMNS, [_cells(row, plain=form is Format.CSV) for row in plan.rows], form)
+    if form is Format.TABLE:
+        out = console()
+        for line in (plan.advice, f"mechanism='auto' takes {plan.auto}.", *plan.notes):
+            out.print(line, markup=False)
+        for skipped in plan.skipped:
+            out.print(f"Left out: {skipped.mechanism}: {skipped.reason}", markup=False, style="dim")
+
+
+def _cells(row: Forecast, *, plain: bool) -> dict[str, Any]:
+    values: dict[str, Any]
+    if plain:
+        values = {"margin": row.margin, "returned": row.returned.value, "ratio": row.ratio.value}
+    else:
+        values = {
+            "margin": "" if row.margin is None else f"{row.margin:,.0f}",
+            "returned": _text(row.returned, "{:.1f}"),
+            "ratio": _text(row.ratio, "{:.3f}"),
+        }
+    sight = "all" if row.k_bar is None else row.k_bar
+    return {"mechanism": row.mechanism, "k_bar": sight, "output": row.output, **values}
+
+
+def _text(estimate: Estimate, form: str) -> str:
+    text = form.format(estimate.value)
+    return f"{text} ± {form.format(estimate.error)}" if estimate.simulated else text
+
+
+def _public_counts(path: str, public: bool, user: str | None, item: list[str] | None, wish: Wish) -> Any:
+    from crestline.plan.public import public_counts
+
+    return public_counts(path, declared=public, user=user, item=item, wish=wish)
+
+
+@contextmanager
+def _progress() -> Iterator[Watch]:
+    """A bar on standard error, gone when the work is done."""
+    from rich.progress import Progress
+
+    with Progress(console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Trying mechanisms", total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -1,0 +1,78 @@
+"""Which mechanisms of the catalogue could answer a question, each at the same total (ε, δ)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from crestline.errors import CrestlineError
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.catalogue import CATALOGUE, Entry
+
+MULTIPLES = (1, 2, 5, 10)  # of k: how many items a mechanism may see, unless the caller says
+KNOWN = "known"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The question as far as a planner needs it: k items within a total (epsilon, delta), for any data."""
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    contribution: int | None = None
+    k_bar: int | None = None
+
+    @property
+    def k_bars(self) -> tuple[int, ...]:
+        """How many items a mechanism may see: what was asked for, or a few multiples of k."""
+        return (self.k_bar,) if self.k_bar is not None else tuple(self.k * many for many in MULTIPLES)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism ready to run within the wish, and the number of items it sees (None: all of a public list)."""
+
+    entry: Entry
+    mechanism: Any
+    k_bar: int | None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A mechanism that cannot answer this, and why."""
+
+    mechanism: str
+    reason: str
+
+
+def attempts(wish: Wish) -> tuple[tuple[Entry, int], ...]:
+    """Every mechanism of the catalogue that can be made for a budget, with every number of items it may see."""
+    return tuple((line, k_bar) for line in CATALOGUE if hasattr(line.load(), "for_budget") for k_bar in wish.k_bars)
+
+
+def candidate(line: Entry, k_bar: int, wish: Wish, *, known_domain: bool) -> Candidate | Skipped:
+    """The mechanism within the wish. One that needs a public list of all items is skipped unless there is one."""
+    known = line.domain == KNOWN
+    if known and not known_domain:
+        return Skipped(line.name, "needs a public list of all items")
+    try:
+        mechanism = line.load().for_budget(
+            k=wish.k, k_bar=k_bar, epsilon=wish.epsilon, delta=wish.delta, contribution=wish.contribution
+        )
+    except CrestlineError as error:
+        return Skipped(line.name, str(error))
+    return Candidate(line, mechanism, None if known else getattr(mechanism, "k_bar", k_bar))
+
+
+def seen(histogram: Histogram, k_bar: int) -> Histogram:
+    """What a mechanism with `k_bar` slots sees of a histogram with at least as many."""
+    rows = [
+        (label, count)
+        for label, count in zip(histogram.items, histogram.counts, strict=True)
+        if count > 0  # empty slots are made again where they are needed
+    ]
+    if histogram.next_count and len(rows) == histogram.k_bar:
+        rows.append((None, histogram.next_count))  # nobody asks for its name: it is left out, or cut here
+    return Histogram.from_ranked(rows[: k_bar + 1], k_bar, step=histogram.step)

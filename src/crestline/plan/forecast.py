@@ -1,0 +1,155 @@
+"""What each mechanism would return on a public histogram: by its exact law where that is quick, else by simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crestline.choose import describe
+from crestline.errors import HistogramError, ParameterError
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label
+from crestline.mechanisms.selection import Selection
+from crestline.plan.candidates import Candidate, Skipped, Wish, attempts, candidate, seen
+from crestline.randomness.entropy import Entropy
+
+TRIALS = 300
+CHANCE = 0.95
+_QUICK_LENGTHS = 60_000  # k times k_bar up to which an exact law of the length is quicker than a blink
+_QUICK_LAW = 2_000  # ordered outcomes up to which the whole law is written down
+
+Watch = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An expected value: computed, or simulated; then `error` is half the width of its 95% interval."""
+
+    value: float
+    error: float = 0.0
+    simulated: bool = False
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """One line of a plan.
+
+    margin     by how many users an item must exceed the first item left out to be named with 95% probability
+    returned   expected number of items
+    ratio      expected sum of the returned items' counts over the sum of the k largest counts
+    """
+
+    mechanism: str
+    k_bar: int | None
+    parameters: Mapping[str, str]
+    output: str
+    price: str
+    guarantee: str
+    margin: float | None
+    returned: Estimate
+    ratio: Estimate
+
+
+def forecast(
+    histogram: Histogram,
+    wish: Wish,
+    *,
+    entropy: Entropy,
+    domain: Histogram | None = None,
+    trials: int = TRIALS,
+    watch: Watch = lambda done, of: None,
+) -> tuple[tuple[Forecast, ...], tuple[Skipped, ...]]:
+    """Every applicable mechanism, best first, and those that are not applicable.
+
+    `histogram` must be public (a shape, or data declared public), and hold at least the largest `k_bar` of the wish.
+    With `domain`, the histogram of a public list of all items, mechanisms for known domains take part too. Of each
+    mechanism the best `k_bar` is kept. `watch` is told how much of the work is done.
+    """
+    if histogram.k_bar < max(wish.k_bars):
+        raise ParameterError(f"the histogram must hold k_bar={max(wish.k_bars)} items; count again with that")
+    rows: dict[Candidate, Forecast] = {}
+    skipped: dict[str, Skipped] = {}
+    tries = attempts(wish)
+    for done, (line, k_bar) in enumerate(tries):
+        watch(done, len(tries))
+        made = candidate(line, k_bar, wish, known_domain=domain is not None)
+        if isinstance(made, Candidate) and made not in rows:
+            view = domain if made.k_bar is None and domain is not None else seen(histogram, made.k_bar or k_bar)
+            try:
+                rows[made] = _row(made, view, wish.k, trials, entropy)
+            except HistogramError as error:
+                made = Skipped(line.name, str(error))
+        if isinstance(made, Skipped):
+            skipped[line.name] = made
+    watch(len(tries), len(tries))
+    best = _best(list(rows.values()))
+    named = {row.mechanism for row in best}
+    return best, tuple(line for line in skipped.values() if line.mechanism not in named)
+
+
+def _row(made: Candidate, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> Forecast:
+    mechanism = made.mechanism
+    returned, ratio = _expected(mechanism, histogram, k, trials, entropy)
+    margin = getattr(mechanism, "margin", None)
+    return Forecast(
+        mechanism=made.entry.name,
+        k_bar=made.k_bar,
+        parameters=describe(mechanism, "").parameters,
+        output=made.entry.output,
+        price=made.entry.price,
+        guarantee=str(mechanism.guarantee()),
+        margin=None if margin is None else float(margin(CHANCE)),
+        returned=returned,
+        ratio=ratio,
+    )
+
+
+def _expected(mechanism: Any, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
+    score = _Score(histogram, k)
+    if hasattr(mechanism, "law") and math.perm(histogram.k_bar + 1, min(k, histogram.k_bar + 1)) <= _QUICK_LAW:
+        law: Mapping[Selection, float] = mechanism.law(histogram)
+        return (
+            Estimate(math.fsum(len(selection) * chance for selection, chance in law.items())),
+            Estimate(math.fsum(score.ratio(selection) * chance for selection, chance in law.items())),
+        )
+    drawn = mechanism.release_many(histogram, trials, entropy)
+    returned = _mean([float(len(selection)) for selection in drawn])
+    if hasattr(mechanism, "length_law") and k * histogram.k_bar <= _QUICK_LENGTHS:
+        returned = Estimate(math.fsum(n * chance for n, chance in enumerate(mechanism.length_law(histogram))))
+    return returned, _mean([score.ratio(selection) for selection in drawn])
+
+
+class _Score:
+    """Looks up what a selection is worth."""
+
+    def __init__(self, histogram: Histogram, k: int) -> None:
+        values, sizes = histogram.distinct
+        self._counts: dict[Label, int] = dict(zip(histogram.items, histogram.counts, strict=True))
+        best, left = 0, k
+        for value, size in zip(values.tolist(), sizes, strict=True):
+            best, left = best + value * min(size, left), left - min(size, left)
+        self._best = best
+
+    def ratio(self, selection: Selection) -> float:
+        """The counts of the returned items over those of the true k best; 1 where there is nothing to get."""
+        return sum(self._count(label) for label in selection.items) / self._best if self._best else 1.0
+
+    def _count(self, label: Label) -> int:
+        return self._counts[label] if self._counts else label[0]  # of a public list by multiplicities: (count, index)
+
+
+def _mean(values: Sequence[float]) -> Estimate:
+    array = np.array(values)
+    error = 1.96 * float(array.std(ddof=1)) / math.sqrt(len(array)) if len(array) > 1 else math.inf
+    return Estimate(float(array.mean()), error, simulated=True)
+
+
+def _best(rows: Sequence[Forecast]) -> tuple[Forecast, ...]:
+    """Of each mechanism the line with the best score, best first."""
+    ranked = sorted(rows, key=lambda row: (-row.ratio.value, -row.returned.value))
+    first = {row.mechanism: row for row in reversed(ranked)}
+    return tuple(row for row in ranked if first[row.mechanism] is row)

@@ -1,0 +1,56 @@
+"""A plan as a picture: one bar for each mechanism, as long as the number of items it is expected to name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crestline.parameters import decimal_text
+from crestline.pictures import COLOUR, DARK, PALE, Picture, altair
+from crestline.plan.plan import Plan
+
+_ROW = 30
+_WIDTH = 460
+
+
+def plot(plan: Plan) -> Picture:
+    """Expected number of named items, with the whisker of the simulation and the score ratio beside each bar."""
+    alt = altair()
+    rows = _rows(plan)
+    order = [row["name"] for row in rows]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False))
+    )
+    scale = alt.Scale(domain=[0, plan.wish.k])
+    title = "items expected to be named"
+    bars = base.mark_bar(height={"band": 0.66}).encode(
+        x=alt.X("returned:Q", scale=scale, title=title, axis=alt.Axis(grid=False)),
+        color=alt.condition("datum.best", alt.value(COLOUR), alt.value(PALE)),
+    )
+    whisker = base.mark_rule(color=DARK, strokeWidth=1.5).encode(x=alt.X("low:Q", title=title), x2="high:Q")
+    words = base.mark_text(align="left", dx=8, fontSize=12).encode(x=alt.value(_WIDTH), text="words:N")
+    chart = alt.layer(bars, whisker, words).properties(
+        width=_WIDTH,
+        height=_ROW * max(2, len(rows)),
+        title=alt.Title(_title(plan), subtitle="Percentages: score of what is named over the score of the true top k"),
+    )
+    return Picture(chart)
+
+
+def _rows(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": row.mechanism if row.k_bar is None else f"{row.mechanism}, k_bar {row.k_bar}",
+            "returned": row.returned.value,
+            "low": max(0.0, row.returned.value - row.returned.error),
+            "high": min(plan.wish.k, row.returned.value + row.returned.error),
+            "words": f"{row.ratio.value:.0%}",
+            "best": place == 0,
+        }
+        for place, row in enumerate(plan.rows)
+    ]
+
+
+def _title(plan: Plan) -> str:
+    wish = plan.wish
+    bound = "" if wish.contribution is None else f", at most {wish.contribution} items per user"
+    return f"Top {wish.k} at ε = {decimal_text(wish.epsilon)}, δ = {decimal_text(wish.delta)}{bound}"

@@ -1,0 +1,139 @@
+"""Forecasts: exact where a law is quick, right where it is simulated, and every line within the same total."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from crestline.errors import ParameterError
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.plan.candidates import Candidate, Skipped, Wish, attempts, candidate, seen
+from crestline.plan.forecast import Forecast, forecast
+from crestline.plan.shapes import PowerLaw, ranked
+from crestline.randomness.entropy import replay
+
+WISH = Wish(k=5, epsilon=Fraction(1), delta=Fraction(1, 10**6))
+SMALL = Wish(k=2, epsilon=Fraction(1), delta=Fraction(1, 100), k_bar=4)
+
+
+def rows(histogram: Histogram, wish: Wish, trials: int = 300) -> dict[str, Forecast]:
+    found, _ = forecast(histogram, wish, entropy=replay("forecast"), trials=trials)
+    return {row.mechanism: row for row in found}
+
+
+@pytest.fixture(scope="module")
+def histogram() -> Histogram:
+    return ranked(PowerLaw(0.7, users=600, items=5_000).counts(), 50)
+
+
+def test_every_candidate_keeps_within_the_wish() -> None:
+    made = [candidate(line, k_bar, WISH, known_domain=True) for line, k_bar in attempts(WISH)]
+    assert any(isinstance(line, Candidate) for line in made)
+    for line in made:
+        if isinstance(line, Candidate):
+            promise = line.mechanism.guarantee()
+            assert promise.epsilon <= WISH.epsilon
+            assert promise.delta <= WISH.delta
+
+
+def test_the_catalogue_decides_who_takes_part(histogram: Histogram) -> None:
+    found, skipped = forecast(histogram, WISH, entropy=replay("all"), trials=20)
+    with_budget = {line.name for line in CATALOGUE if hasattr(line.load(), "for_budget")}
+    assert {row.mechanism for row in found} | {line.mechanism for line in skipped} == with_budget
+    assert all(line.reason for line in skipped)
+
+
+def test_mechanisms_for_public_lists_wait_for_one() -> None:
+    for line, k_bar in attempts(WISH):
+        if line.domain == "known":
+            assert candidate(line, k_bar, WISH, known_domain=False) == Skipped(
+                line.name, "needs a public list of all items"
+            )
+
+
+def test_small_questions_are_computed_and_agree_with_a_simulation() -> None:
+    histogram = Histogram.from_counts({"a": 14, "b": 9, "c": 2, "d": 1}, k_bar=4)
+    exact = rows(histogram, SMALL)["LimitedDomain"]
+    assert not exact.returned.simulated
+    assert not exact.ratio.simulated
+    mechanism = next(
+        made.mechanism
+        for line, k_bar in attempts(SMALL)
+        if line.name == "LimitedDomain"
+        and isinstance(made := candidate(line, k_bar, SMALL, known_domain=False), Candidate)
+    )
+    worth = {"a": 14, "b": 9, "c": 2, "d": 1}
+    drawn = mechanism.release_many(histogram, 200_000, replay("check"))
+    scores = np.array([sum(worth[item] for item in selection.items) / 23 for selection in drawn])
+    sizes = np.array([len(selection) for selection in drawn])
+    # Six standard errors: a right forecast fails with probability below 1e-8; an error of 10% is far outside.
+    for values, found in ((scores, exact.ratio.value), (sizes, exact.returned.value)):
+        limit = 6 * values.std() / math.sqrt(len(values))
+        assert abs(values.mean() - found) < limit
+        assert abs(values.mean() - 1.1 * found) > limit
+
+
+def test_the_length_is_exact_where_the_score_is_simulated(histogram: Histogram) -> None:
+    row = rows(histogram, WISH)["LimitedDomain"]
+    assert not row.returned.simulated
+    assert row.ratio.simulated
+    assert 0 < row.ratio.error < 0.1
+    assert 0 < row.ratio.value <= 1
+
+
+def test_large_questions_are_simulated() -> None:
+    wish = Wish(k=200, epsilon=Fraction(1), delta=Fraction(1, 10**6), k_bar=400)
+    row = rows(ranked(PowerLaw(1.0, 20_000, 5_000).counts(), 400), wish, trials=20)["LimitedDomain"]
+    assert row.returned.simulated
+    assert row.returned.error > 0
+
+
+def test_the_best_k_bar_of_each_mechanism_is_kept(histogram: Histogram) -> None:
+    best = rows(histogram, WISH)["LimitedDomain"]
+    for k_bar in WISH.k_bars:
+        one = Wish(WISH.k, WISH.epsilon, WISH.delta, k_bar=k_bar)
+        other = rows(histogram, one)["LimitedDomain"]
+        assert other.ratio.value - other.ratio.error <= best.ratio.value + best.ratio.error
+
+
+def test_rows_are_ranked_by_score(histogram: Histogram) -> None:
+    found, _ = forecast(histogram, WISH, entropy=replay("rank"), trials=50)
+    assert list(found) == sorted(found, key=lambda row: -row.ratio.value)
+
+
+def test_the_margin_is_the_mechanisms_own(histogram: Histogram) -> None:
+    row = rows(histogram, Wish(5, Fraction(1), Fraction(1, 10**6), k_bar=25))["LimitedDomain"]
+    from crestline.mechanisms.limited_domain import LimitedDomain
+
+    assert row.margin == LimitedDomain.for_budget(k=5, k_bar=25, epsilon=1, delta="1e-6").margin(0.95)
+
+
+def test_an_empty_histogram_is_planned_too() -> None:
+    row = rows(Histogram.from_counts({}, k_bar=50), WISH)["LimitedDomain"]
+    assert row.returned.value == pytest.approx(0, abs=1e-3)
+    assert row.ratio.value == pytest.approx(1.0)  # there was nothing to get
+
+
+def test_too_short_a_histogram_is_refused() -> None:
+    with pytest.raises(ParameterError, match="must hold k_bar=50 items"):
+        forecast(Histogram.from_counts({"a": 3}, k_bar=10), WISH, entropy=replay("short"))
+
+
+def test_what_a_mechanism_sees_is_cut_as_from_the_counts() -> None:
+    counts = {"a": 9, "b": 7, "c": 7, "d": 2, "e": 1}
+    whole = Histogram.from_counts(counts, k_bar=4)
+    for k_bar in range(1, 5):
+        cut, fresh = seen(whole, k_bar), Histogram.from_counts(counts, k_bar=k_bar)
+        assert (cut.items, cut.counts, cut.next_count) == (fresh.items, fresh.counts, fresh.next_count)
+    empty = seen(Histogram.from_counts({"a": 1}, k_bar=4), 2)
+    assert (empty.counts, empty.next_count) == ((1, 0), 0)
+
+
+def test_the_work_is_watched(histogram: Histogram) -> None:
+    told: list[tuple[int, int]] = []
+    forecast(histogram, WISH, entropy=replay("w"), trials=2, watch=lambda done, of: told.append((done, of)))
+    assert [done for done, _ in told] == list(range(told[-1][1] + 1))

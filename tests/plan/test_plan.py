@@ -1,0 +1,83 @@
+"""Plans: one sentence of advice that follows from the lines, and the notes that go with it."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from crestline.errors import ParameterError
+from crestline.plan.candidates import Wish
+from crestline.plan.forecast import Estimate, Forecast
+from crestline.plan.plan import Plan, advice, plan_shape, wish_for
+from crestline.plan.plot import plot
+from crestline.plan.shapes import PowerLaw
+from crestline.randomness.entropy import replay
+
+WISH = Wish(10, Fraction(1), Fraction(1, 10**6))
+
+
+def line(name: str, returned: float, ratio: float, error: float = 0.01) -> Forecast:
+    return Forecast(
+        name, 50, {}, "ordered", "fixed", "", 40.0, Estimate(returned), Estimate(ratio, error, simulated=True)
+    )
+
+
+def test_the_best_is_recommended() -> None:
+    said = advice(WISH, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)))
+    assert said == (
+        "Take A with k_bar=50: it is expected to name 9.1 of 10 items and to reach 95% of the score of the true top "
+        "10; the next best, B, reaches 60%."
+    )
+
+
+def test_a_tie_is_called_a_tie() -> None:
+    said = advice(WISH, (line("A", 9.1, 0.95), line("B", 9.0, 0.94), line("C", 8.9, 0.939)))
+    assert said.endswith("; B and C cannot be told apart from it here.")
+
+
+def test_a_hopeless_question_is_called_hopeless() -> None:
+    assert advice(WISH, (line("A", 0.2, 0.05),)).startswith("Expect nothing at this price")
+    assert advice(WISH, ()).startswith("No mechanism can answer this")
+
+
+def test_a_plan_from_a_shape() -> None:
+    plan = plan_shape(
+        PowerLaw(1.0, 20_000, 5_000), wish_for(5, 1, "1e-6"), users=20_000, entropy=replay("p"), trials=50
+    )
+    assert plan.rows
+    assert plan.advice.count(".") >= 1
+    assert plan.notes == ()
+    values = json.loads(json.dumps(plan.to_dict()))
+    assert values["epsilon"] == "1"
+    assert values["mechanisms"][0]["mechanism"] == plan.rows[0].mechanism
+
+
+def test_a_delta_that_is_not_small_is_noted() -> None:
+    plan = plan_shape(
+        PowerLaw(1.0, 2_000, 500), wish_for(2, 1, "1e-3", k_bar=2), users=2_000, entropy=replay("d"), trials=2
+    )
+    assert plan.notes == ("delta is not small against one in 2,000 users: choose 1e-05 or less.",)
+
+
+def test_a_smaller_contribution_never_raises_the_counts() -> None:
+    shape = PowerLaw(1.0, 20_000, 5_000, per_user=20)
+    free = plan_shape(shape, wish_for(5, 1, "1e-6", k_bar=25), users=20_000, entropy=replay("c"), trials=50)
+    bound = plan_shape(shape, wish_for(5, 1, "1e-6", 2, k_bar=25), users=20_000, entropy=replay("c"), trials=50)
+    assert bound.to_dict()["contribution"] == 2
+    assert {row.mechanism for row in free.rows} <= {row.mechanism for row in bound.rows}
+
+
+def test_wrong_numbers_are_refused() -> None:
+    with pytest.raises(ParameterError, match="k_bar must be at least k"):
+        wish_for(5, 1, "1e-6", k_bar=2)
+    with pytest.raises(ParameterError, match="delta must be larger than zero"):
+        wish_for(5, 1, 0)
+
+
+def test_the_picture_shows_every_line() -> None:
+    plan = Plan(WISH, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)), (), "A")
+    svg = plot(plan).svg()
+    for words in ("A, k_bar 50", "B, k_bar 50", "95%", "60%", "Top 10 at ε = 1, δ = 1e-06"):
+        assert words in svg
