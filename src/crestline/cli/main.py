@@ -25,6 +25,7 @@ COMMANDS = (
     ("top", "crestline.cli.top", "top"),
     ("plan", "crestline.cli.plan", "plan"),
     ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
+    ("account", "crestline.cli.account", "account"),
     ("demo", "crestline.cli.demo", "demo"),
 )
 GROUPS: tuple[tuple[str, str, str], ...] = ()

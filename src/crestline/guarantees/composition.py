@@ -10,6 +10,7 @@ Numerics    certified: closed forms in ball arithmetic, rounded up; see also `ad
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from typing import TypeAlias
@@ -92,6 +93,27 @@ def renyi_bounded_range(k: int, epsilon: Exact, delta: Exact) -> Fraction:
 def adaptive_optimum(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """k ε-bounded-range steps; up to rounding no bound for all of them is smaller (B6; Dong, Durfee & Rogers 2020)."""
     return homogeneous(whole(k, "k", at_least=0), not_negative(epsilon, "epsilon"), probability(delta, "delta"))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A theorem with its name, for tables that show several side by side."""
+
+    name: str
+    theorem: str
+    epsilon: Theorem
+
+
+BOUNDS = (
+    Bound("basic", "basic composition (B1)", lambda k, epsilon, delta: basic(k, epsilon)),
+    Bound("advanced", "advanced composition (Dwork, Rothblum & Vadhan)", advanced),
+    Bound("optimal DP", "optimal for pure steps (Kairouz, Oh & Viswanath)", optimal),
+    Bound("bounded range", "bounded range (B2, [DR] Lemma 4.4)", bounded_range),
+    Bound("Dong et al.", "bounded range with the exact mean (B3)", dong_durfee_rogers),
+    Bound("zCDP", "zCDP composition and conversion (B4, P10.2)", zero_concentrated),
+    Bound("Rényi", "Rényi composition with exact curves (B5)", renyi_bounded_range),
+    Bound("optimum", "exact adaptive optimum, certified (B6)", adaptive_optimum),
+)
 
 
 def _checked(k: int, epsilon: Exact, delta: Exact) -> tuple[arb, arb, arb]:
