@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tests.randomness import reference
 from tests.randomness.reference import rational, uniform, value
 
-from crestline.randomness.comparison import exceeding, largest, rounded
+from crestline.randomness.comparison import _largest_roughly, exceeding, largest, rounded
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import replay
+from crestline.randomness.field import field
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.reals import ln
@@ -149,7 +150,5 @@ def test_refinement_is_rare_in_production() -> None:
     """About one row in a thousand leaves the fast path; a margin that grew would show here."""
     counts = (5000 / np.arange(1, 5001)).astype(np.int64)
     table = keys(Linear(counts, Fraction(1, 10)), LAWS["gumbel"], replay("rare").uniforms(400, 5000))
-    from crestline.randomness.comparison import _largest_roughly
-
-    _, sure = _largest_roughly(table, 101)
+    _, sure = _largest_roughly(field(table, 101), 101, table.margin)
     assert np.count_nonzero(~sure) <= 20

@@ -33,6 +33,7 @@ class Histogram:
     next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public universe
     domain_size  the size of a public universe, or None when the domain is unknown
     step         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
+    filled       how many slots hold an item; empty slots come after all of them
     padded       whether empty slots stand where there were fewer than `k_bar` rows (P0.6)
     """
 
@@ -45,6 +46,7 @@ class Histogram:
         domain_size: int | None = None,
         step: int = 1,
         padded: bool = True,
+        filled: int | None = None,
     ) -> None:
         counts.setflags(write=False)
         self.items = items
@@ -53,6 +55,7 @@ class Histogram:
         self.domain_size = domain_size
         self.step = step
         self.padded = padded
+        self.filled = len(items) if filled is None else filled
 
     @classmethod
     def from_counts(cls, counts: Counts, k_bar: int, *, step: int = 1, pad: bool = True) -> Histogram:
@@ -77,7 +80,8 @@ class Histogram:
         column = np.zeros(k_bar + 1, dtype=np.int64)
         column[: len(rows)] = [min(count, LARGEST_COUNT) for _, count in rows[: k_bar + 1]]
         kept = k_bar if pad else min(len(rows), k_bar)
-        return cls(items[:kept], column[:kept].copy(), int(column[k_bar]), step=step, padded=pad)
+        filled = min(len(rows), k_bar)
+        return cls(items[:kept], column[:kept].copy(), int(column[k_bar]), step=step, padded=pad, filled=filled)
 
     @classmethod
     def over_domain(cls, counts: Counts, k_bar: int | None = None, *, step: int = 1) -> Histogram:
@@ -119,6 +123,10 @@ class Histogram:
         """The item at a rank (0 is the largest count)."""
         return self.items[position]
 
+    def names(self, positions: Iterable[int]) -> tuple[Label, ...]:
+        """The items at several ranks."""
+        return tuple(map(self.items.__getitem__, positions))
+
     def __repr__(self) -> str:  # counts are private: a histogram must not spill them into a log or a traceback
         return f"Histogram(k_bar={self.k_bar})"
 
@@ -135,7 +143,7 @@ class Multiplicities(Histogram):
         for size in self._sizes:
             starts.append(starts[-1] + size)
         self._starts = starts
-        super().__init__((), np.zeros(0, dtype=np.int64), None, domain_size=starts[-1], step=step)
+        super().__init__((), np.zeros(0, dtype=np.int64), None, domain_size=starts[-1], step=step, filled=starts[-1])
 
     @property
     def k_bar(self) -> int:
@@ -144,6 +152,9 @@ class Multiplicities(Histogram):
     @property
     def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # no cache: it is stored
         return self._values, self._sizes
+
+    def names(self, positions: Iterable[int]) -> tuple[Label, ...]:
+        return tuple(map(self.name, positions))
 
     def name(self, position: int) -> Label:
         from bisect import bisect_right

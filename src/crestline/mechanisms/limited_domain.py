@@ -22,7 +22,7 @@ from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain_law import exact_law, length_law
 from crestline.mechanisms.mechanism import Catalogued
-from crestline.mechanisms.selection import Selection, listed, selections
+from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate, unstable_slots
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.comparison import largest
@@ -98,7 +98,7 @@ class LimitedDomain(Catalogued):
         result: list[Selection] = []
         for trials in batches(n, columns):
             order = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), many)
-            result += selections(order, lambda row: self._selection(histogram, row, slots))
+            result += ranked_selections(histogram, order, slots, self.k)
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
@@ -150,7 +150,3 @@ class LimitedDomain(Catalogued):
         bottom = self._bottom_weight(unstable) + self.epsilon  # ε (b + 1) + ln W, less ε b
         relative = counts - np.int64(histogram.next_count)
         return joined(Linear(relative, rate), Listed([bottom])), len(relative)
-
-    def _selection(self, histogram: Histogram, drawn: list[int], slots: int) -> Selection:
-        kept = drawn[: drawn.index(slots)] if slots in drawn else drawn
-        return listed([histogram.name(position) for position in kept], self.k)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding
 
 
@@ -53,3 +55,14 @@ def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection])
             made[name] = make(row.tolist())
         result.append(made[name])
     return result
+
+
+def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int, k: int) -> list[Selection]:
+    """Ordered selections from rows of drawn columns: cut at ⊥ (any column after the slots) or at an empty slot."""
+    inside = min(slots, histogram.filled).__gt__
+
+    def make(row: list[int]) -> Selection:
+        items = histogram.names(takewhile(inside, row))
+        return Selection(items, len(items) < k)
+
+    return selections(drawn, make)

@@ -48,7 +48,7 @@ def unstable_slots(histogram: Histogram, k_bar: int, contribution: int | None) -
 
 def unit_rate(epsilon: Fraction, histogram: Histogram) -> Fraction:
     """ε for each unit of a count: scores have sensitivity one after division by the histogram's step (P0.1)."""
-    return epsilon / histogram.step
+    return epsilon if histogram.step == 1 else epsilon / histogram.step
 
 
 def orderings(columns: Sequence[int], k: int, most: int = 200_000) -> Iterator[tuple[int, ...]]:

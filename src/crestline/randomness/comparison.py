@@ -21,6 +21,7 @@ import numpy as np
 from flint import ctx
 from numpy.typing import NDArray
 
+from crestline.randomness.field import Field, field
 from crestline.randomness.keys import Keys
 from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
@@ -34,9 +35,11 @@ def largest(keys: Keys, k: int) -> Indices:
     rows, columns = keys.shape
     if k == 0 or rows == 0:
         return np.zeros((rows, k), dtype=np.int64)
-    chosen, sure = _largest_roughly(keys, min(k + 1, columns))
+    race = field(keys, min(k + 1, columns))
+    places, sure = _largest_roughly(race, min(k + 1, columns), keys.margin)
+    chosen = race.names(places)
     for row in np.flatnonzero(~sure):
-        chosen[row, :k] = _largest_exactly(keys, int(row), k)
+        chosen[row, :k] = _largest_exactly(keys, int(row), race.contenders(int(row), k, keys.margin), k)
     return chosen[:, :k]
 
 
@@ -64,26 +67,25 @@ def rounded(keys: Keys, grid: Fraction) -> Indices:
     return result
 
 
-def _largest_roughly(keys: Keys, many: int) -> tuple[Indices, NDArray[np.bool_]]:
-    """The `many` largest by rough keys, in order, and in which rows that order is certain.
+def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, NDArray[np.bool_]]:
+    """The places of the `many` largest rough values, in order, and in which rows that order is certain.
 
     With one more key than is wanted, the last gap also says that nothing outside could belong inside.
     """
-    rough = keys.rough
-    columns = rough.shape[1]
-    best = np.argpartition(rough, columns - many, axis=1)[:, columns - many :]
-    values = np.take_along_axis(rough, best, axis=1)
-    order = np.argsort(-values, axis=1)
-    values = np.take_along_axis(values, order, axis=1)
+    rough = race.values
+    width = rough.shape[1]
+    best = rough.argpartition(width - many, axis=1)[:, width - many :]
+    rows = np.arange(len(rough))[:, None]
+    best = best[rows, (-rough[rows, best]).argsort(axis=1)]
+    values = rough[rows, best]
     with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number, and not sure
-        apart = values[:, :-1] - values[:, 1:] > 2 * keys.margin
-    sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~keys.edge.any(axis=1))
-    return np.take_along_axis(best, order, axis=1), sure
+        apart = values[:, :-1] - values[:, 1:] > 2 * margin
+    sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~race.edge.any(axis=1))
+    return best, sure
 
 
-def _largest_exactly(keys: Keys, row: int, k: int) -> list[int]:
+def _largest_exactly(keys: Keys, row: int, columns: list[int], k: int) -> list[int]:
     """The same for one row, with certainty: careful ends first, balls where ends overlap."""
-    columns = _candidates(keys, row, k)
     low, high = keys.ends(row, columns)
     order = np.argsort(-(np.nan_to_num(low) + np.nan_to_num(high)), kind="stable")
     compare = cmp_to_key(_comparator(keys, row))
@@ -94,18 +96,6 @@ def _largest_exactly(keys: Keys, row: int, k: int) -> list[int]:
         if len(result) >= k:
             break
     return result[:k]
-
-
-def _candidates(keys: Keys, row: int, k: int) -> list[int]:
-    """Every column that could be among the `k` largest of the row."""
-    present = keys.present(row)
-    trusted = present & ~keys.edge[row]
-    rough = keys.rough[row]
-    if np.count_nonzero(trusted) <= k:
-        return [int(column) for column in np.flatnonzero(present)]
-    values = rough[trusted]
-    bar = np.partition(values, len(values) - k)[len(values) - k]
-    return [int(c) for c in np.flatnonzero(present & (keys.edge[row] | (rough >= bar - 2 * keys.margin)))]
 
 
 def _clusters(low: Floats, high: Floats) -> Sequence[slice]:

@@ -87,11 +87,11 @@ class Single:
         return 0.0 if self.copies is None else self.copies.error * STEEPEST
 
     def rough(self) -> Points:
-        points = RoughPoints(np.multiply(self.uniforms.words, _UNIT, dtype=np.float64))
+        points = rough_points(self.uniforms.words)
         return points if self.copies is None else GumbelPoints(points.gumbel + self.copies.approx)
 
     def edge(self) -> NDArray[np.bool_]:
-        return _edge(self.uniforms.words)
+        return edge_words(self.uniforms.words)
 
     def missing(self) -> NDArray[np.bool_] | None:
         return self.absent
@@ -177,7 +177,7 @@ class Ordered:
         return GumbelPoints(-np.log(sums).reshape(self.shape))
 
     def edge(self) -> NDArray[np.bool_]:
-        table = _edge(self.uniforms.words).reshape(self.shape[0], -1, self.depth)
+        table = edge_words(self.uniforms.words).reshape(self.shape[0], -1, self.depth)
         return np.logical_or.accumulate(table, axis=2).reshape(self.shape)
 
     def missing(self) -> NDArray[np.bool_]:
@@ -209,7 +209,13 @@ class Ordered:
         )
 
 
-def _edge(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def rough_points(words: NDArray[np.uint64]) -> RoughPoints:
+    """Points at full speed; meaningless where `edge_words` is true."""
+    return RoughPoints(np.multiply(words, _UNIT, dtype=np.float64))
+
+
+def edge_words(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Words outside what rough points promise."""
     return (words - _EDGE) >= _INNER  # one comparison for both ends: the subtraction wraps below the edge
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crestline.randomness.draws import Draws, Nothing, Single
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
+from crestline.randomness.points import Floats, Points
 from crestline.randomness.reals import rational_ball
 from crestline.randomness.scores import Scores
 from crestline.randomness.uniforms import Uniforms
@@ -42,17 +42,19 @@ class Keys:
     @cached_property
     def rough(self) -> Floats:
         """All keys at full speed; within `margin` of the truth, and no more than a filler where `edge` is true."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
-            noise = self.law.quantile(self.draws.rough())
-            if self.scale != 1:
-                noise = noise * float(self.scale)
-            values = noise + self.scores.approx
+        values = self.rough_of(self.draws.rough(), self.scores.approx)
         if self.edge.any():
             values[self.edge] = 0.0  # any finite number: nobody may rely on these
         missing = self.draws.missing()
         if missing is not None:
             values[missing] = -np.inf
         return values
+
+    def rough_of(self, points: Points, scores: Floats) -> Floats:
+        """Rough keys from points and scores of any shape."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
+            noise = self.law.quantile(points)
+            return (noise if self.scale == 1 else noise * float(self.scale)) + scores
 
     @cached_property
     def margin(self) -> float:

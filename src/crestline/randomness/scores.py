@@ -47,11 +47,12 @@ class Linear:
 
     @cached_property
     def approx(self) -> Floats:
-        return np.multiply(self.counts, float(self.rate), dtype=np.float64) + self.shift.approx
+        values = np.multiply(self.counts, float(self.rate), dtype=np.float64)
+        return values if self.shift is ZERO else values + self.shift.approx
 
     @cached_property
     def error(self) -> float:
-        largest = float(np.abs(self.counts).max(initial=0)) * abs(float(self.rate))
+        largest = max(float(self.counts.max(initial=0)), -float(self.counts.min(initial=0))) * abs(float(self.rate))
         return _ROUNDING * (largest + abs(self.shift.approx)) + self.shift.error
 
     def ball(self, row: int, column: int) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-_CELLS = 1 << 20
+_CELLS = 1 << 18
 
 
 def batches(trials: int, columns: int) -> Iterator[int]:
-    """How many trials to run at a time, so that one table has about a million cells."""
+    """How many trials to run at a time, so that one table fits the cache."""
     size = max(1, _CELLS // max(1, columns))
     for start in range(0, trials, size):
         yield min(size, trials - start)
