@@ -42,7 +42,9 @@ class Keys:
     @cached_property
     def rough(self) -> Floats:
         """All keys at full speed; within `margin` of the truth, and no more than a filler where `edge` is true."""
-        values = self.rough_of(self.draws.rough(), self.scores.approx)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            points = self.draws.rough()
+        values = self.rough_of(points, self.scores.approx)
         if self.edge.any():
             values[self.edge] = 0.0  # any finite number: nobody may rely on these
         missing = self.draws.missing()
