@@ -6,6 +6,7 @@ Ibis expression built from this tree, so no character of the text ever reaches i
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -16,8 +17,8 @@ Value: TypeAlias = str | bool | Decimal
 
 _LONGEST = 20_000
 _MOST_CONDITIONS = 200
-_DEEPEST = 50
-_LONGEST_NUMBER = 60
+_DEEPEST = 20
+_NUMBER = re.compile(r"(?=.{1,60}$)(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _tree(text: str) -> Any:
 
     try:
         trees = sqlglot.parse(text)
-    except (SqlglotError, RecursionError):
+    except (SqlglotError, RecursionError, ValueError):
         trees = []
     if len(trees) != 1 or trees[0] is None:
         raise QuestionError(
@@ -166,9 +167,10 @@ class _Reader:
 
     def _comparison(self, node: Any, operator: str) -> Condition:
         left, right = node.this, node.expression
-        if type(left) is not self._exp.Column:
-            left, right, operator = right, left, _FLIPPED[operator]
-        return Compare(self._column(left), operator, self._value(right))
+        if type(left) is self._exp.Column:
+            return Compare(self._column(left), operator, self._value(right))
+        value = self._value(left)
+        return Compare(self._column(right), _FLIPPED[operator], value)
 
     def _column(self, node: Any) -> str:
         if type(node) is not self._exp.Column or type(node.this) is not self._exp.Identifier:
@@ -189,9 +191,9 @@ class _Reader:
 
     def _number(self, node: Any) -> Decimal:
         text = str(node.this)
-        number = Decimal(text) if len(text) <= _LONGEST_NUMBER else Decimal("nan")
+        number = Decimal(text) if _NUMBER.fullmatch(text) else Decimal("nan")
         if not (number.is_finite() and -300 <= number.adjusted() <= 300):
-            raise QuestionError("where holds a number that is too long or too large")
+            raise QuestionError("where holds a number that is too long, too large, or not written as 12, -0.5 or 1e6")
         return number
 
     def _text(self, node: Any) -> str:

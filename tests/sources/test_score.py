@@ -1,0 +1,79 @@
+"""Scores: how they are written, and that one user moves one item by at most `step`."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crestline.errors import CrestlineError, QuestionError
+from crestline.question import Question
+from crestline.sources import open_source
+from crestline.sources.score import score_column
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("sum(price)", "price"),
+        (" SUM ( unit price ) ", "unit price"),
+        ('sum("a ""b"" (c)")', 'a "b" (c)'),
+    ],
+)
+def test_how_a_score_is_written(text: str, column: str) -> None:
+    assert score_column(text) == column
+
+
+@pytest.mark.parametrize(
+    "text", ["", "price", "max(price)", "sum()", "sum(a)+sum(b)", "sum(f(a))", "sum(a); drop", 'sum("a)']
+)
+def test_other_scores_are_refused(text: str) -> None:
+    with pytest.raises(QuestionError, match="sum\\(column\\)"):
+        score_column(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"score": "sum(v)"}, "needs clip"),
+        ({"clip": 3}, "clip goes with score"),
+        ({"score": "sum(v)", "clip": 0}, "clip"),
+        ({"score": "sum(v)", "clip": 1.5}, "clip"),
+        ({"score": "sum(item)", "clip": 3}, "adds up numbers"),
+        ({"score": "sum(nope)", "clip": 3}, "no column 'nope'"),
+    ],
+)
+def test_scores_that_cannot_be_asked(options: dict[str, object], says: str) -> None:
+    source = open_source(pa.table({"user": [1], "item": ["a"], "v": [1]}))
+    with pytest.raises(CrestlineError, match=says):
+        source.check(Question(user="user", item=("item",), k=1, k_bar=1, **options))  # type: ignore[arg-type] # on purpose
+
+
+floats = st.floats(allow_nan=True, allow_infinity=True, width=64)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab"), floats), max_size=12), st.integers(1, 10**9))
+def test_one_user_moves_one_item_by_at_most_step(rows: list[tuple[int, str, float]], clip: int) -> None:
+    asked = Question("user", ("item",), 1, 2, score="sum(v)", clip=clip)
+
+    def scores(kept: list[tuple[int, str, float]]) -> dict[str, int]:
+        columns = [list(column) for column in zip(*kept, strict=True)] or [[], [], []]
+        kinds = (pa.int64(), pa.string(), pa.float64())
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        histogram = open_source(pa.table(arrays, names=["user", "item", "v"])).top_counts(asked)
+        assert histogram.step == 10**6
+        return dict(zip(histogram.items, histogram.counts, strict=True))
+
+    everyone, without = scores(rows), scores([row for row in rows if row[0] != 0])
+    for item in "ab":
+        assert 0 <= everyone.get(item, 0) - without.get(item, 0) <= 10**6
+        exact = sum(min(clip, sum(clipped(v, clip) for u, i, v in rows if (u, i) == (user, item))) for user in range(4))
+        assert abs(everyone.get(item, 0) - exact / clip * 10**6) <= 1.001 * len(rows) + 1e-6 * 10**6
+
+
+def clipped(value: float, clip: int) -> float:
+    return 0.0 if math.isnan(value) else min(max(value, 0.0), clip)
