@@ -72,13 +72,16 @@ class Renyi:
 
 @dataclass(frozen=True)
 class AdaptiveOptimum:
-    """The best an adaptive adversary can do; in closed form where all steps are Gaussian, or one kind of pure step."""
+    """The best an adaptive adversary can do; in closed form where all steps are Gaussian, or one kind of pure step.
+
+    It says nothing of a step that is only known to be zero-concentrated: that names no worst pair of laws.
+    """
 
     name: str = "optimum"
     theorem: str = "exact adaptive optimum, certified (B6)"
 
     def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
-        if not slack:
+        if not slack or any(isinstance(part.step, ZCDP) for part in cost.steps):
             return None
         kinds = {replace(part.step, theorem="") for part in cost.steps if part.times}
         if all(isinstance(step, GaussianDP) for step in kinds):
@@ -154,7 +157,7 @@ def _curve(step: Step) -> renyi.Curve:
         return renyi.loss_interval(step.below, step.above)
     if isinstance(step, PureDP):
         return renyi.loss_interval(step.epsilon, step.epsilon)
-    return renyi.gaussian(step.mu_squared)
+    return renyi.gaussian(2 * step.rho)  # Gaussian noise, and every ρ-zCDP step: D_a ≤ a ρ
 
 
 def _joined(*theorems: str) -> str:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 
-Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP
+Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP | ZCDP
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,19 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     """`cl.mechanisms.LimitedDomain` and its like, loaded when they are first asked for."""
-    from crestline.mechanisms.catalogue import CATALOGUE
+    from importlib import import_module
+
+    from crestline.mechanisms.catalogue import CATALOGUE, PARTS
 
     for line in CATALOGUE:
         if line.name == name:
             return line.load()
+    if name in PARTS:
+        return getattr(import_module(f"crestline.mechanisms.{PARTS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    from crestline.mechanisms.catalogue import CATALOGUE
+    from crestline.mechanisms.catalogue import CATALOGUE, PARTS
 
-    return [line.name for line in CATALOGUE]
+    return [*(line.name for line in CATALOGUE), *PARTS]

@@ -27,7 +27,26 @@ class Entry:
 
 CATALOGUE = (
     Entry("LimitedDomain", "limited_domain", "P3.1, P3.4", "ordered, may stop", "unknown", "any", "per drawn item"),
+    Entry("Restricted", "restricted", "P5.1", "ordered, may stop", "unknown", "any", "black box and test"),
+    Entry("RestrictedGumbel", "restricted_gumbel", "P5.4", "ordered, may stop", "unknown", "any", "k items and test"),
+    Entry("RestrictedNormal", "restricted_normal", "P5.5", "ordered, may stop", "unknown", "any", "one and test"),
+    Entry(
+        "RestrictedPermuteAndFlip",
+        "restricted_one_shot",
+        "P5.1, P8.1",
+        "ordered, may stop",
+        "unknown",
+        "any",
+        "one and test",
+    ),
+    Entry(
+        "RestrictedLaplace", "restricted_one_shot", "P5.1, P8.1", "ordered, may stop", "unknown", "any", "one and test"
+    ),
+    Entry("CanonicalBottom", "canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
 )
+
+# What mechanisms are made of, also under `cl.mechanisms`: name to module.
+PARTS = {"ExponentialTest": "sparse_tests", "JointTest": "gap_tests", "LaplaceTest": "sparse_tests"}
 
 
 def entry(name: str) -> Entry:

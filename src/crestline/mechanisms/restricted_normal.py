@@ -1,0 +1,81 @@
+"""Restricted normal: the k largest counts with Gaussian noise, tested in their noisy order.
+
+Seed        CarvalhoWang, RestrictedNormal, corrected (E-C6)
+Guarantee   (ε', δ_R + slack), ε' by composition of one Gaussian step and the test (P5.1, P5.5)
+Assumes     distinct users per item; ranked in byte order and padded; no user has more items than `contribution`
+Numerics    exact: integer counts, rational σ, ideal Gaussian keys and tests decided with certainty (P11)
+Proof note  docs/proofs/restricted_normal.md
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import GaussianDP
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.framework import checked_test
+from crestline.mechanisms.gap_tests import GapTest
+from crestline.mechanisms.one_shot import OneShot
+from crestline.mechanisms.slots import contribution_bound, slot_numbers
+from crestline.parameters import Exact, fill, not_negative, positive
+from crestline.randomness.laws.gaussian import GAUSSIAN
+from crestline.randomness.scores import Linear
+
+
+@dataclass(frozen=True, init=False)
+class RestrictedNormal(OneShot):
+    """`sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost."""
+
+    k: int
+    k_bar: int
+    sigma: Fraction
+    test: GapTest
+    contribution: int | None
+    slack: Fraction
+
+    noise = GAUSSIAN
+    theorem = "P5.1, P5.5"
+
+    def __init__(
+        self,
+        k: int,
+        k_bar: int,
+        sigma: Exact,
+        test: GapTest,
+        contribution: int | None = None,
+        *,
+        slack: Exact = 0,
+    ) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            sigma=positive(sigma, "sigma"),
+            test=checked_test(test),
+            contribution=contribution_bound(contribution),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sigma
+
+    def scores(self, view: Histogram) -> Linear:
+        return Linear(view.array, Fraction(1, view.step))
+
+    def cost(self) -> Cost:
+        mu_squared = order_sensitivity_squared(self.k_bar, self.contribution) / self.sigma**2
+        return steps(GaussianDP(mu_squared, theorem="P5.5")) + self.test.cost()
+
+
+def order_sensitivity_squared(slots: int, contribution: int | None) -> Fraction:
+    """The squared L2-sensitivity of counts of which only the order is used (P2.7): the largest `c (1 - c/n)`.
+
+    `c` counts move by one, and a common shift of all `n` is free; with no bound, or one beyond n/2, half of them move.
+    """
+    most = slots if contribution is None else min(contribution, slots)
+    moved = min(most, slots // 2)
+    return max(Fraction(c * (slots - c), slots) for c in {moved, min(most, moved + 1)})

@@ -1,0 +1,69 @@
+"""Restricted one-shot selection with pure noise: permute-and-flip's exponential noise, or Laplace noise.
+
+Seed        CarvalhoWang, the framework, with one-shot mechanisms inside (ShekelyanLoukides, Algorithm 2, E-D8)
+Guarantee   (ε + ε_R, δ_R); ε' by composition of one pure step and the test when there is slack (P5.1, P8.1)
+Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
+Numerics    exact: integer counts, rational ε, ideal keys and tests decided with certainty (P11)
+Proof note  docs/proofs/restricted_one_shot.md
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import PureDP
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.framework import checked_test
+from crestline.mechanisms.gap_tests import GapTest
+from crestline.mechanisms.one_shot import OneShot
+from crestline.mechanisms.slots import slot_numbers, unit_rate
+from crestline.parameters import Exact, fill, not_negative, positive
+from crestline.randomness.laws.exponential import EXPONENTIAL
+from crestline.randomness.laws.laplace import LAPLACE
+from crestline.randomness.scores import Linear
+
+
+@dataclass(frozen=True, init=False)
+class _PureOneShot(OneShot):
+    """`epsilon` is for the whole choice: each of the k items has the rate `epsilon / k` (P8.1, monotone counts)."""
+
+    k: int
+    k_bar: int
+    epsilon: Fraction
+    test: GapTest
+    slack: Fraction
+
+    theorem = "P5.1, P8.1"
+
+    def __init__(self, k: int, k_bar: int, epsilon: Exact, test: GapTest, *, slack: Exact = 0) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            epsilon=positive(epsilon, "epsilon"),
+            test=checked_test(test),
+            slack=not_negative(slack, "slack"),
+        )
+
+    def scores(self, view: Histogram) -> Linear:
+        return Linear(view.array, unit_rate(self.epsilon / self.k, view))
+
+    def cost(self) -> Cost:
+        return steps(PureDP(self.epsilon, theorem="P8.1")) + self.test.cost()
+
+
+@dataclass(frozen=True, init=False)
+class RestrictedPermuteAndFlip(_PureOneShot):
+    """Exponential noise: for k = 1 this is permute-and-flip, then the test."""
+
+    noise = EXPONENTIAL
+
+
+@dataclass(frozen=True, init=False)
+class RestrictedLaplace(_PureOneShot):
+    """Laplace noise, all at once."""
+
+    noise = LAPLACE
