@@ -50,6 +50,10 @@ def dense(a: Floats, epsilon: float, k: int, points: int = 301) -> Floats:
     return best
 
 
+def test_the_oracle_knows_the_printed_single_step() -> None:
+    assert bisect(1e-6, 1.0, lambda a: one_step(np.array([a]), 1.0)[0]) == pytest.approx(0.998409247349, rel=5e-12)
+
+
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 @pytest.mark.parametrize("delta", ["1e-2", "1e-6"])
@@ -187,7 +191,9 @@ def test_laws_on_a_grid_keep_both_masses() -> None:
 
 
 def test_so_little_that_delta_covers_it() -> None:
-    assert optimum([Repeated(BoundedRange("1e-9"), 3)], DELTA) == 0
+    assert optimum([Repeated(BoundedRange("1e-12"), 3)], DELTA) == 0  # a ten-thousandth of δ covers it
+    assert optimum([Repeated(BoundedRange("1e-6"), 3)], DELTA) == 0
+    assert optimum([Repeated(BoundedRange("1e-6"), 3), Repeated(PureDP("1e-7"))], DELTA) == 0
 
 
 def test_too_much_to_compute_is_left_to_others() -> None:

@@ -65,6 +65,20 @@ def test_the_printed_table(row: tuple[str, ...]) -> None:
         assert f"{float(value):.{len(printed.split('.')[1])}f}" == printed
 
 
+@pytest.mark.parametrize(
+    ("k", "epsilon", "by_ddr", "by_zcdp"),
+    [  # TV-S
+        (10, "0.1", 0.843627332409, 0.700205104601),
+        (100, "0.1", 2.75324352762, 2.41909317687),
+        (100, "0.01", 0.264076086752, 0.205902235999),
+        (1000, "0.01", 0.843629050773, 0.700205104601),
+    ],
+)
+def test_the_printed_scalars(k: int, epsilon: str, by_ddr: float, by_zcdp: float) -> None:
+    assert float(composition.dong_durfee_rogers(k, epsilon, DELTA)) == pytest.approx(by_ddr, rel=5e-12)
+    assert float(composition.zero_concentrated(k, epsilon, DELTA)) == pytest.approx(by_zcdp, rel=5e-12)
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"k={row[0]},epsilon={row[1]}")
 def test_the_certified_optimum_is_within_one_percent_and_never_below(row: tuple[str, ...]) -> None:
     found = float(composition.adaptive_optimum(int(row[0]), row[1], DELTA))

@@ -63,3 +63,17 @@ def test_few_totals_are_computed() -> None:
 def test_a_total_that_starts_flat() -> None:
     found = largest_within(lambda number: max(Fraction(0), number - 1), Fraction(1, 2), start=Fraction(1, 10))
     assert float(found) == pytest.approx(1.5, rel=1e-8)
+
+
+def test_a_hole_at_the_answer_is_stepped_around() -> None:
+    """The decimal that is returned is tried, even where `fits` breaks its promise to be monotone."""
+    hole = Fraction("0.333333333333")
+    below = largest(lambda number: number <= Fraction(1, 3) and number != hole)
+    assert below < hole < below * (1 + Fraction(1, 10**10))
+    hole = Fraction("0.666666666667")
+    above = smallest(lambda number: number >= Fraction(2, 3) and number != hole)
+    assert hole < above < hole * (1 + Fraction(1, 10**10))
+
+
+def test_a_budget_that_nothing_fits() -> None:
+    assert largest_within(lambda number: Fraction(2), Fraction(1)) == 0

@@ -2,7 +2,8 @@
 
 Every accountant here is valid for a list of steps whose kinds, parameters and number are fixed before the first
 answer; the questions may be chosen adaptively. So the smallest of their answers is valid too. When parameters are
-chosen on the way, only a filter is valid (P10.5): `crestline.guarantees.filter`, another type, on purpose.
+chosen on the way, only a filter is valid (P10.5): a `Kind` of budget in `crestline.ledger.kinds`, another type on
+purpose.
 """
 
 from __future__ import annotations
@@ -130,7 +131,10 @@ def per_step_epsilon(
         cost = steps(step(size), count)
         return _named(accountant, cost, spare) if accountant else total_epsilon(cost, spare)
 
-    return largest_within(charged, budget, start=budget / count)
+    start = budget / count
+    if accountant is None and spare:  # a cheap accountant brings the search close
+        start = max(start, per_step_epsilon(count, budget, spare, Renyi(), step))
+    return largest_within(charged, budget, start=start)
 
 
 def _named(accountant: Accountant, cost: Cost, slack: Fraction) -> Fraction:
