@@ -1,52 +1,136 @@
-"""`crestline top` with a picture, and what it prints."""
+"""`crestline top`, as people and pipes use it."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from crestline.cli.main import run
 
+CALL = [
+    "--user",
+    "reader",
+    "--item",
+    "title",
+    "-k",
+    "3",
+    "--epsilon",
+    "1",
+    "--delta",
+    "1e-6",
+    "--mechanism",
+    "LimitedDomain",
+]
+
 
 @pytest.fixture
 def loans(tmp_path: Path) -> Path:
-    """Three titles with 400, 300 and 200 readers."""
     path = tmp_path / "loans.csv"
-    rows = [f"r{reader},{title}" for title, many in (("A", 400), ("B", 300), ("C", 200)) for reader in range(many)]
+    rows = [f"r{n},Rivers\nr{n},[bold]Bridges[/bold]" for n in range(900)]
     path.write_text("reader,title\n" + "\n".join(rows) + "\n")
     return path
 
 
-def question(path: Path, *more: str) -> list[str]:
-    return [
-        *("top", str(path), "--user", "reader", "--item", "title", "-k", "3", "--epsilon", "5", "--delta", "1e-6"),
-        *more,
-    ]
+def test_a_table_for_people(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", str(loans), *CALL, "--format", "table"]) == 0
+    shown = capsys.readouterr().out
+    assert "Rivers" in shown
+    assert "[bold]Bridges[/bold]" in shown  # labels are data: never read as markup
+    assert "Promised:" in shown
 
 
-def test_a_picture_on_request(loans: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "top.svg"
-    assert run(question(loans, "--plot", str(picture), "--format", "json")) == 0
-    assert json.loads(capsys.readouterr().out)["items"] == ["A", "B", "C"]
-    assert picture.read_text().startswith("<svg")
+def test_json_for_pipes(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", str(loans), *CALL]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert set(value["items"]) == {"Rivers", "[bold]Bridges[/bold]"}
+    assert value["stopped"] is True
 
 
-def test_a_picture_that_cannot_be_saved_is_refused_before_anything_is_asked(
-    loans: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(question(loans, "--plot", str(tmp_path / "top.gif"))) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "ends in .svg or .png" in printed.err
-
-
-def test_csv_and_table(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(question(loans, "--format", "csv")) == 0
+def test_csv_for_sheets(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", str(loans), *CALL, "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert rows[0] == {"rank": "1", "title": "A"}
-    assert run(question(loans, "--format", "table")) == 0
-    assert "Promised: (5, 1e-06)-DP" in capsys.readouterr().out
+    assert [row["rank"] for row in rows] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        (["--epsilon", "0"], 2, "epsilon must be larger than zero"),
+        (["--epsilon", "much"], 2, "epsilon must be a number such as"),
+        (["--epsilon", "nan"], 2, "epsilon must be a number such as"),
+        (["--delta", "1"], 2, "delta must be smaller than one"),
+        (["--delta", "-1e-6"], 2, "delta must be larger than zero"),
+        (["-k", "0"], 2, "k must be at least 1"),
+        (["--k-bar", "2"], 2, "k_bar must be at least k"),
+        (["--mechanism", "Magic"], 2, "there is no mechanism 'Magic'"),
+        (["--item", "titel"], 2, "titel"),
+        (["--user", "readr"], 2, "readr"),
+        (["--where", "drop table loans"], 2, "where"),
+        (["--contribution", "0"], 2, "contribution must be at least 1"),
+        (["--ledger", "no-such-folder/books.db"], 4, "ledger"),
+    ],
+)
+def test_a_wrong_call_is_told_what_to_do(
+    loans: Path, capsys: pytest.CaptureFixture[str], change: list[str], code: int, words: str
+) -> None:
+    assert run(["top", str(loans), *CALL, *change]) == code
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert "Traceback" not in shown.err
+    assert "Rivers" not in shown.err
+
+
+def test_a_missing_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", "no-such.parquet", *CALL]) == 2
+    assert "no-such.parquet" in capsys.readouterr().err
+
+
+def test_an_unknown_option_shows_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", "x.csv", "--usr", "u"]) == 2
+    assert "--usr" in capsys.readouterr().err
+
+
+def test_a_fault_of_ours_shows_no_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("value 'Rivers' cannot be cast")
+
+    monkeypatch.setattr("crestline.api.top_k", broken)
+    assert run(["top", "x.csv", *CALL]) == 70
+    shown = capsys.readouterr().err
+    assert "RuntimeError" in shown
+    assert "Rivers" not in shown
+
+
+def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("crestline.api.top_k", interrupted)
+    assert run(["top", "x.csv", *CALL]) == 130
+    assert "stays charged" in capsys.readouterr().err
+
+
+def test_the_module_is_the_command() -> None:
+    shown = subprocess.run([sys.executable, "-m", "crestline", "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("crestline ")
+
+
+def test_the_catalogue_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mechanisms"]) == 0
+    assert any(line["name"] == "LimitedDomain" for line in json.loads(capsys.readouterr().out))
+    assert run(["mechanisms", "--format", "table"]) == 0
+    assert "LimitedDomain" in capsys.readouterr().out
+
+
+def test_the_demo_shows_the_leak_and_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--keep", str(tmp_path / "demo")]) == 0
+    shown = capsys.readouterr().out
+    assert "Living with Fabry disease" in shown
+    assert "Promised:" in shown
+    assert (tmp_path / "demo" / "loans.csv").exists()

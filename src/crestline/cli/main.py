@@ -70,15 +70,14 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit code."""
     try:
-        app(arguments, standalone_mode=True, prog_name="crestline")
+        app(arguments, prog_name="crestline")
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else EXIT_WRONG
+        return _ended(end.code)
     except CrestlineError as error:
         typer.echo(f"crestline: {error}", err=True)
         return _exit_code(error)
     except KeyboardInterrupt:
-        typer.echo("crestline: interrupted; what was reserved stays charged", err=True)
-        return EXIT_INTERRUPTED
+        return _ended(EXIT_INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing to complain about
         return 0
@@ -91,6 +90,13 @@ def run(arguments: list[str]) -> int:
         )
         return EXIT_FAULT
     return 0
+
+
+def _ended(code: object) -> int:
+    """The command's own exit code; an interrupt, which the command line handles silently, is given its words."""
+    if code == EXIT_INTERRUPTED:
+        typer.echo("crestline: interrupted; what was reserved stays charged", err=True)
+    return code if isinstance(code, int) else EXIT_WRONG
 
 
 def _exit_code(error: CrestlineError) -> int:

@@ -1,0 +1,207 @@
+"""The journey: charged before it is made, checked before it is charged, explained afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crestline as cl
+from crestline.ask import ask, worst_cost
+from crestline.choose import choose
+from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError, SourceError
+from crestline.question import Question
+from crestline.randomness.entropy import replay
+from crestline.sources import open_source
+
+
+@pytest.fixture
+def loans(tmp_path: Path) -> Path:
+    path = tmp_path / "loans.csv"
+    rows = ["reader,title,country"]
+    for reader in range(600):
+        rows.append(f"r{reader},Rivers,{'DE' if reader % 2 else 'FR'}")
+        rows.append(f"r{reader},Rivers,{'DE' if reader % 2 else 'FR'}")  # repeats count once
+        if reader < 400:
+            rows.append(f"r{reader},Bridges,FR")
+    rows.append("r5,Only one reader has this,FR")
+    rows.append(",Rivers,FR")
+    rows.append("r7,,FR")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def top(source: Any, **changes: Any) -> cl.Answer:
+    call: dict[str, Any] = {"user": "reader", "item": "title", "k": 3, "epsilon": 1, "delta": "1e-6"}
+    return cl.top_k(source, **{**call, "mechanism": "LimitedDomain", **changes})
+
+
+def test_a_file_goes_in_and_a_private_answer_comes_out(loans: Path) -> None:
+    answer = top(loans)
+    assert answer.items == ("Rivers", "Bridges")
+    assert answer.stopped
+    assert answer.guarantee.epsilon is not None
+    assert answer.guarantee.epsilon <= 1
+    assert not answer.replayed
+
+
+def test_an_empty_file_is_a_stop_and_not_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("reader,title\n")
+    answer = top(path)
+    assert answer.items == ()
+    assert answer.stopped
+
+
+def test_replayable_entropy_is_confessed(loans: Path) -> None:
+    answer = top(loans, entropy=replay("x"))
+    assert answer.replayed
+    assert "not private" in answer.explain()
+
+
+def test_the_explanation_says_what_matters_and_no_count(loans: Path) -> None:
+    text = top(loans).explain()
+    for words in ("Asked: the 3 most popular 'title'", "stopped, on purpose", "Promised: (", "Needed: to be", "16) by"):
+        assert words in text
+    assert "600" not in text
+    assert "400" not in text
+
+
+def test_answers_survive_the_way_to_json_and_back(loans: Path) -> None:
+    import json
+
+    answer = top(loans)
+    assert cl.Answer.from_dict(json.loads(json.dumps(answer.to_dict()))) == answer
+
+
+@pytest.mark.parametrize("value", [{}, {"items": 3}, {"format": 1, "items": []}])
+def test_other_json_is_not_an_answer(value: dict[str, Any]) -> None:
+    with pytest.raises(cl.errors.ParameterError, match="not an answer written by crestline"):
+        cl.Answer.from_dict(value)
+
+
+def test_the_ledger_is_charged_what_was_got_and_serves_again_for_free(loans: Path, tmp_path: Path) -> None:
+    books = tmp_path / "books.db"
+    with cl.Ledger.create(books, cl.Budget(epsilon=2, delta="1e-5")) as ledger:
+        before = ledger.remaining()
+        answer = top(loans, k=6, ledger=ledger)
+        assert answer.bill is not None
+        assert answer.bill.paid != answer.bill.reserved  # two items and the stop, not six
+        after = ledger.remaining()
+        assert after != before
+        again = top(loans, k=6, ledger=ledger)
+        assert again.stored
+        assert again.items == answer.items
+        assert ledger.remaining() == after
+        assert ledger.verify().ok
+    assert top(loans, k=6, ledger=books).stored
+
+
+def test_a_changed_file_is_a_new_question(loans: Path, tmp_path: Path) -> None:
+    with cl.Ledger.create(tmp_path / "books.db", cl.Budget(epsilon=2, delta="1e-5")) as ledger:
+        top(loans, ledger=ledger)
+        loans.write_text(loans.read_text() + "r9,Bridges,FR\n")
+        assert not top(loans, ledger=ledger).stored
+
+
+class Unreadable:
+    """A source that fails the test when a row is asked for."""
+
+    name = "unreadable"
+
+    def check(self, question: Question) -> None: ...
+
+    def version(self) -> None:
+        return None
+
+    def top_counts(self, question: Question, key: bytes = b"") -> Any:
+        raise AssertionError("a refused question must not touch the data")
+
+
+def test_a_refusal_touches_no_data() -> None:
+    ledger = cl.Ledger.in_memory(cl.Budget(epsilon="0.01", delta="1e-9"))
+    chosen = choose("LimitedDomain", k=3, k_bar=10, epsilon=1, delta="1e-6", contribution=None)
+    with pytest.raises(BudgetExhausted) as refused:
+        ask(Question("u", ("i",), 3, 10), source=Unreadable(), chosen=chosen, entropy=replay(0), ledger=ledger)
+    assert refused.value.requested is not None
+    assert refused.value.remaining is not None
+
+
+class Breaking(Unreadable):
+    def top_counts(self, question: Question, key: bytes = b"") -> Any:
+        raise SourceError("the engine went away; try again")
+
+
+def test_what_fails_after_the_reservation_stays_charged() -> None:
+    ledger = cl.Ledger.in_memory(cl.Budget(epsilon=3, delta="1e-4"))
+    chosen = choose("LimitedDomain", k=3, k_bar=10, epsilon=1, delta="1e-6", contribution=None)
+    before = ledger.remaining()
+    with pytest.raises(SourceError):
+        ask(Question("u", ("i",), 3, 10), source=Breaking(), chosen=chosen, entropy=replay(0), ledger=ledger)
+    assert ledger.remaining() != before
+    assert len(ledger.open_reservations()) == 1
+
+
+class Pure:
+    """The least a third party's mechanism is."""
+
+    def __init__(self, promise: Any) -> None:
+        self.promise = promise
+
+    def guarantee(self) -> Any:
+        return self.promise
+
+    def release(self, histogram: cl.Histogram, entropy: Any) -> cl.Selection:
+        return cl.Selection((), True)
+
+
+def test_a_third_party_mechanism_can_be_asked_and_charged(loans: Path) -> None:
+    ledger = cl.Ledger.in_memory(cl.Budget(epsilon=3, delta="1e-4"))
+    answer = top(loans, mechanism=Pure(cl.PureDP("0.5")), k_bar=9, ledger=ledger)
+    assert answer.stopped
+    assert answer.mechanism.name == "Pure"
+    assert worst_cost(Pure(cl.ApproxDP("0.5", "1e-7"))).delta == cl.ApproxDP("0.5", "1e-7").delta
+    with pytest.raises(BudgetMismatch):
+        worst_cost(Pure(cl.ZCDP("0.1")))
+
+
+def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:
+    mechanism = cl.mechanisms.LimitedDomain(3, 10, "0.1", "1e-6")
+    assert top(loans, mechanism=mechanism).question.k_bar == 10
+    for changes, words in [
+        ({"mechanism": mechanism, "k": 2}, "does not agree with the mechanism's own k=3"),
+        ({"mechanism": mechanism, "k_bar": 11}, "does not agree with the mechanism's own k_bar=10"),
+        ({"mechanism": Pure(cl.PureDP(1))}, "k_bar="),
+        ({"mechanism": 3}, "a mechanism is"),
+        ({"mechanism": "Limited"}, "there is no mechanism 'Limited'"),
+        ({"epsilon": None}, "needs epsilon and delta"),
+    ]:
+        with pytest.raises(MechanismError, match=words):
+            top(loans, **changes)
+
+
+def test_a_connection_keeps_books_for_its_data_set(loans: Path) -> None:
+    library = cl.connect(str(loans)).dataset("loans", user="reader", budget=cl.Budget(epsilon=10, delta="1e-5"))
+    before = library.remaining
+    answer = library.top(k=2, item="title", mechanism="LimitedDomain")
+    assert answer.items == ("Rivers", "Bridges")
+    assert library.remaining != before
+
+
+def test_missing_columns_are_named_and_nothing_else(loans: Path) -> None:
+    with pytest.raises(QuestionError, match="titel") as wrong:
+        top(loans, item="titel")
+    assert "Rivers" not in str(wrong.value)
+
+
+def test_the_question_is_checked_before_it_is_charged(loans: Path) -> None:
+    ledger = cl.Ledger.in_memory(cl.Budget(epsilon=3, delta="1e-4"))
+    before = ledger.remaining()
+    with pytest.raises(QuestionError):
+        top(loans, item="titel", ledger=ledger)
+    assert ledger.remaining() == before
+
+
+def test_sources_name_no_row(loans: Path) -> None:
+    assert "Rivers" not in open_source(loans).name

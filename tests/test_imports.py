@@ -1,0 +1,85 @@
+"""Imports point inwards: the core knows no edge, and every room knows what it may touch."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "crestline"
+
+# What each room may import from. A room may always import from itself, from `errors` and from `parameters`.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "parameters": set(),
+    "question": set(),
+    "histogram": set(),
+    "randomness": set(),
+    "guarantees": set(),
+    "mechanisms": {"histogram", "randomness", "guarantees"},
+    "sources": {"histogram", "question", "randomness"},  # only the protocol of entropy, for fresh keys
+    "ledger": {"guarantees"},
+    "pictures": set(),
+    "answer": {"histogram", "guarantees", "question", "pictures"},
+    "choose": {"answer", "mechanisms", "guarantees", "histogram", "question"},
+    "ask": {"answer", "choose", "guarantees", "histogram", "ledger", "mechanisms", "question", "randomness", "sources"},
+    "audit": {"histogram", "mechanisms", "randomness", "guarantees"},
+}
+# Faces and tools: they may import anything of the core, and nothing of the core imports them.
+OUTSIDE = {"api", "cli", "plan", "price", "service", "dashboard", "reproduce", "__main__"}
+ALWAYS = {"errors", "parameters"}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "crestline":
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("crestline.")}
+    return found
+
+
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent != PACKAGE)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_inwards(path: Path) -> None:
+    own = room(path)
+    if own in OUTSIDE:
+        return
+    assert own in MAY_IMPORT, f"say in MAY_IMPORT what {own!r} may import"
+    extra = imported_rooms(path) - MAY_IMPORT[own] - ALWAYS - {own}
+    assert not extra, f"{own} must not import {sorted(extra)}"
+
+
+def test_the_package_is_quick_to_import() -> None:
+    """No heavy dependency is loaded by `import crestline`; the seconds are in benchmarks/release.py."""
+    code = "import sys, crestline; print(' '.join(sys.modules))"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & {"numpy", "scipy", "ibis", "duckdb", "sqlalchemy", "flint", "pandas", "rich", "typer", "altair"}
+
+
+def test_help_loads_no_engine() -> None:
+    code = "import sys; from crestline.cli.main import run; run(['--help']); print(' '.join(sys.modules))"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & {"scipy", "ibis", "duckdb", "sqlalchemy", "pandas", "altair", "pyspark", "fastapi"}
+
+
+def test_no_mechanism_draws_noise_on_its_own() -> None:
+    for path in (PACKAGE / "mechanisms").glob("*.py"):
+        text = path.read_text()
+        for word in ("np.random", "default_rng", "import random", "os.urandom", "secrets"):
+            assert word not in text, f"{path.name} uses {word}"
