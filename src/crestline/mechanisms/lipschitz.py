@@ -1,0 +1,142 @@
+"""One-shot Lipschitz mechanism: the k items with the largest noisy counts of a public universe.
+
+Seed        ShekelyanLoukides2022, Algorithm 2, corrected (E-D6, E-D8, E-D10)
+Guarantee   ε-DP for the set and for the order (P8.1); Gumbel noise: k bounded-range steps of ε/k (P2.1)
+Assumes     the universe is public, all of it listed or counted; a user moves each count by at most the step
+Numerics    exact: integer counts, rational ε, ideal keys decided with certainty (P11)
+Proof note  docs/proofs/lipschitz.md
+
+One class holds the exponential mechanism and peeling (Gumbel), permute-and-flip (exponential, k = 1), report-noisy-max
+(Laplace), and their one-shot top-k relatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.guarantees.accountants import per_step_epsilon
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange, PureDP
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.lipschitz_noise import lead, lipschitz_noise
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.order_law import order_chances, peeling_chances
+from crestline.mechanisms.selection import Selection, collected, listed, selections
+from crestline.mechanisms.slots import orderings, unit_rate
+from crestline.mechanisms.top_ranks import top_ranks
+from crestline.mechanisms.universe import universe
+from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.laws import LAWS
+from crestline.randomness.laws.gumbel import GUMBEL
+
+
+@dataclass(frozen=True, init=False)
+class Lipschitz(Catalogued):
+    """`epsilon` is for the whole selection.
+
+    `monotone` says that all counts move in one direction when a user comes or goes, as numbers of users do; scores
+    that may move either way by one need twice the noise.
+    """
+
+    k: int
+    epsilon: Fraction
+    noise: str
+    ordered: bool
+    monotone: bool
+    slack: Fraction
+
+    theorem = "P8.1"
+
+    def __init__(
+        self,
+        k: int,
+        epsilon: Exact,
+        noise: str = "gumbel",
+        ordered: bool = True,
+        *,
+        monotone: bool = True,
+        slack: Exact = 0,
+    ) -> None:
+        fill(
+            self,
+            k=whole(k, "k"),
+            epsilon=positive(epsilon, "epsilon"),
+            noise=lipschitz_noise(noise),
+            ordered=bool(ordered),
+            monotone=bool(monotone),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        noise: str = "gumbel",
+    ) -> Lipschitz:
+        """The instance within a total (epsilon, delta). Gumbel noise composes its k steps, all of δ being slack.
+
+        The whole universe is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        """
+        spare = proportion(delta, "delta")
+        if lipschitz_noise(noise) == GUMBEL.name:
+            return cls(k, k * per_step_epsilon(k, epsilon, spare), slack=spare)
+        return cls(k, per_step_epsilon(1, epsilon, spare, step=PureDP), noise, slack=spare)
+
+    def cost(self) -> Cost:
+        if self.noise == GUMBEL.name:
+            return steps(BoundedRange(self.epsilon / self.k, theorem="P2.1"), self.k)
+        return steps(PureDP(self.epsilon, theorem=self.theorem))
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        items = universe(histogram)
+        ranks = top_ranks(items, min(self.k, items.items), self._rate(histogram), LAWS[self.noise], n, entropy)
+        return selections(ranks, lambda row: self._selection(histogram, row))
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for small histograms."""
+        counts = universe(histogram).listed()
+        drawn = min(self.k, len(counts))
+        if not drawn:
+            return {self._selection(histogram, []): 1.0}
+        scores = (counts - counts[0]) * float(self._rate(histogram))
+        orders = np.array(list(orderings(range(len(counts)), drawn)), dtype=np.int64)
+        gumbel = self.noise == GUMBEL.name
+        chances = peeling_chances(scores, orders) if gumbel else order_chances(scores, LAWS[self.noise], orders)
+        law: dict[Selection, float] = {}
+        for order, chance in zip(orders.tolist(), chances.tolist(), strict=True):
+            selection = self._selection(histogram, order)
+            law[selection] = law.get(selection, 0.0) + chance
+        return law
+
+    def margin(self, chance: float = 0.95) -> float:
+        """By how many users an item must exceed another to come before it with this chance."""
+        return lead(LAWS[self.noise], 1 - chance) / float(self._unit_rate())
+
+    def shortfall(self, items: int, beta: float = 0.05) -> float:
+        """With probability 1 - beta, no item this many users below the k-th count is returned, among `items` in all.
+
+        A union over the pairs of one item of the true top k and one outside it.
+        """
+        pairs = self.k * max(1, items - self.k)
+        return lead(LAWS[self.noise], beta / pairs) / float(self._unit_rate())
+
+    def _unit_rate(self) -> Fraction:
+        """ε/k for monotone counts, ε/(2k) for scores of sensitivity one (P8.1)."""
+        return self.epsilon / (self.k if self.monotone else 2 * self.k)
+
+    def _rate(self, histogram: Histogram) -> Fraction:
+        return unit_rate(self._unit_rate(), histogram)
+
+    def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
+        names = [histogram.name(rank) for rank in ranks]
+        return listed(names, self.k) if self.ordered else collected(names, self.k)

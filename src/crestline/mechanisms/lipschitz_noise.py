@@ -1,0 +1,36 @@
+"""The five noises of P8.1: `ln(1 - F)` is 1-Lipschitz, and the density grows by at most `e^s` over a step of s down."""
+
+from __future__ import annotations
+
+from crestline.errors import ParameterError
+from crestline.mechanisms.quadrature import between
+from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLACE, LOGISTIC
+from crestline.randomness.laws.law import Law
+
+NOISES = tuple(law.name for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC))
+_FARTHEST = 800.0
+
+
+def lipschitz_noise(name: str) -> str:
+    """A noise by its name, checked."""
+    if name not in NOISES:
+        raise ParameterError(f"noise must be one of {', '.join(NOISES)}, not {name!r}")
+    return name
+
+
+def lead(law: Law, losing: float) -> float:
+    """The least score by which a key must lead to be beaten by another with probability `losing` only.
+
+    `losing`, at most one half, is `∫ f(z) S(z + lead) dz`, computed without cancellation: it may be tiny.
+    """
+    if not 0 < losing <= 0.5:
+        raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
+    grid = between(-45.0, 45.0, [0.0], piece=1.0)
+    density = law.density(grid.points)
+    low, high = 0.0, _FARTHEST
+    for _ in range(60):
+        middle = (low + high) / 2
+        # the survival has a kink of its own, where z + lead is zero; what it costs here is far below one user
+        beaten = float(grid.integral(density * law.survival(grid.points + middle)))
+        low, high = (low, middle) if beaten <= losing else (middle, high)
+    return high

@@ -1,0 +1,82 @@
+"""The k largest of `rate · count + noise` over a public universe, in order, at the cost of its groups (DESIGN D9).
+
+One draw gives the largest noise of a whole group. Only the k groups with the largest maxima can hold one of the k
+largest keys; of those, further order statistics are drawn until the last one drawn of every group is not needed.
+Which items of a group carry them is a uniform choice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.mechanisms.universe import Indices, Universe
+from crestline.randomness.choices import Deck, places
+from crestline.randomness.comparison import largest
+from crestline.randomness.draws import Ordered, Single
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys
+from crestline.randomness.laws.law import Law
+from crestline.randomness.scores import Linear
+from crestline.randomness.trials import batches
+from crestline.randomness.uniforms import Uniforms, interleaved, picked
+
+_FIRST_DEPTH = 4
+
+
+def top_ranks(universe: Universe, k: int, rate: Fraction, law: Law, trials: int, entropy: Entropy) -> Indices:
+    """For each trial the ranks of the items with the `k` largest keys, largest first; `k` of them must exist."""
+    tables = [
+        _batch(universe, k, Linear(universe.counts, rate), law, rows, entropy)
+        for rows in batches(trials, max(universe.groups, k))
+    ]
+    return np.concatenate(tables) if tables else np.zeros((0, k), dtype=np.int64)
+
+
+def _batch(universe: Universe, k: int, scores: Linear, law: Law, rows: int, entropy: Entropy) -> Indices:
+    uniforms = entropy.uniforms(rows, universe.groups)
+    maxima = Keys(scores, law, Single(uniforms, universe.copies))
+    chosen = largest(maxima, min(k, universe.groups))
+    sizes = universe.sizes[chosen]
+    if chosen.shape[1] == k and sizes.max(initial=1) == 1:
+        return universe.starts[chosen]
+    parts = [picked(uniforms, chosen)]
+    places_of, ranks = _descend(universe.counts[chosen], sizes, k, scores.rate, law, parts, entropy)
+    groups = np.take_along_axis(chosen, places_of, axis=1)
+    return universe.starts[groups] + _members(groups, ranks, universe.sizes[groups], entropy)
+
+
+def _descend(
+    counts: Indices, sizes: Indices, k: int, rate: Fraction, law: Law, parts: list[Uniforms], entropy: Entropy
+) -> tuple[Indices, Indices]:
+    """The `k` largest keys of the chosen groups: for each, the place of its group and its rank within the group.
+
+    `parts` holds the uniforms of the groups' maxima; those of deeper ranks are drawn when they are needed.
+    """
+    rows, groups = sizes.shape
+    deepest = min(k, int(sizes.max()))
+    depth = min(_FIRST_DEPTH, deepest) if groups == k else deepest  # fewer groups than k: the maxima do not suffice
+    have = 1
+    while True:
+        if depth > have:
+            parts.append(entropy.uniforms(rows, groups * (depth - have)))
+            have = depth
+        draws = Ordered(interleaved(parts, groups), sizes, depth)
+        top = largest(Keys(Linear(np.repeat(counts, depth, axis=1), rate), law, draws), k)
+        places_of, ranks = np.divmod(top, depth)
+        more = np.take_along_axis(sizes, places_of, axis=1) > depth
+        if depth == deepest or not (more & (ranks == depth - 1)).any():
+            return places_of, ranks
+        depth = min(2 * depth, deepest)
+
+
+def _members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) -> Indices:
+    """Which item of its group carries each order statistic: uniform, and never the same item twice."""
+    result = places(entropy.uniforms(*groups.shape), sizes - ranks)
+    repeated = np.flatnonzero(ranks.any(axis=1))
+    for row, names, choices in zip(repeated, groups[repeated].tolist(), result[repeated].tolist(), strict=True):
+        decks: defaultdict[int, Deck] = defaultdict(Deck)
+        result[row] = [decks[name].deal(choice) for name, choice in zip(names, choices, strict=True)]
+    return result

@@ -1,0 +1,110 @@
+"""A public universe, seen as groups of items with equal counts (DESIGN D9).
+
+Items of one group are alike, so a mechanism needs one draw for each group, however many items it has. Ranks count
+from 0 through all groups, the largest count first; a histogram names the item at a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import HistogramError, ParameterError
+from crestline.histogram.histogram import Histogram, Multiplicities
+from crestline.randomness.scores import Logs
+
+Indices = NDArray[np.int64]
+
+LARGEST_UNIVERSE = 2**62
+_MOST_LISTED = 100_000
+
+
+@dataclass(frozen=True)
+class Universe:
+    """Groups of equal counts.
+
+    counts   the different counts, largest first
+    starts   the rank of each group's first item, and the number of all items at the end
+    """
+
+    counts: Indices
+    starts: Indices
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return int(self.starts[-1])
+
+    @property
+    def groups(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def sizes(self) -> Indices:
+        return np.diff(self.starts)
+
+    @cached_property
+    def copies(self) -> Logs | None:
+        """Logarithms of the sizes; None when every group is one item."""
+        return None if self.items == self.groups else Logs(self.sizes)
+
+    def leading(self, many: int) -> Indices:
+        """The counts of the first `many` ranks."""
+        last = int(np.searchsorted(self.starts, many))
+        kept = np.minimum(self.starts[1 : last + 1], many) - self.starts[:last]
+        return np.repeat(self.counts[:last], kept)
+
+    def listed(self) -> Indices:
+        """All counts, one by one: for exact laws of small universes."""
+        if self.items > _MOST_LISTED:
+            raise ParameterError("the universe has too many items to list: exact laws are for small histograms only")
+        return np.repeat(self.counts, self.sizes)
+
+
+_KNOWN: WeakKeyDictionary[Histogram, Universe] = WeakKeyDictionary()
+
+
+def universe(histogram: Histogram) -> Universe:
+    """The groups of a histogram over a public universe; any other histogram is refused, whatever its counts."""
+    found = _KNOWN.get(histogram)
+    if found is None:
+        found = _KNOWN[histogram] = _grouped(histogram)
+    return found
+
+
+def _grouped(histogram: Histogram) -> Universe:
+    size = histogram.domain_size
+    if size is None or (histogram.k_bar < size):
+        raise HistogramError(
+            "this mechanism needs the whole public universe: use Histogram.over_domain without k_bar, or "
+            "Histogram.from_multiplicities; for an unknown domain choose another mechanism"
+        )
+    if size >= LARGEST_UNIVERSE:
+        raise HistogramError("the universe is too large: fewer than 2^62 items can be ranked")
+    if isinstance(histogram, Multiplicities):
+        counts, sizes = histogram.distinct
+        starts = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
+        return Universe(counts, starts)
+    ranked = histogram.array
+    edges = np.flatnonzero(ranked[1:] != ranked[:-1]) + 1
+    starts = np.concatenate([np.zeros(min(1, size), dtype=np.int64), edges, [size]]).astype(np.int64)
+    return Universe(ranked[starts[:-1]], starts)
+
+
+class Remembered:
+    """What was computed from a universe, kept as long as its histogram lives: one value for each setting."""
+
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[Histogram, dict[Any, Any]] = WeakKeyDictionary()
+
+    def get(self, histogram: Histogram, setting: Any, make: Callable[[], Any]) -> Any:
+        kept = self._kept.setdefault(histogram, {})
+        if setting not in kept:
+            kept[setting] = make()
+        return kept[setting]
