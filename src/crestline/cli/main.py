@@ -28,7 +28,7 @@ COMMANDS = (
     ("account", "crestline.cli.account", "account"),
     ("demo", "crestline.cli.demo", "demo"),
 )
-GROUPS: tuple[tuple[str, str, str], ...] = ()
+GROUPS = (("ledger", "crestline.cli.ledger", "ledger_app"),)
 
 app = typer.Typer(
     name="crestline",

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from crestline.errors import LedgerError, ParameterError
+from crestline.errors import BudgetError, LedgerError, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.ledger import rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical
 from crestline.ledger.receipt import Clock, Order, Receipt, StoredAnswer
-from crestline.ledger.verify import Verification, verify
+from crestline.ledger.verify import Verification
 from crestline.parameters import whole
 
 if TYPE_CHECKING:  # the database interface is heavy, and only loaded when books are opened
@@ -195,11 +195,12 @@ class Ledger:
         return None if entry is None or entry.dataset != self.dataset else _stored(entry)
 
     def account(self, analyst: str | None = None) -> Account:
-        """The budget of the data set, or of an analyst under it, with its balance."""
-        for account in self._store.accounts(self.dataset):
-            if account.analyst == analyst:
+        """The account that limits an analyst besides the data set's own; the data set's where analysts have none."""
+        known = self._store.accounts(self.dataset)
+        for account in known:
+            if account.analyst == analyst or len(known) == 1:
                 return account
-        raise LedgerError(f"{analyst!r} has no budget of their own for data set {self.dataset!r}")
+        raise BudgetError(f"{analyst!r} has no budget for data set {self.dataset!r}: ask its owner to open one")
 
     @property
     def accounts(self) -> list[Account]:
@@ -234,12 +235,7 @@ class Ledger:
 
     def verify(self, seal: str | None = None) -> Verification:
         """Check the whole database (all data sets): every hash, link and sum; and a seal kept elsewhere, if given."""
-
-        def check(head: Any, accounts: list[Account], entries: Any) -> Verification:
-            balances = {(account.dataset, account.analyst): account.balance for account in accounts}
-            return verify(entries, head.length, head.hash, balances, seal)
-
-        return self._store.snapshot(check)
+        return self._store.verify(seal)
 
     @property
     def shown(self) -> str:

@@ -17,6 +17,7 @@ from crestline.ledger.database import Database, memory_database, open_database
 from crestline.ledger.entries import Draft, Entry, answer_key, digest
 from crestline.ledger.receipt import Clock, Order, Receipt
 from crestline.ledger.records import Account, Head
+from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
 
@@ -179,6 +180,20 @@ class Store:
             query = query.where(schema.entries.c.dataset == dataset)
         found = self._database.read(lambda connection: [records.to_entry(row) for row in connection.execute(query)])
         return found[::-1]
+
+    def seal(self) -> str:
+        """How long the books are, and the hash of the last entry: kept elsewhere, it makes any rewriting visible."""
+        head = self._database.read(records.head)
+        return f"{head.length}:{head.hash}"
+
+    def verify(self, seal: str | None = None) -> Verification:
+        """Check everything, as of one moment."""
+
+        def check(head: Head, accounts: list[Account], entries: Iterator[Entry]) -> Verification:
+            balances = {(account.dataset, account.analyst): account.balance for account in accounts}
+            return verify(entries, head.length, head.hash, balances, seal)
+
+        return self.snapshot(check)
 
     def snapshot(self, work: Callable[[Head, list[Account], Iterator[Entry]], T]) -> T:
         """Hand head, accounts and all entries, of one moment, to `work`."""

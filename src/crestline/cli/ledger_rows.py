@@ -1,0 +1,132 @@
+"""Accounts and entries as rows for tables, CSV and JSON (pure)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from crestline.ledger.amount import Amount
+from crestline.ledger.entries import Entry, canonical
+
+if TYPE_CHECKING:
+    from crestline.ledger.records import Account
+
+ACCOUNT_COLUMNS = {
+    "whose": "data set / analyst",
+    "budget": "budget",
+    "settled": "settled",
+    "held": "reserved",
+    "remaining": "left",
+    "used": "used",
+}
+ACCOUNT_FIELDS = ("dataset", "analyst", "kind", "epsilon", "delta", "unit", "limit", "settled", "held", "remaining")
+ENTRY_COLUMNS = {
+    "sequence": "#",
+    "time": "time",
+    "kind": "what",
+    "whose": "data set / analyst",
+    "charge": "charge",
+    "question": "question",
+}
+ENTRY_FIELDS = ("sequence", "time", "kind", "dataset", "analyst", "receipt", "mechanism", "charge", "question", "hash")
+_LONGEST_QUESTION = 60
+
+
+def account_row(account: Account) -> dict[str, str]:
+    """One account for people."""
+    balance = account.balance
+    amounts = {"settled": balance.settled, "held": balance.held, "remaining": balance.remaining}
+    return {
+        "whose": _whose(account.dataset, account.analyst),
+        "budget": str(balance.budget).replace(", ", "\n"),
+        **{name: str(amount).replace(", ", "\n") for name, amount in amounts.items()},
+        "used": f"{used(account):.1%}",
+    }
+
+
+def account_fields(account: Account) -> list[list[str]]:
+    """One account for CSV: a line for each of its two units, exact."""
+    balance = account.balance
+    amounts = [amount.to_json() for amount in (balance.budget.limit, balance.settled, balance.held, balance.remaining)]
+    budget = balance.budget.to_json()
+    whose = [account.dataset, account.analyst or "", budget["kind"], budget["epsilon"], budget["delta"]]
+    return [[*whose, unit, *(amount[unit] for amount in amounts)] for unit in balance.budget.limit.units]
+
+
+def account_json(account: Account) -> dict[str, Any]:
+    """One account for programs: exact numbers as text."""
+    balance = account.balance
+    amounts = {"settled": balance.settled, "held": balance.held, "remaining": balance.remaining}
+    exact = {name: amount.to_json() for name, amount in amounts.items()}
+    whose = {"dataset": account.dataset, "analyst": account.analyst}
+    return {**whose, "budget": balance.budget.to_json(), **exact, "used": round(used(account), 6)}
+
+
+def used(account: Account) -> float:
+    """The part of the budget that is charged, by the unit that is nearer to its end."""
+    charged, limit = account.balance.charged, account.balance.budget.limit
+    parts = ((charged.loss, limit.loss), (charged.failure, limit.failure))
+    return max(float(part / whole) for part, whole in parts if whole)
+
+
+def entry_row(entry: Entry) -> dict[str, Any]:
+    """One entry for people."""
+    content = entry.content
+    asked = (content.get("mechanism") or "", _question(content))
+    return {
+        "sequence": entry.sequence,
+        "time": content["time"][:19].replace("T", " "),
+        "kind": entry.kind,
+        "whose": _whose(entry.dataset, entry.analyst),
+        "charge": _charge(content),
+        "question": " ".join(part for part in asked if part),
+    }
+
+
+def entry_fields(entry: Entry) -> list[Any]:
+    """One entry for CSV: amounts exact, the question whole."""
+    content = entry.content
+    charged = content.get("charge") or content.get("requested") or content.get("budget") or ""
+    asked = canonical(content["question"]) if "question" in content else ""
+    who = [entry.dataset, entry.analyst or "", entry.receipt or "", content.get("mechanism") or ""]
+    return [entry.sequence, content["time"], entry.kind, *who, charged and canonical(charged), asked, entry.hash]
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """One entry for programs. The canonical text of all but `hash` is what was hashed, so the chain can be checked."""
+    return {**entry.content, "hash": entry.hash}
+
+
+def entry_line(entry: Entry) -> str:
+    """One entry as one line of JSON."""
+    return json.dumps(entry_json(entry), sort_keys=True)
+
+
+def _whose(dataset: str, analyst: str | None) -> str:
+    return dataset if analyst is None else f"{dataset} / {analyst}"
+
+
+def _charge(content: dict[str, Any]) -> str:
+    """What the data set's account is charged, or what was asked for in vain; or the budget that was opened."""
+    if content["kind"] == "opened":
+        from crestline.ledger.budget import Budget
+
+        return str(Budget.from_json(content["budget"]))
+    charged = content["charge"][0] if "charge" in content else content.get("requested")
+    if charged is None:
+        return "nothing"
+    amount = str(_amount(charged))
+    return f"refused: {amount}" if content["kind"] == "refused" else amount
+
+
+def _amount(exact: dict[str, str]) -> Amount:
+    units = next(pair for pair in (("rho", "delta"), ("epsilon", "delta"), ("items", "questions")) if pair[0] in exact)
+    return Amount.from_json(exact, units)
+
+
+def _question(content: dict[str, Any]) -> str:
+    """The question, cut to fit; escaped, so that nothing in it can reach the terminal."""
+    if content["kind"] in ("settled", "answered"):
+        return f"question {content['receipt']}"
+    text = canonical(content["question"]) if content.get("question") else ""
+    return text if len(text) <= _LONGEST_QUESTION else text[: _LONGEST_QUESTION - 1] + "…"
