@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
 
 from crestline.errors import LedgerError
 from crestline.ledger.amount import Amount
@@ -55,8 +55,8 @@ def head(connection: Connection) -> Head:
 def append(connection: Connection, at: Head, draft: Draft, time: datetime) -> Entry:
     """Write the next entry and move the head. `at` must come from `lock` in the same transaction."""
     entry = chained(draft, sequence=at.length + 1, previous=at.hash, time=time)
-    connection.execute(insert(entries), vars(entry))
-    connection.execute(update(books), {"length": entry.sequence, "head": entry.hash})
+    connection.execute(_APPEND, vars(entry))
+    connection.execute(_MOVE_HEAD, {"length": entry.sequence, "head": entry.hash})
     return entry
 
 
@@ -68,8 +68,7 @@ def load_accounts(connection: Connection, dataset: str | None = None) -> list[Ac
 
 def load_payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
     """The account of the data set, if there is one, and after it that of the analyst, if there is one."""
-    names = (DATASET,) if analyst is None else (DATASET, analyst)
-    rows = connection.execute(_ACCOUNTS.where(accounts.c.dataset == dataset, accounts.c.analyst.in_(names)))
+    rows = connection.execute(_PAYERS, {"wanted": dataset, "who": analyst or DATASET})
     return [_account(row) for row in rows]
 
 
@@ -81,26 +80,26 @@ def has_analysts(connection: Connection, dataset: str) -> bool:
 
 def open_account(connection: Connection, account: Account) -> None:
     """A new row for a new account."""
+    key = {"dataset": account.dataset, "analyst": account.analyst or DATASET}
     budget = canonical(account.balance.budget.to_json())
-    connection.execute(insert(accounts), {**_key(account), "budget": budget, **_sums(account.balance)})
+    connection.execute(insert(accounts), {**key, "budget": budget, **_sums(account.balance)})
 
 
 def save_balance(connection: Connection, account: Account) -> None:
     """Write the sums of an account."""
-    key = _key(account)
-    where = (accounts.c.dataset == key["dataset"], accounts.c.analyst == key["analyst"])
-    connection.execute(update(accounts).where(*where), _sums(account.balance))
+    key = {"wanted": account.dataset, "who": account.analyst or DATASET}
+    connection.execute(_SAVE, {**key, **_sums(account.balance)})
 
 
 def load_entry(connection: Connection, sequence: int) -> Entry | None:
     """The entry with this number."""
-    row = connection.execute(select(entries).where(entries.c.sequence == sequence)).first()
+    row = connection.execute(_ENTRY, {"wanted": sequence}).first()
     return None if row is None else to_entry(row)
 
 
 def settlement_of(connection: Connection, receipt: int) -> Entry | None:
     """The entry that settled this reservation."""
-    row = connection.execute(select(entries).where(entries.c.receipt == receipt, entries.c.kind == "settled")).first()
+    row = connection.execute(_SETTLEMENT, {"wanted": receipt}).first()
     return None if row is None else to_entry(row)
 
 
@@ -147,14 +146,20 @@ def _account(row: Any) -> Account:
     return Account(row.dataset, row.analyst or None, Balance(budget, settled, held))
 
 
-def _key(account: Account) -> dict[str, str]:
-    return {"dataset": account.dataset, "analyst": account.analyst or DATASET}
-
-
 def _sums(balance: Balance) -> dict[str, str]:
     return {"settled": canonical(balance.settled.to_json()), "held": canonical(balance.held.to_json())}
 
 
+# The statements of every question, made once: to build them anew would cost more than to run them.
 _ACCOUNTS = select(accounts).order_by(accounts.c.dataset, accounts.c.analyst)
 _HEAD = select(books.c.length, books.c.head)
 _LOCKED = _HEAD.with_for_update()
+_MOVE_HEAD = update(books)
+_APPEND = insert(entries)
+_ENTRY = select(entries).where(entries.c.sequence == bindparam("wanted"))
+_SETTLEMENT = select(entries).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "settled")
+_PAYERS = _ACCOUNTS.where(
+    accounts.c.dataset == bindparam("wanted"),
+    or_(accounts.c.analyst == DATASET, accounts.c.analyst == bindparam("who")),
+)
+_SAVE = update(accounts).where(accounts.c.dataset == bindparam("wanted"), accounts.c.analyst == bindparam("who"))
