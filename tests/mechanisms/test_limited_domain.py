@@ -149,8 +149,9 @@ def test_an_empty_histogram_is_a_stop() -> None:
     assert drawn == {Selection((), True)}
 
 
-def test_length_law_agrees_with_the_law() -> None:
-    mechanism, histogram = from_vector("TV-3.1")
+@pytest.mark.parametrize("name", ["TV-3.1", "TV-3.3", "TV-3.4", "TV-3.6"])
+def test_length_law_agrees_with_the_law(name: str) -> None:
+    mechanism, histogram = from_vector(name)
     lengths = [0.0] * 3
     for selection, chance in mechanism.law(histogram).items():
         lengths[len(selection)] += chance

@@ -97,6 +97,14 @@ def test_rounded_agrees_with_the_reference(law: str, first_bits: int, seed: int,
                 assert found[row, column] == int(mpmath.floor(truth / rational(grid) + mpmath.mpf(1) / 2))
 
 
+@pytest.mark.parametrize("first_bits", [3, 64])
+def test_rounding_the_chosen_columns_is_rounding_all_and_choosing(first_bits: int) -> None:
+    table = keys(Linear(np.arange(4), Fraction(7)), LAWS["laplace"], replay("r", first_bits=first_bits).uniforms(9, 4))
+    chosen = largest(table, 2)
+    everything = rounded(table, Fraction(1, 4))
+    assert (rounded(table, Fraction(1, 4), chosen) == np.take_along_axis(everything, chosen, axis=1)).all()
+
+
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("first_bits", [2, 64])
 @settings(max_examples=6)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import TypeAlias
 
 from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
@@ -50,16 +49,18 @@ def optimal(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     if count == 0 or size == 0:
         return Fraction(0)
     with precision():
-        growth, target, best = ball(size).exp(), ball(slack), arb(0)
+        growth, best = ball(size).exp(), arb(1)
         above, beside = arb(0), arb(0)  # P_j and Q_j, both times (1 + e^ε)^k
-        total = (1 + growth) ** count
+        allowed = ball(slack) * (1 + growth) ** count
+        first, second = growth**count, arb(1)  # C(k, l) e^(ε (k - l)) and C(k, l) e^(ε l)
         for fewer in range(count + 1):
-            above += comb(count, fewer) * growth ** (count - fewer)
-            beside += comb(count, fewer) * growth**fewer
-            excess = above - target * total
+            above, beside = above + first, beside + second
+            excess = above - allowed
             if excess > 0:
-                best = best.max((excess / beside).log())
-        return upper(best)
+                best = best.max(excess / beside)
+            choices = arb(count - fewer) / (fewer + 1)
+            first, second = first * choices / growth, second * choices * growth
+        return upper(best.log())
 
 
 def bounded_range(k: int, epsilon: Exact, delta: Exact) -> Fraction:

@@ -9,6 +9,7 @@ import numpy as np
 
 from crestline.errors import ParameterError
 from crestline.histogram.labels import Label
+from crestline.mechanisms.poisson_binomial import capped
 from crestline.mechanisms.selection import Selection, listed
 from crestline.randomness.points import Floats
 
@@ -36,19 +37,14 @@ def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Select
     return dict(law)
 
 
-def length_law(scores: Floats, slots: int, k: int) -> list[float]:
-    """Probability of 0, 1, …, k items: given the key of ⊥, items beat it independently (Poisson binomial)."""
-    most = min(k, slots)
-    if len(scores) == slots:  # no ⊥: never short
+def length_law(items: Floats, stop: float | None, k: int) -> list[float]:
+    """Probability of 0, 1, …, k items with these scores, when a key of score `stop` ends the list (P3.6, Q3)."""
+    most = min(k, len(items))
+    if stop is None:  # no ⊥ and no empty slot: never short
         return [0.0] * most + [1.0] + [0.0] * (k - most)
     # The trapezoid rule converges exponentially here: the Gumbel density and all its derivatives vanish at both ends.
     nodes = np.arange(-5.0, 42.0, 0.04)
     weight = 0.04 * np.exp(-nodes - np.exp(-nodes))
-    chance = np.zeros((most + 1, len(nodes)))
-    chance[0] = 1.0
-    for score in scores[:slots]:
-        beats = -np.expm1(-np.exp(np.minimum(score - scores[slots] - nodes, _CERTAIN)))
-        up = chance[:-1] * beats
-        chance[:-1] *= 1.0 - beats  # the last row absorbs: `most` items or more
-        chance[1:] += up
-    return [float(value) for value in chance @ weight] + [0.0] * (k - most)
+    reach = np.minimum(items[:, None] - stop - nodes, _CERTAIN)
+    beats = -np.expm1(-np.exp(reach))  # given the key that stops, items beat it independently
+    return [float(value) for value in capped(beats, most) @ weight] + [0.0] * (k - most)

@@ -38,7 +38,7 @@ def order_chances(scores: Floats, law: Law, orders: Orders, scale: float = 1.0) 
     The work is one integral for each place of the order, and the time proportional to the spread of the scores in
     units of the noise: for small histograms.
     """
-    below, above = _support(law)
+    below, above = support(law)
     grid = between(
         float(scores.min()) - below * scale, float(scores.max()) + above * scale, scores.tolist(), piece=scale
     )
@@ -54,7 +54,7 @@ def order_chances(scores: Floats, law: Law, orders: Orders, scale: float = 1.0) 
     return grid.integral(earlier * density[orders[:, k - 1]] * last)
 
 
-def _support(law: Law) -> tuple[float, float]:
+def support(law: Law) -> tuple[float, float]:
     """How far below and above zero the noise reaches, up to a negligible chance."""
     distance = np.arange(0.0, _FARTHEST, 0.5)
     below = distance[law.cdf(-distance) <= _NEGLIGIBLE]

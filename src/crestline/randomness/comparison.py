@@ -54,16 +54,18 @@ def exceeding(keys: Keys, thresholds: Keys) -> NDArray[np.bool_]:
     return above
 
 
-def rounded(keys: Keys, grid: Fraction) -> Indices:
-    """The nearest multiple of `grid` to every key, as whole numbers of grid steps."""
+def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indices:
+    """The nearest multiple of `grid` to every key, or to the chosen columns of every row, in whole grid steps."""
     step = float(grid)
-    scaled = keys.rough / step
+    columns = np.broadcast_to(np.arange(keys.shape[1]), keys.shape) if chosen is None else chosen
+    scaled = np.take_along_axis(keys.rough, columns, axis=1) / step
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
-    unsure = (room <= keys.margin / step + np.abs(scaled) * 2.0**-50) | keys.edge
+    edge = np.take_along_axis(keys.edge, columns, axis=1)
+    unsure = (room <= keys.margin / step + np.abs(scaled) * 2.0**-50) | edge
     result = np.where(unsure, 0.0, nearest).astype(np.int64)
-    for row, column in np.argwhere(unsure):
-        result[row, column] = _nearest(keys, int(row), int(column), grid)
+    for row, place in np.argwhere(unsure):
+        result[row, place] = _nearest(keys, int(row), int(columns[row, place]), grid)
     return result
 
 

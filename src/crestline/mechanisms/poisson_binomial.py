@@ -1,0 +1,23 @@
+"""How many of several independent events happen, counted up to a cap."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crestline.randomness.points import Floats
+
+
+def capped(chances: Floats, most: int) -> Floats:
+    """`result[n]`: the probability of n events, for n < `most`, and of `most` or more in the last row.
+
+    `chances[event, node]`: the probability of each event, at each of several nodes at once.
+    """
+    result = np.zeros((most + 1, chances.shape[1]))
+    result[0] = 1.0
+    if not most:
+        return result
+    for chance in chances:
+        up = result[:-1] * chance
+        result[:-1] *= 1.0 - chance  # the last row absorbs
+        result[1:] += up
+    return result

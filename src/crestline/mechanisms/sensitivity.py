@@ -1,0 +1,27 @@
+"""How far one user moves the numbers that noise is added to, when only their order is used (P2.7).
+
+A common shift of all numbers changes no comparison, so it is free: what counts is the distance to the nearest shift.
+Numbers move by at most one, in one direction, and at most `contribution` of them do (P1.1 e).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def order_sensitivity_squared(numbers: int, contribution: int | None) -> Fraction:
+    """The squared L2-sensitivity up to a shift: the largest `c (1 - c/n)` for c up to the contribution."""
+    most = numbers if contribution is None else min(contribution, numbers)
+    moved = min(most, numbers // 2)  # c (n - c) grows up to n/2, and is the same on both sides of it
+    return Fraction(moved * (numbers - moved), numbers)
+
+
+def order_sensitivity(numbers: int, contribution: int | None) -> int:
+    """The L1-sensitivity up to a shift: no more than half of the numbers move."""
+    half = numbers // 2
+    return half if contribution is None else min(contribution, half)
+
+
+def most_moved(numbers: int, contribution: int | None) -> int:
+    """How many of the numbers one user moves: the squared L2-sensitivity, and the L1-sensitivity, without a shift."""
+    return numbers if contribution is None else min(contribution, numbers)
