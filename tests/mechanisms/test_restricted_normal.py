@@ -12,8 +12,9 @@ from tests.mechanisms.conformance import VECTORS, assert_law, follows_its_law, n
 from crestline.errors import ParameterError
 from crestline.guarantees.guarantee import ZCDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.restricted_normal import RestrictedNormal, order_sensitivity_squared
+from crestline.mechanisms.restricted_normal import RestrictedNormal
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.sensitivity import order_sensitivity_squared
 from crestline.mechanisms.sparse_tests import ExponentialTest, LaplaceTest
 from crestline.randomness.entropy import replay
 

@@ -19,7 +19,7 @@ from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.additive_law import length_law, ordered_law
 from crestline.mechanisms.mechanism import Catalogued
-from crestline.mechanisms.selection import Selection, listed, selections
+from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, unstable_slots
 from crestline.parameters import Exact
 from crestline.randomness.comparison import largest, rounded
@@ -67,15 +67,12 @@ class AdditiveNoise(Catalogued):
         for trials in batches(n, columns):
             noisy = keys(scores, self.noise, entropy.uniforms(trials, columns), scale=self.scale * histogram.step)
             order = largest(noisy, min(self.k, columns))
-            if not self.counts:
-                result += selections(order, lambda drawn: self._selection(histogram, drawn))
-                continue
-            # The number that is printed is the very key that was ranked, rounded: post-processing (P4.1, P4.2).
-            values = rounded(noisy, Fraction(self.grid), order) * self.grid + base
-            for drawn, counts in zip(order.tolist(), values.tolist(), strict=True):
-                named = self._selection(histogram, drawn)
-                published = tuple(Fraction(count) for count in counts[: len(named)])
-                result.append(Selection(named.items, named.stopped, published))
+            named = ranked_selections(histogram, order, histogram.k_bar, self.k)
+            if self.counts:
+                # The number that is printed is the very key that was ranked, rounded: post-processing (P4.1, P4.2).
+                values = rounded(noisy, Fraction(self.grid), order) * self.grid + base
+                named = [_with_counts(*pair) for pair in zip(named, values.tolist(), strict=True)]
+            result += named
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
@@ -89,8 +86,8 @@ class AdditiveNoise(Catalogued):
     def length_law(self, histogram: Histogram) -> list[float]:
         """The exact probability of returning 0, 1, …, k items (P4.3)."""
         scores = self._scores(histogram, self._base(histogram)).approx
-        labels = [histogram.name(position) for position in range(histogram.k_bar)]
-        return length_law(scores, self.noise, float(self.scale * histogram.step), labels, self.k)
+        items, stops = np.split(scores, [histogram.filled])
+        return length_law(items, stops, self.noise, float(self.scale * histogram.step), self.k)
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance."""
@@ -119,11 +116,6 @@ class AdditiveNoise(Catalogued):
         bottom = histogram.next_count - base + histogram.step * (1 + self.lead(unstable))
         return joined(counts, Listed([Real(bottom)]))
 
-    def _selection(self, histogram: Histogram, drawn: list[int]) -> Selection:
-        slots = histogram.k_bar
-        kept = drawn[: drawn.index(slots)] if slots in drawn else drawn
-        return listed([histogram.name(position) for position in kept], self.k)
-
 
 def checked_threshold(threshold: str) -> str:
     """`union` integrates over the shared noise of ⊥; `closed` is the union bound, a little larger."""
@@ -137,3 +129,7 @@ def checked_counts(counts: bool, contribution: int | None) -> bool:
     if counts and contribution is None:
         raise ParameterError("counts=True needs a contribution bound: without one only the order is covered (P2.7)")
     return bool(counts)
+
+
+def _with_counts(named: Selection, counts: list[int]) -> Selection:
+    return Selection(named.items, named.stopped, tuple(Fraction(count) for count in counts[: len(named)]))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.histogram.labels import Label, Padding
+from crestline.histogram.labels import Label
 from crestline.mechanisms.order_law import order_chances, support
 from crestline.mechanisms.poisson_binomial import capped
 from crestline.mechanisms.quadrature import between
@@ -38,21 +38,16 @@ def ordered_law(scores: Floats, law: Law, scale: float, labels: Sequence[Label],
     return dict(result)
 
 
-def length_law(scores: Floats, law: Law, scale: float, labels: Sequence[Label], k: int) -> list[float]:
-    """Probability of 0, 1, …, k items. Given the largest key that stops, items beat it independently."""
-    real = [column for column, label in enumerate(labels) if not isinstance(label, Padding)]
-    stops = [column for column in range(len(scores)) if column not in set(real)]
-    if not stops:
-        return [0.0] * min(k, len(real)) + [1.0] + [0.0] * max(0, k - len(real))
-    low, high = (reach * scale for reach in support(law))
-    ends = scores[stops]
-    grid = between(float(ends.min()) - low, float(ends.max()) + high, scores.tolist(), piece=scale)
-    noise = (grid.points - scores[:, None]) / scale
-    cdf, density = law.cdf(noise), law.density(noise) / scale
-    # The density of the largest of the stopping keys: one of them is there, the others below.
-    weight = np.zeros(len(grid.points))
-    for column in stops:
-        others = [other for other in stops if other != column]
-        weight += density[column] * np.prod(cdf[others], axis=0)
-    chances = capped(law.survival(noise[real]), min(k, len(real)))
-    return [float(value) for value in grid.integral(chances * weight)] + [0.0] * max(0, k - len(real))
+def length_law(items: Floats, stops: Floats, law: Law, scale: float, k: int) -> list[float]:
+    """Probability of 0, 1, …, k items; given the largest key that stops, they beat it independently."""
+    most = min(k, len(items))
+    if not len(stops):
+        return [0.0] * most + [1.0] + [0.0] * (k - most)
+    below, above = (reach * scale for reach in support(law))
+    kinks = [*items.tolist(), *stops.tolist()]
+    grid = between(float(stops.min()) - below, float(stops.max()) + above, kinks, piece=scale)
+    cdf, density = (part((grid.points - stops[:, None]) / scale) for part in (law.cdf, law.density))
+    # The density of the largest of the keys that stop: one of them is there, the others below.
+    weight = sum(density[i] / scale * np.prod(np.delete(cdf, i, axis=0), axis=0) for i in range(len(stops)))
+    beats = law.survival((grid.points - items[:, None]) / scale)
+    return [float(value) for value in grid.integral(capped(beats, most) * weight)] + [0.0] * (k - most)

@@ -27,6 +27,8 @@ class Entry:
 
 CATALOGUE = (
     Entry("LimitedDomain", "limited_domain", "P3.1, P3.4", "ordered, may stop", "unknown", "any", "per drawn item"),
+    Entry("LimitedDomainLaplace", "limited_domain_laplace", "P4.1", "ordered, may stop", "unknown", "any", "per move"),
+    Entry("LimitedDomainGauss", "limited_domain_gauss", "P4.2", "ordered, may stop", "unknown", "any", "one"),
     Entry("Restricted", "restricted", "P5.1", "ordered, may stop", "unknown", "any", "black box and test"),
     Entry("RestrictedGumbel", "restricted_gumbel", "P5.4", "ordered, may stop", "unknown", "any", "k items and test"),
     Entry("RestrictedNormal", "restricted_normal", "P5.5", "ordered, may stop", "unknown", "any", "one and test"),

@@ -20,7 +20,6 @@ from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Padding
 from crestline.mechanisms.limited_domain_law import exact_law, length_law
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, ranked_selections
@@ -111,10 +110,9 @@ class LimitedDomain(Catalogued):
     def length_law(self, histogram: Histogram) -> list[float]:
         """The exact probability of returning 0, 1, …, k items (P3.6, Q3)."""
         scores, slots = self._scores(histogram)
-        real = [i for i in range(slots) if not isinstance(histogram.name(i), Padding)]
-        # ⊥ and the empty slots end the list: together they are one key, whose weight is the sum of theirs
-        stops = np.delete(scores.approx, real)
-        return length_law(scores.approx[real], float(np.logaddexp.reduce(stops)) if len(stops) else None, self.k)
+        # the empty slots and ⊥ end the list: together they are one key, whose weight is the sum of theirs
+        items, stops = np.split(scores.approx, [min(slots, histogram.filled)])
+        return length_law(items, float(np.logaddexp.reduce(stops)) if len(stops) else None, self.k)
 
     def shortfall(self, beta: float = 0.05) -> float:
         """With probability 1 - beta, no returned item is this many users below the true k-th count (P3.6, Q1)."""

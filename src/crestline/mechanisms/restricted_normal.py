@@ -18,6 +18,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework import checked_test
 from crestline.mechanisms.gap_tests import GapTest
 from crestline.mechanisms.one_shot import OneShot
+from crestline.mechanisms.sensitivity import order_sensitivity_squared
 from crestline.mechanisms.slots import contribution_bound, slot_numbers
 from crestline.parameters import Exact, fill, not_negative, positive
 from crestline.randomness.laws.gaussian import GAUSSIAN
@@ -69,13 +70,3 @@ class RestrictedNormal(OneShot):
     def cost(self) -> Cost:
         mu_squared = order_sensitivity_squared(self.k_bar, self.contribution) / self.sigma**2
         return steps(GaussianDP(mu_squared, theorem="P5.5")) + self.test.cost()
-
-
-def order_sensitivity_squared(slots: int, contribution: int | None) -> Fraction:
-    """The squared L2-sensitivity of counts of which only the order is used (P2.7): the largest `c (1 - c/n)`.
-
-    `c` counts move by one, and a common shift of all `n` is free; with no bound, or one beyond n/2, half of them move.
-    """
-    most = slots if contribution is None else min(contribution, slots)
-    moved = min(most, slots // 2)
-    return max(Fraction(c * (slots - c), slots) for c in {moved, min(most, moved + 1)})
