@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
-from crestline.ask import ask
+from crestline.ask import ask, identity
 from crestline.choose import AUTO, Chosen, choose
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.parameters import Exact
+from crestline.price import Price, price, question_share
 from crestline.question import Question, item_columns
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from crestline.ledger.amount import Amount
 
 Address = str | os.PathLike[str]
-
-# A question on a connection asks for this share of the budget unless it says otherwise.
-SHARE_OF_EPSILON = 10
-SHARE_OF_DELTA = 20
 
 
 def top_k(
@@ -118,20 +115,49 @@ class Dataset:
 
         Unless `epsilon` and `delta` are given, a question may cost a tenth of the budget's ε and a twentieth of its δ.
         """
-        budget = self.ledger.budget
-        bound = self.contribution if contribution is None else contribution
-        chosen = choose(
-            mechanism,
-            k=k,
-            k_bar=k_bar,
-            epsilon=budget.epsilon / SHARE_OF_EPSILON if epsilon is None else epsilon,
-            delta=budget.delta / SHARE_OF_DELTA if delta is None else delta,
-            contribution=bound,
-        )
-        question = _question(self.user, item, k, chosen, where, bound)
+        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution)
         return ask(
             question, source=self.source, chosen=chosen, entropy=self.entropy, ledger=self.ledger, analyst=analyst
         )
+
+    def price(
+        self,
+        *,
+        k: int,
+        item: str | Sequence[str],
+        where: str | None = None,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        mechanism: Any = AUTO,
+        k_bar: int | None = None,
+        contribution: int | None = None,
+        counts: bool = False,
+        analyst: str | None = None,
+    ) -> Price:
+        """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
+        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution)
+        self.source.check(question)
+        key, version = identity(question, self.source, chosen), self.source.version()
+        stored = self.ledger.find_answer(key, version, analyst=analyst, record=False)
+        payers = [(payer.analyst or "the data set", payer.balance) for payer in self.ledger.payers(analyst)]
+        return price(chosen, payers, stored=stored is not None)
+
+    def _prepared(
+        self,
+        k: int,
+        item: str | Sequence[str],
+        where: str | None,
+        epsilon: Exact | None,
+        delta: Exact | None,
+        mechanism: Any,
+        k_bar: int | None,
+        contribution: int | None,
+    ) -> tuple[Question, Chosen]:
+        """The question and the mechanism for it; what is not given comes from the data set and its budget."""
+        bound = self.contribution if contribution is None else contribution
+        loss, failure = question_share(self.ledger.budget, epsilon, delta)
+        chosen = choose(mechanism, k=k, k_bar=k_bar, epsilon=loss, delta=failure, contribution=bound)
+        return _question(self.user, item, k, chosen, where, bound), chosen
 
     @property
     def remaining(self) -> Amount:

@@ -111,7 +111,7 @@ def _settled(
         ledger=ledger.shown,
         reserved=str(receipt.reserved),
         paid=str(paid),
-        remaining=str(ledger.remaining(analyst)),
+        remaining=str(ledger.payers(analyst)[-1].balance.remaining),
         receipt=receipt.number,
     )
     return Answer(**{**vars(answer), "bill": bill})

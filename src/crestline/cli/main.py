@@ -24,6 +24,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS = (
     ("top", "crestline.cli.top", "top"),
     ("plan", "crestline.cli.plan", "plan"),
+    ("price", "crestline.cli.price", "price"),
     ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
     ("account", "crestline.cli.account", "account"),
     ("demo", "crestline.cli.demo", "demo"),

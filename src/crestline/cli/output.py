@@ -57,7 +57,7 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
 
         table = Table(title=title or None, title_justify="left")
         for place, heading in enumerate(columns.values()):
-            table.add_column(heading, no_wrap=place == 0)  # the first column names the row
+            table.add_column(heading, no_wrap=place == 0, overflow="fold")  # the first column names the row
         for row in rows:
             table.add_row(*(Text(str(row[name])) for name in columns))  # a name may hold [brackets]
         console().print(table)

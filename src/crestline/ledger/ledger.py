@@ -202,6 +202,10 @@ class Ledger:
                 return account
         raise BudgetError(f"{analyst!r} has no budget for data set {self.dataset!r}: ask its owner to open one")
 
+    def payers(self, analyst: str | None = None) -> list[Account]:
+        """The accounts that pay for an analyst's questions: the data set's, then their own where they have one."""
+        return self._store.payers(self.dataset, analyst)
+
     @property
     def accounts(self) -> list[Account]:
         """The account of the data set, then those of its analysts."""

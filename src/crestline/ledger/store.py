@@ -169,6 +169,10 @@ class Store:
         """All accounts, or those of one data set, its own first."""
         return self._database.read(lambda connection: records.load_accounts(connection, dataset))
 
+    def payers(self, dataset: str, analyst: str | None) -> list[Account]:
+        """The accounts that a question of this analyst is charged to."""
+        return self._database.read(lambda connection: _payers(connection, dataset, analyst))
+
     def open_reservations(self, dataset: str | None = None) -> list[Entry]:
         """Reservations that were never settled; they stay charged."""
         return self._database.read(lambda connection: records.open_reservations(connection, dataset))

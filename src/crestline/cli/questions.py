@@ -1,0 +1,65 @@
+"""Files of questions: JSON lines (or a JSON list), TOML with one [[question]] each, CSV with a header."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crestline.errors import ParameterError
+
+if TYPE_CHECKING:
+    from crestline.batch import Asked
+
+
+def read_questions(path: Path) -> list[Asked]:
+    """The questions of a file; its ending says how they are written."""
+    from crestline.batch import asked_from
+
+    readers = {".jsonl": _json, ".json": _json, ".ndjson": _json, ".toml": _toml, ".csv": _csv}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise ParameterError(f"a file of questions ends in .jsonl, .json, .toml or .csv, not {path.name!r}")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"{path} cannot be read: is it there, and is it text?") from None
+    found = []
+    for number, values in enumerate(reader(text, path), start=1):
+        try:
+            found.append(asked_from(values))
+        except ParameterError as error:
+            raise ParameterError(f"{path}, question {number}: {error}") from None
+    return found
+
+
+def _json(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
+    try:
+        whole = text.lstrip().startswith("[")
+        values = json.loads(text) if whole else [json.loads(line) for line in text.splitlines() if line.strip()]
+    except json.JSONDecodeError as error:
+        raise ParameterError(f"{path} is not JSON lines (one question on each line) or a JSON list: {error}") from None
+    if not all(isinstance(value, dict) for value in values):
+        raise ParameterError(f"{path}: every question is a JSON object with the arguments of top")
+    return list(values)
+
+
+def _toml(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{path} is not TOML: {error}") from None
+    questions = value.get("question")
+    if not isinstance(questions, list) or not all(isinstance(question, dict) for question in questions):
+        raise ParameterError(f"{path}: write [[question]] before the arguments of each question")
+    return questions
+
+
+def _csv(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
+    rows = list(csv.DictReader(text.splitlines()))
+    if any(None in row for row in rows):
+        raise ParameterError(f"{path}: a row has more cells than the header")
+    return rows

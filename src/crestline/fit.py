@@ -1,0 +1,114 @@
+"""How precisely a whole batch of questions can be asked within a budget: the largest ε per item that all can have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from crestline.batch import Asked, Batch, PayersOf, batch, chosen_for
+from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
+from crestline.guarantees.accountants import Basic, ZeroConcentrated
+from crestline.guarantees.cost import steps
+from crestline.guarantees.guarantee import BoundedRange
+from crestline.guarantees.rounding import round_down
+from crestline.guarantees.search import largest, largest_within
+from crestline.ledger.kinds import Homogeneous
+from crestline.ledger.rules import Balance
+from crestline.price import Charge, charges_of, sum_of
+
+_DIGITS = 4  # of an ε that people will type
+_FINE = 9  # digits while searching: no steps that could mislead the search
+_COARSEST = Fraction(1, 1024)  # of a fair share; with less, no answer is worth asking for
+_NEVER = Fraction(10**9)
+
+
+def fit(questions: Sequence[Asked], payers_of: PayersOf) -> Batch:
+    """The batch with the largest ε per item, the same for all, with which every question can be paid for.
+
+    A question of k items gets the total that k items of this ε add up to; it is in the `epsilon` of its line, and
+    overrules what the question gave. A δ that was not given is an equal share of what is left.
+    """
+    if not questions:
+        raise ParameterError("there is no question to fit: give at least one")
+    shared = [_with_delta(asked, len(questions), payers_of) for asked in questions]
+
+    def load(item_epsilon: Fraction) -> Fraction:
+        return _load(_at(shared, item_epsilon, _FINE), payers_of)
+
+    fair = _fair_share(shared, payers_of)
+    if load(fair * _COARSEST) > 1:
+        raise BudgetExhausted(
+            "these questions cannot be paid for together at any epsilon worth asking with: ask fewer, ask for fewer "
+            "items, or give smaller deltas",
+            remaining=payers_of(shared[0].analyst)[0][1].remaining,
+        )
+    cap = _fixed(shared, payers_of)
+    if cap is None:
+        found = largest_within(load, Fraction(1), start=fair, digits=_DIGITS - 1)
+    else:
+        found = largest(lambda size: load(size) <= 1, start=cap * Fraction(9, 10), high=cap, digits=_DIGITS - 1)
+    found = round_down(found, _DIGITS)
+    return replace(batch(_at(shared, found, _DIGITS), payers_of), item_epsilon=found)
+
+
+def answer_epsilon(k: int, item_epsilon: Fraction, delta: Fraction, digits: int = _DIGITS) -> Fraction:
+    """The total that k items of this ε add up to, by plain addition or by zCDP, whichever is smaller (B1, B4)."""
+    cost = steps(BoundedRange(item_epsilon), k)
+    bounds = [accountant.epsilon(cost, delta / 2) for accountant in (Basic(), ZeroConcentrated())]
+    return round_down(min(bound for bound in bounds if bound), digits)  # with a large δ, zCDP may have nothing to say
+
+
+def _at(questions: Sequence[Asked], item_epsilon: Fraction, digits: int) -> list[Asked]:
+    return [
+        replace(asked, epsilon=answer_epsilon(asked.k, item_epsilon, asked.delta or Fraction(0), digits))
+        for asked in questions
+    ]
+
+
+def _load(questions: Sequence[Asked], payers_of: PayersOf) -> Fraction:
+    """The largest share of what an account has left that they would take together; above 1 they do not fit."""
+    charges: list[Charge] = []
+    for asked in questions:
+        payers = payers_of(asked.analyst)
+        try:
+            charges += charges_of(chosen_for(asked, payers[0][1].budget), payers)
+        except BudgetMismatch:  # a homogeneous budget pays for its own ε per item, and no more
+            return _NEVER
+    return max(_share(charge) for charge in sum_of(charges))
+
+
+def _share(charge: Charge) -> Fraction:
+    if charge.most.failure > charge.remaining.failure or charge.remaining.loss <= 0:
+        return _NEVER
+    return charge.most.loss / charge.remaining.loss
+
+
+def _fixed(questions: Sequence[Asked], payers_of: PayersOf) -> Fraction | None:
+    """The ε per item that a homogeneous budget fixed when it was opened."""
+    terms = [balance.budget.terms for asked in questions for _, balance in payers_of(asked.analyst)]
+    return min((term.item_epsilon for term in terms if isinstance(term, Homogeneous)), default=None)
+
+
+def _with_delta(asked: Asked, number: int, payers_of: PayersOf) -> Asked:
+    if asked.delta is not None:
+        return asked
+    shares = [_delta_share(balance, number) for _, balance in payers_of(asked.analyst)]
+    return replace(asked, delta=round_down(min(shares), _DIGITS))
+
+
+def _delta_share(balance: Balance, number: int) -> Fraction:
+    """An equal share of the probability of failure that is left; no mechanism is charged more than its own δ."""
+    terms = balance.budget.terms
+    share = terms.question_delta if isinstance(terms, Homogeneous) else balance.remaining.failure / number
+    if share <= 0:
+        raise BudgetExhausted(
+            "no delta is left for these questions: open a budget with a larger delta", remaining=balance.remaining
+        )
+    return share
+
+
+def _fair_share(questions: Sequence[Asked], payers_of: PayersOf) -> Fraction:
+    """A first guess of the ε of one item: the whole budget's over all items."""
+    items = sum(asked.k for asked in questions)
+    return min(balance.budget.epsilon for asked in questions for _, balance in payers_of(asked.analyst)) / items

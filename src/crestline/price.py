@@ -1,0 +1,147 @@
+"""What a question will cost at most and at least, and what would be left. Nothing is asked and no row is read.
+
+The price is made of the same parts as the charge: the mechanism that would answer, its worst cost, the balance that
+would pay. So no answer is ever charged more than its price, as long as the books and the data stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from crestline.answer.answer import Choice
+from crestline.ask import worst_cost
+from crestline.choose import Chosen
+from crestline.guarantees.cost import Cost
+from crestline.guarantees.guarantee import Guarantee
+from crestline.ledger.amount import Amount, bounded, zero
+from crestline.ledger.budget import Budget
+from crestline.ledger.rules import Balance
+from crestline.mechanisms.selection import Selection
+from crestline.parameters import Exact
+
+# A question on a budget asks for this share of it unless it says otherwise.
+SHARE_OF_EPSILON = 10
+SHARE_OF_DELTA = 20
+
+Payers: TypeAlias = Sequence[tuple[str, Balance]]  # the name and the balance of every account that pays
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one account would pay, in its own units.
+
+    most       what is reserved before a row is read
+    least      what is charged at the very least, when the answer stops at once
+    remaining  what the account has left now
+    """
+
+    account: str
+    most: Amount
+    least: Amount
+    remaining: Amount
+
+    @property
+    def left(self) -> tuple[Amount, Amount]:
+        """What would be left, at least and at most; negative where it does not fit."""
+        return self.remaining - self.most, self.remaining - self.least
+
+    @property
+    def fits(self) -> bool:
+        return self.most.fits_in(self.remaining)
+
+    def __str__(self) -> str:
+        least, most = self.left
+        return (
+            f"at most {self.most}; at least {self.least}; {self.account} has {self.remaining}, then {least} to {most}"
+        )
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of one question. `charges` has one line for each account that pays, the data set's first.
+
+    `stored` means that the answer is in the books already, and is served again at no cost.
+    """
+
+    charges: tuple[Charge, ...]
+    mechanism: Choice
+    guarantee: Guarantee
+    stored: bool = False
+
+    @property
+    def most(self) -> Amount:
+        """What the data set's account pays at most."""
+        return self.charges[0].most
+
+    @property
+    def least(self) -> Amount:
+        """What the data set's account pays at least."""
+        return self.charges[0].least
+
+    @property
+    def remaining(self) -> Amount:
+        """What the data set's account has left now."""
+        return self.charges[0].remaining
+
+    @property
+    def fits(self) -> bool:
+        """Whether every account can pay; if not, the question would be refused."""
+        return all(charge.fits for charge in self.charges)
+
+    def __str__(self) -> str:
+        if self.stored:
+            return "nothing: the answer to this question on these data is stored"
+        return "\n".join(str(charge) for charge in self.charges)
+
+
+def question_share(budget: Budget, epsilon: Exact | None, delta: Exact | None) -> tuple[Exact, Exact]:
+    """The total of one question: what it says, or else a tenth of the budget's ε and a twentieth of its δ."""
+    return (
+        budget.epsilon / SHARE_OF_EPSILON if epsilon is None else epsilon,
+        budget.delta / SHARE_OF_DELTA if delta is None else delta,
+    )
+
+
+def price(chosen: Chosen, payers: Payers, *, stored: bool = False) -> Price:
+    """The price of a question for the accounts that pay for it, the data set's first. A stored answer costs nothing."""
+    charges = tuple(_nothing(*payer) for payer in payers) if stored else charges_of(chosen, payers)
+    return Price(charges, chosen.choice, chosen.mechanism.guarantee(), stored)
+
+
+def charges_of(chosen: Chosen, payers: Payers) -> tuple[Charge, ...]:
+    """What each account would pay; `BudgetMismatch` where one cannot pay for this kind of mechanism."""
+    return tuple(charge(chosen.mechanism, name, balance) for name, balance in payers)
+
+
+def charge(mechanism: Any, account: str, balance: Balance) -> Charge:
+    """What an account would pay for one release of a mechanism."""
+    most = bounded(balance.budget.measure(worst_cost(mechanism)), balance.charged)
+    least = balance.budget.measure(least_cost(mechanism))
+    # A probability of failure is never given back (P10.6).
+    return Charge(account, most, replace(least, failure=most.failure), balance.remaining)
+
+
+def least_cost(mechanism: Any) -> Cost:
+    """The least that can be charged for a release: what is settled when it stops at once."""
+    settled = getattr(mechanism, "settled", None)
+    if settled is None:
+        return worst_cost(mechanism)
+    cost: Cost = settled(Selection((), stopped=True))
+    return cost
+
+
+def sum_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:
+    """What every account pays for all of them together; the charges are those of one moment."""
+    sums: dict[str, Charge] = {}
+    for part in charges:
+        so_far = sums.get(part.account)
+        more = so_far and replace(part, most=so_far.most + part.most, least=so_far.least + part.least)
+        sums[part.account] = more or part
+    return tuple(sums.values())
+
+
+def _nothing(account: str, balance: Balance) -> Charge:
+    free = zero(balance.budget.limit.units)
+    return Charge(account, free, free, balance.remaining)
