@@ -13,7 +13,7 @@ from crestline.choose import AUTO, Chosen, choose
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.parameters import Exact
-from crestline.price import Price, price, question_share
+from crestline.price.price import Price, price, question_share
 from crestline.question import Question, item_columns
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source

@@ -10,9 +10,9 @@ import typer
 from crestline.cli.output import Format, console, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
-    from crestline.batch import Asked, Batch, Line, PayersOf
     from crestline.ledger.ledger import Ledger
-    from crestline.price import Charge
+    from crestline.price.batch import Asked, Batch, Line, PayersOf
+    from crestline.price.price import Charge
 
 COLUMNS = {"question": "question", "mechanism": "mechanism", "epsilon": "ε", "delta": "δ"}
 
@@ -46,10 +46,10 @@ def price(
 
     crestline price questions.jsonl --ledger books.db --fit
     """
-    from crestline.batch import asked_from, batch
     from crestline.cli.questions import read_questions
     from crestline.errors import ParameterError
-    from crestline.fit import fit as fitted
+    from crestline.price.batch import asked_from, batch
+    from crestline.price.fit import fit as fitted
 
     if (questions is None) == (k is None):
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")

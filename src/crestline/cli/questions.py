@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crestline.batch import Asked
+    from crestline.price.batch import Asked
 
 
 def read_questions(path: Path) -> list[Asked]:
     """The questions of a file; its ending says how they are written."""
-    from crestline.batch import asked_from
+    from crestline.price.batch import asked_from
 
     readers = {".jsonl": _json, ".json": _json, ".ndjson": _json, ".toml": _toml, ".csv": _csv}
     reader = readers.get(path.suffix.lower())

@@ -17,7 +17,7 @@ from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, Mecha
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.price import Price
+from crestline.price.price import Price
 from crestline.randomness.entropy import replay
 from crestline.sources import open_source
 

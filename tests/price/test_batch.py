@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from crestline.batch import Asked, asked_from, batch
 from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
-from crestline.fit import answer_epsilon, fit
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
-from crestline.price import Payers
+from crestline.price.batch import Asked, asked_from, batch
+from crestline.price.fit import answer_epsilon, fit
+from crestline.price.price import Payers
 
 
 def payers(*budgets: Budget) -> Payers:

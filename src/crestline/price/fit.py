@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from crestline.batch import Asked, Batch, PayersOf, batch, chosen_for
 from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
 from crestline.guarantees.accountants import Basic, ZeroConcentrated
 from crestline.guarantees.cost import steps
@@ -15,7 +14,8 @@ from crestline.guarantees.rounding import round_down
 from crestline.guarantees.search import largest, largest_within
 from crestline.ledger.kinds import Homogeneous
 from crestline.ledger.rules import Balance
-from crestline.price import Charge, charges_of, sum_of
+from crestline.price.batch import Asked, Batch, PayersOf, batch, chosen_for
+from crestline.price.price import Charge, charges_of, sum_of
 
 _DIGITS = 4  # of an ε that people will type
 _FINE = 9  # digits while searching: no steps that could mislead the search

@@ -12,7 +12,7 @@ from crestline.choose import AUTO, Chosen, choose
 from crestline.errors import CrestlineError, ParameterError
 from crestline.ledger.budget import Budget
 from crestline.parameters import Exact, exact, positive, probability
-from crestline.price import Charge, Payers, Price, price, question_share, sum_of
+from crestline.price.price import Charge, Payers, Price, price, question_share, sum_of
 
 PayersOf: TypeAlias = Callable[[str | None], Payers]  # the accounts that pay for an analyst, the data set's first
 
