@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from crestline.audit.neighbours import Counts
+import numpy as np
 
-Law = Mapping[Any, float]
+from crestline.audit.claims import Approximate, Claim, Law, ratio_order
+from crestline.audit.effort import Effort
+from crestline.audit.families import around
+from crestline.audit.features import shown
+from crestline.audit.finding import Found
+from crestline.audit.neighbours import Counts, Pair, Shape
+from crestline.audit.subject import Subject
+
+# Laws are floating point: a strength this close to the claim is the claim.
+_SLACK = 1e-6
+_STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
@@ -29,21 +39,7 @@ def hockey_stick(first: Law, second: Law, epsilon: float) -> float:
 
 def tightest_epsilon(first: Law, second: Law, delta: float) -> float:
     """The smallest ε for which both laws are within (ε, δ) of each other; infinite when there is none."""
-    low, high = 0.0, 1.0
-
-    def enough(epsilon: float) -> bool:
-        return max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon)) <= delta
-
-    if enough(0.0):
-        return 0.0
-    while not enough(high):
-        high *= 2
-        if high > 512:
-            return math.inf
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return Approximate(0.0, delta).needed(first, second)
 
 
 def worst_pair(law_of: Callable[[Counts], Law], pairs: Iterable[tuple[Counts, Counts]], epsilon: float) -> Finding:
@@ -63,3 +59,67 @@ def worst_pair(law_of: Callable[[Counts], Law], pairs: Iterable[tuple[Counts, Co
             if delta > worst.delta:
                 worst = Finding(delta, first, second)
     return worst
+
+
+@dataclass
+class ExactTester:
+    """Attacks by the law that the mechanism states: first every given pair, then uphill from the worst."""
+
+    effort: Effort
+    tell: Callable[[float], None] = lambda share: None
+    _laws: dict[Any, Law] = field(default_factory=dict)
+
+    def test(self, subject: Subject, pairs: Sequence[Pair]) -> Found | None:
+        """The worst pair found, or None when no law could be written down in time."""
+        best: tuple[Pair | None, float] = (None, -1.0)
+        for pair in pairs:
+            if self.effort.over:
+                break
+            best = self._better(subject, pair, best)
+        while best[0] is not None and not self.effort.over:
+            before = best
+            for near in around(best[0], subject.contribution, _STEPS):
+                if not self.effort.over:
+                    best = self._better(subject, near, best)
+            if best == before:
+                break
+        return None if best[0] is None else self._found(subject, best[0], best[1])
+
+    def _better(self, subject: Subject, pair: Pair, best: tuple[Pair | None, float]) -> tuple[Pair | None, float]:
+        """The worse of two pairs; only a pair that needs more than the worst so far is looked at closely."""
+        first, second = self._law(subject, pair.with_user, pair.shape), self._law(subject, pair.without, pair.shape)
+        self.tell(self.effort.share)
+        needed = subject.claim.needed(first, second, max(0.0, best[1]))
+        return (pair, needed) if needed > best[1] else best
+
+    def _law(self, subject: Subject, counts: Counts, shape: Shape) -> Law:
+        key = (shape, tuple(sorted((label, count) for label, count in counts.items() if count)))
+        if key not in self._laws:
+            self._laws[key] = subject.law(counts, shape)
+        return self._laws[key]
+
+    def _found(self, subject: Subject, pair: Pair, needed: float) -> Found:
+        laws = (self._law(subject, pair.with_user, pair.shape), self._law(subject, pair.without, pair.shape))
+        number = min(needed, subject.claim.claimed)
+        sides = [_telling_event(laws[side], laws[1 - side], subject.claim, number) for side in (0, 1)]
+        side = 0 if sides[0][0] >= sides[1][0] else 1
+        _, above, below, event = sides[side]
+        broken = needed > subject.claim.claimed + _SLACK
+        tells = frozenset(event).__contains__
+        return Found("exact", pair, needed, broken, _said(event), side == 0, above, below, tells)
+
+
+def _telling_event(first: Law, second: Law, claim: Claim, number: float) -> tuple[float, float, float, list[Any]]:
+    """The event that goes furthest beyond what a claim of this number allows: excess, both probabilities, outcomes."""
+    outcomes = ratio_order(first, second)
+    above = np.cumsum([first.get(outcome, 0.0) for outcome in outcomes])
+    below = np.minimum(1.0, np.cumsum([second.get(outcome, 0.0) for outcome in outcomes]))
+    excess = above - claim.ceiling(below, number)
+    place = int(np.argmax(excess[:-1])) if len(excess) > 1 else 0  # not the event of everything
+    return float(excess[place]), float(above[place]), float(below[place]), outcomes[: place + 1]
+
+
+def _said(event: list[Any]) -> str:
+    said = [f"the answer is {shown(outcome.key)}" for outcome in event[:3]]
+    more = len(event) - len(said)
+    return ", or ".join(said) + (f", or {more} more like these" if more else "")

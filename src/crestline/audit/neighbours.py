@@ -2,14 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, product
+from typing import Protocol
 
 Counts = dict[str, int]
 
 
+@dataclass(frozen=True)
+class Shape:
+    """How counts become a histogram: cut at `k_bar` and padded, or (None) every item of a public universe."""
+
+    k_bar: int | None
+    domain: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two data sets that differ by one user, and what is special about them."""
+
+    with_user: Counts
+    without: Counts
+    shape: Shape
+    why: str
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """The user's items."""
+        return tuple(label for label, number in self.with_user.items() if number != self.without.get(label, 0))
+
+
+class Neighbours(Protocol):
+    """A generator of pairs worth attacking."""
+
+    def __call__(self, shape: Shape, contribution: int | None) -> Iterator[Pair]: ...
+
+
+def labels(many: int) -> list[str]:
+    """`a … z`, then longer names, in byte order within each length."""
+    letters = string.ascii_lowercase
+    names = ("".join(parts) for size in count(1) for parts in product(letters, repeat=size))
+    return [name for name, _ in zip(names, range(many), strict=False)]
+
+
+def pair(without: Counts, moved: Iterable[str], shape: Shape, why: str, contribution: int | None = None) -> Pair | None:
+    """The data set and the same with one more user; None when nothing moves or the user would hold too many items."""
+    items = list(moved)
+    if not items or (contribution is not None and len(items) > contribution):
+        return None
+    with_user = dict(without)
+    for label in items:
+        with_user[label] = with_user.get(label, 0) + 1
+    return Pair(with_user, {label: number for label, number in without.items() if number}, shape, why)
+
+
 def small_pairs(
-    labels: str = "abcd", most: int = 3, contribution: int | None = None
+    labels: Sequence[str] = "abcd", most: int = 3, contribution: int | None = None
 ) -> Iterator[tuple[Counts, Counts]]:
     """Every pair of histograms with counts up to `most` that differ by one user: `(with the user, without)`.
 
@@ -23,3 +73,12 @@ def small_pairs(
             without = {label: count for label, (count, _) in zip(labels, rows, strict=True)}
             with_user = {label: count + up for label, (count, up) in zip(labels, rows, strict=True)}
             yield with_user, without
+
+
+def every_small(shape: Shape, contribution: int | None) -> Iterator[Pair]:
+    """`small_pairs` with one item more than there are slots, as far as their number can be enumerated."""
+    names = list(shape.domain) or labels((shape.k_bar or 0) + 1 if (shape.k_bar or 0) > 3 else 4)
+    most = {1: 3, 2: 3, 3: 3, 4: 3, 5: 2, 6: 1}.get(len(names))
+    if most is not None:
+        for with_user, without in small_pairs(names, most, contribution):
+            yield Pair(with_user, without, shape, "small counts")

@@ -27,6 +27,7 @@ COMMANDS = (
     ("price", "crestline.cli.price", "price"),
     ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
     ("account", "crestline.cli.account", "account"),
+    ("audit", "crestline.cli.audit", "audit"),
     ("demo", "crestline.cli.demo", "demo"),
 )
 GROUPS = (("ledger", "crestline.cli.ledger", "ledger_app"),)

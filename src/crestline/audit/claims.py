@@ -1,0 +1,264 @@
+"""What a guarantee allows: how far apart the probabilities of one event may lie on two neighbouring data sets.
+
+A promise is kept exactly when no event breaks its `ceiling`: an event that has probability q on one data set has at
+most `ceiling(q)` on the neighbour. (For zCDP and for bounded range an event is a weaker test than the whole law, which
+`needed` then uses.) One number says how much was found: the smallest `parameter` that would allow what was seen.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import MechanismError
+from crestline.guarantees.guarantee import ZCDP, GaussianDP, LossInterval
+from crestline.guarantees.guarantee import BoundedRange as BoundedRangeGuarantee
+
+Floats = NDArray[np.float64]
+Law = Mapping[Any, float]
+
+# Laws are written down to 1e-10 for each outcome; what is smaller than this may be rounding.
+ROUNDING = 1e-9
+_LARGEST = 512.0
+_ORDERS = 1.0 + np.logspace(-3, 4, 64)
+
+
+class Claim(Protocol):
+    """A guarantee as the auditor sees it: one number, and what that number allows."""
+
+    @property
+    def unit(self) -> str:
+        """What the number is."""
+        ...
+
+    @property
+    def claimed(self) -> float: ...
+
+    @property
+    def delta(self) -> float: ...
+
+    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+        """The largest probability that an event may have, if it has `chance` on the neighbour."""
+        ...
+
+    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
+        """The smallest parameter that allows both laws, in both orders; `least` when no more than that is needed."""
+        ...
+
+
+def strength(claim: Claim, above: float, below: float) -> float:
+    """The smallest parameter that lets one event have probability `above` here and `below` on the neighbour."""
+    seen, other = np.array([above]), np.array([below])
+    return _smallest(lambda parameter: bool(np.all(seen <= claim.ceiling(other, parameter))), 0.0)
+
+
+def claim(guarantee: Any) -> Claim:
+    """The claim behind a guarantee: ours, or any object that has an `epsilon` and perhaps a `delta`."""
+    if isinstance(guarantee, GaussianDP):
+        return Gaussian(math.sqrt(guarantee.mu_squared))
+    if isinstance(guarantee, ZCDP):
+        return Concentrated(float(guarantee.rho), float(guarantee.delta))
+    if isinstance(guarantee, BoundedRangeGuarantee):
+        return Range(float(guarantee.epsilon))
+    if isinstance(guarantee, LossInterval):
+        return Range(float(guarantee.below + guarantee.above), cap=float(guarantee.epsilon))
+    epsilon = getattr(guarantee, "epsilon", None)
+    if epsilon is None:
+        raise MechanismError(
+            "guarantee() must return cl.PureDP(…), cl.ApproxDP(…), cl.ZCDP(…) or cl.BoundedRange(…), "
+            f"not {type(guarantee).__name__}"
+        )
+    return Approximate(float(epsilon), float(getattr(guarantee, "delta", 0) or 0))
+
+
+class _ByEvents(ABC):
+    """Claims that hold for a law exactly when they hold for its events of largest ratio."""
+
+    @abstractmethod
+    def ceiling(self, chance: Floats, parameter: float) -> Floats: ...
+
+    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
+        curves = (ratio_curve(first, second), ratio_curve(second, first))
+
+        def enough(parameter: float) -> bool:
+            return all(np.all(above - ROUNDING <= self.ceiling(below, parameter)) for above, below in curves)
+
+        return _smallest(enough, least)
+
+
+@dataclass(frozen=True)
+class Approximate(_ByEvents):
+    """(ε, δ)-DP; δ = 0 is pure."""
+
+    claimed: float
+    delta: float = 0.0
+
+    @property
+    def unit(self) -> str:
+        return f"ε at δ = {self.delta:g}" if self.delta else "ε"
+
+    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+        direct = math.exp(parameter) * chance + self.delta
+        reverse = 1.0 - math.exp(-parameter) * (1.0 - chance - self.delta)  # the event's complement, other order
+        return np.minimum(1.0, np.minimum(direct, reverse))
+
+
+@dataclass(frozen=True)
+class Gaussian(_ByEvents):
+    """μ-Gaussian privacy (P2.6)."""
+
+    claimed: float
+    delta: float = 0.0
+    unit: str = "μ"
+
+    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+        from scipy.special import ndtr, ndtri
+
+        result: Floats = ndtr(ndtri(chance) + parameter)
+        return result
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounded range (P0.4): log ratios lie in one interval of this length; with `cap`, none exceeds the cap."""
+
+    claimed: float
+    delta: float = 0.0
+    unit: str = "ε of bounded range"
+    cap: float = math.inf
+
+    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+        factor = math.exp(parameter)
+        by_range = chance * factor / (1.0 - chance + chance * factor)
+        if self.cap == math.inf:
+            return by_range
+        capped = Approximate(self.cap).ceiling(chance, max(0.0, self.cap + parameter - self.claimed))
+        return np.minimum(by_range, capped)
+
+    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
+        above, below = _aligned(first, second)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            high = np.log(np.maximum(above - ROUNDING, 0.0)) - np.log(below + ROUNDING)
+            low = np.log(above + ROUNDING) - np.log(np.maximum(below - ROUNDING, 0.0))
+        ends = float(np.nanmax(high)), float(np.nanmin(low))
+        by_cap = max(ends[0], -ends[1]) - self.cap + self.claimed
+        return max(least, ends[0] - ends[1], by_cap)
+
+
+@dataclass(frozen=True)
+class Concentrated(_ByEvents):
+    """ρ-zCDP outside an event of probability δ: Rényi divergence of every order a is at most a·ρ (P0.4)."""
+
+    claimed: float
+    delta: float = 0.0
+
+    @property
+    def unit(self) -> str:
+        return f"ρ at δ = {self.delta:g}" if self.delta else "ρ"
+
+    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+        inside = np.minimum(1.0, np.asarray(chance, dtype=np.float64) / (1.0 - self.delta))
+        low, high = inside.copy(), np.ones_like(inside)
+        for _ in range(44):
+            middle = (low + high) / 2
+            fits = _binary_renyi_fits(middle, inside, parameter)
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return np.minimum(1.0, high + self.delta)
+
+    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
+        if self.delta:
+            return super().needed(first, second, least)
+        above, below = _aligned(first, second)
+        return max(least, _renyi_rate(above, below), _renyi_rate(below, above))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A claim's ceiling at its own number, tabulated: for learning, where speed matters and the last digit does not."""
+
+    claim: Claim
+
+    @cached_property
+    def _points(self) -> tuple[Floats, Floats]:
+        tail = np.logspace(-9, math.log10(0.5), 300)
+        chances = np.concatenate([[0.0], tail, 1.0 - tail[-2::-1], [1.0]])
+        return chances, self.claim.ceiling(chances, self.claim.claimed)
+
+    def ceiling(self, chance: Floats) -> Floats:
+        return np.interp(chance, *self._points)
+
+    def slope(self, chance: Floats) -> Floats:
+        step = np.maximum(1e-6, 0.01 * np.minimum(chance, 1.0 - chance))
+        low, high = np.maximum(chance - step, 0.0), np.minimum(chance + step, 1.0)
+        result: Floats = (self.ceiling(high) - self.ceiling(low)) / (high - low)
+        return result
+
+
+def ratio_order(first: Law, second: Law) -> list[Any]:
+    """All outcomes of both laws, those that are relatively likelier under the first law first."""
+
+    def ratio(outcome: Any) -> float:
+        above, below = first.get(outcome, 0.0), second.get(outcome, 0.0)
+        return above / below if below else math.inf if above else 0.0
+
+    return sorted({**first, **second}, key=ratio, reverse=True)
+
+
+def ratio_curve(first: Law, second: Law) -> tuple[Floats, Floats]:
+    """Probabilities under both laws of the events that tell them apart best: outcomes added by falling ratio."""
+    above, below = _aligned(first, second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(-np.nan_to_num(above / below, nan=0.0, posinf=np.inf), kind="stable")
+    return np.minimum(np.cumsum(above[order]), 1.0), np.minimum(np.cumsum(below[order]), 1.0)
+
+
+def _aligned(first: Law, second: Law) -> tuple[Floats, Floats]:
+    outcomes = {**first, **second}
+    above = np.array([first.get(outcome, 0.0) for outcome in outcomes])
+    return above, np.array([second.get(outcome, 0.0) for outcome in outcomes])
+
+
+def _smallest(enough: Callable[[float], bool], least: float) -> float:
+    """The smallest parameter, not below `least`, that is enough; infinite when there is none."""
+    if enough(least):
+        return least
+    low, high = least, max(1.0, 2 * least)
+    while not enough(high):
+        if high >= _LARGEST:
+            return math.inf
+        low, high = high, 2 * high
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _binary_renyi_fits(above: Floats, below: Floats, rho: float) -> NDArray[np.bool_]:
+    p, q, a = above[..., None], below[..., None], _ORDERS
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        sizes = [
+            np.logaddexp(a * np.log(x) + (1 - a) * np.log(y), a * np.log1p(-x) + (1 - a) * np.log1p(-y))
+            for x, y in ((p, q), (q, p))
+        ]
+    bound = (a - 1) * a * rho
+    fits: NDArray[np.bool_] = np.all(
+        [np.nan_to_num(size, nan=0.0, posinf=np.inf) <= bound for size in sizes], axis=(0, 2)
+    )
+    return fits
+
+
+def _renyi_rate(above: Floats, below: Floats) -> float:
+    """The largest `D_a / a` over the orders, with every probability moved by the rounding that it may have."""
+    seen = above > ROUNDING
+    p, q = above[seen] - ROUNDING, below[seen] + ROUNDING
+    logs = _ORDERS[:, None] * np.log(p) + (1 - _ORDERS[:, None]) * np.log(q)
+    peak = logs.max(axis=1)
+    divergence = (peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))) / (_ORDERS - 1)
+    return float(np.max(divergence / _ORDERS))

@@ -1,0 +1,68 @@
+"""Find what `MODULE:OBJECT` names: an object to audit, or a class or function without arguments that makes one."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from crestline.audit.subject import Auditable
+from crestline.errors import MechanismError
+
+
+def load(target: str, folder: Path) -> Any:
+    """The object behind `package.module:object` or `path/to/file.py:object`; modules are looked for in `folder` first.
+
+    The module is imported: its code runs.
+    """
+    place, _, name = target.rpartition(":")
+    if not place or not name:
+        raise MechanismError(f"name what to audit as MODULE:OBJECT, for example my_package:MyMechanism, not {target!r}")
+    found: Any = _module(place, folder)
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise MechanismError(f"{place} has no {part!r}") from None
+    return _made(found, target)
+
+
+def _made(found: Any, target: str) -> Any:
+    if isinstance(found, type) or (callable(found) and not isinstance(found, Auditable)):
+        try:
+            found = found()
+        except Exception as error:
+            raise MechanismError(
+                f"{target} could not be made without arguments ({type(error).__name__}: {error}); "
+                "name an object, or a function without arguments that makes one"
+            ) from error
+    if not isinstance(found, Auditable):
+        raise MechanismError(f"{target} has no guarantee() and release(histogram, entropy)")
+    return found
+
+
+def _module(place: str, folder: Path) -> ModuleType:
+    try:
+        if place.endswith(".py"):
+            return _from_file(folder / place)
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+        return importlib.import_module(place)
+    except Exception as error:
+        raise MechanismError(f"{place} could not be imported ({type(error).__name__}: {error})") from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.exists():
+        raise MechanismError(f"there is no file {path.name}")
+    sys.path.insert(0, str(path.parent))  # so that the file finds its own neighbours
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up by name
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,92 @@
+"""Outcomes: what came out of one release, as a name that can be counted and numbers that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+Number = float | Fraction
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One release. `key` is everything but the printed numbers; `names` are the items in it, in order if it has one."""
+
+    key: Hashable
+    names: tuple[Any, ...] = ()
+    ordered: bool = True
+    numbers: tuple[Number, ...] = ()
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+
+class Reader:
+    """Turns whatever a mechanism returns into outcomes; equal selections are read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Outcome] = {}
+
+    def __call__(self, value: Any) -> Outcome:
+        try:
+            known = self._known.get(value)
+        except TypeError:  # not hashable: read it every time
+            return _read(value)
+        if known is None:
+            known = _read(value)
+            if len(self._known) < 100_000:
+                self._known[value] = known
+        return known
+
+
+def raised(error: Exception) -> Outcome:
+    """An error is an output, too: its kind can give a user away."""
+    return Outcome(("raises", type(error).__name__))
+
+
+def _read(value: Any) -> Outcome:
+    numbers: list[Number] = []
+    if hasattr(value, "items") and hasattr(value, "stopped") and not callable(value.items):
+        items = value.items
+        ordered = not isinstance(items, set | frozenset)
+        names = tuple(_walk(item, numbers) for item in (items if ordered else sorted(items, key=repr)))
+        numbers += [_number(count) for count in getattr(value, "counts", None) or ()]
+        shown = names if ordered else frozenset(names)
+        return Outcome((shown, bool(value.stopped)), names, ordered, tuple(numbers))
+    key = _walk(value, numbers)
+    names = key if isinstance(key, tuple) else (key,)
+    return Outcome(key, names, not isinstance(value, set | frozenset), tuple(numbers))
+
+
+def _walk(value: Any, numbers: list[Number]) -> Hashable:
+    """The value without its numbers, which go to the list: a printed number never repeats, so it cannot be counted."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float | Fraction | Decimal | np.floating):
+        numbers.append(_number(value))
+        return "#"
+    if isinstance(value, list | tuple):
+        return tuple(_walk(part, numbers) for part in value)
+    if isinstance(value, set | frozenset):
+        return frozenset(_walk(part, numbers) for part in sorted(value, key=repr))
+    if isinstance(value, Mapping):
+        return tuple(_walk(part, numbers) for part in sorted(value.items(), key=repr))
+    if isinstance(value, np.ndarray):
+        return _walk(value.tolist(), numbers)
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    result: Hashable = value
+    return result
+
+
+def _number(value: Any) -> Number:
+    if isinstance(value, Decimal):
+        return Fraction(value) if value.is_finite() else float(value)
+    return value if isinstance(value, Fraction) else float(value)

@@ -1,0 +1,130 @@
+"""A picture of both output distributions of the worst pair, side by side, with the telling event marked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from crestline.audit.features import shown
+from crestline.audit.finding import Found
+from crestline.audit.outcomes import Outcome
+from crestline.audit.report import table_text
+from crestline.audit.subject import Subject
+from crestline.pictures import COLOUR, QUIET, Picture, altair
+
+_TRIALS = 20_000
+_MOST = 14
+_ORANGE = "#c2410c"
+_FLOOR = 0.4 / _TRIALS
+_WITH, _WITHOUT = "with the user", "without the user"
+
+
+def plot(subject: Subject, found: Found) -> Picture:
+    """Draw the releases of both tables of a finding; the mechanism is run for it."""
+    return Picture(_chart(rows(subject, found), subject, found))
+
+
+def rows(subject: Subject, found: Found) -> list[dict[str, Any]]:
+    """One row for each shown outcome and each of the two tables."""
+    tables = {_WITH: found.pair.with_user, _WITHOUT: found.pair.without}
+    drawn = {name: subject.sample(counts, found.pair.shape, _TRIALS) for name, counts in tables.items()}
+    name_of = _bins(drawn) if any(outcome.numbers for sample in drawn.values() for outcome in sample) else _plain
+    shares = {name: _shares(sample, name_of) for name, sample in drawn.items()}
+    telling = _telling(drawn, name_of, found)
+    order = sorted(set().union(*shares.values()), key=lambda row: -max(share[row] for share in shares.values()))
+    kept = order[:_MOST]
+    result = [
+        {"outcome": row, "table": name, "probability": share[row] / _TRIALS, "event": row in telling}
+        for row in kept
+        for name, share in shares.items()
+    ]
+    if len(order) > _MOST:
+        rest = f"{len(order) - _MOST} more"
+        for name, share in shares.items():
+            left = sum(share[row] for row in order[_MOST:])
+            result.append({"outcome": rest, "table": name, "probability": left / _TRIALS, "event": False})
+    return result
+
+
+def _plain(outcome: Outcome) -> str:
+    return shown(outcome.key)
+
+
+def _bins(drawn: Mapping[str, Counter[Outcome]]) -> Any:
+    """Outcomes with printed numbers are shown by the first number's bin."""
+    values = sorted(float(o.numbers[0]) for sample in drawn.values() for o in sample if o.numbers)
+    low, high = values[len(values) // 100], values[-1 - len(values) // 100]
+    width = (high - low) / (_MOST - 4) or 1.0
+
+    def name_of(outcome: Outcome) -> str:
+        if not outcome.numbers:
+            return _plain(outcome)
+        place = min(max(float(outcome.numbers[0]), low - width / 2), high + width / 2)
+        start = low + width * ((place - low) // width)
+        return f"{start:.3g} … {start + width:.3g}"
+
+    return name_of
+
+
+def _shares(sample: Counter[Outcome], name_of: Any) -> Counter[str]:
+    shares: Counter[str] = Counter()
+    for outcome, times in sample.items():
+        shares[name_of(outcome)] += times
+    return shares
+
+
+def _telling(drawn: Mapping[str, Counter[Outcome]], name_of: Any, found: Found) -> set[str]:
+    """The rows that lie in the event, for the most part."""
+    inside: Counter[str] = Counter()
+    for sample in drawn.values():
+        for outcome, times in sample.items():
+            inside[name_of(outcome)] += times if found.tells(outcome) else -times
+    return {row for row, balance in inside.items() if balance > 0}
+
+
+def _chart(values: list[dict[str, Any]], subject: Subject, found: Found) -> Any:
+    """Two dots for each outcome on a logarithmic axis: what differential privacy bounds is their distance."""
+    alt = altair()
+    dots = [{**row, "probability": max(row["probability"], _FLOOR)} for row in values]
+    order = list(dict.fromkeys(row["outcome"] for row in dots))
+    title = f"probability, from {_TRIALS:,} releases of each table (the left edge: never seen)"
+    place = {
+        "scale": alt.Scale(type="log", domain=[_FLOOR, 1.0], nice=False),
+        "axis": alt.Axis(values=[10.0**-n for n in range(5)], format="~g", title=title),
+    }
+    shared = {
+        "y": alt.Y("outcome:N", sort=order, title=None, axis=alt.Axis(labelLimit=260, grid=True)),
+        "opacity": alt.condition("datum.event", alt.value(1.0), alt.value(0.35)),
+    }
+    lines = alt.Chart(alt.Data(values=_spans(dots))).mark_rule(strokeWidth=3, color=QUIET)
+    marks = alt.Chart(alt.Data(values=dots)).mark_circle(size=110)
+    colours = alt.Scale(domain=[_WITH, _WITHOUT], range=[_ORANGE, COLOUR])
+    legend = alt.Color("table:N", title=None, scale=colours, legend=alt.Legend(orient="top"))
+    layers = lines.encode(x=alt.X("low:Q", **place), x2="high:Q", **shared) + marks.encode(
+        x=alt.X("probability:Q", **place), color=legend, **shared
+    )
+    return layers.properties(width=520, height=alt.Step(22), title=alt.Title(**_words(subject, found)))
+
+
+def _spans(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """From the smaller to the larger probability of each outcome."""
+    spans: dict[str, dict[str, Any]] = {}
+    for dot in dots:
+        chance = dot["probability"]
+        span = spans.setdefault(dot["outcome"], {**dot, "low": chance, "high": chance})
+        span["low"], span["high"] = min(span["low"], chance), max(span["high"], chance)
+    return list(spans.values())
+
+
+def _words(subject: Subject, found: Found) -> dict[str, Any]:
+    verdict = "the promise is broken" if found.broken else "nothing was found"
+    return {
+        "text": f"{subject.name}: {verdict}",
+        "subtitle": [
+            f"claimed {subject.promise}; found {found.strength:.3g} for {subject.claim.unit}",
+            f"{_WITH}: {table_text(found.pair.with_user)}",
+            f"{_WITHOUT}: {table_text(found.pair.without)}",
+            "full colour: the event that tells the two apart",
+        ],
+    }

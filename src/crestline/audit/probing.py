@@ -1,0 +1,49 @@
+"""Find the counts at which a mechanism changes its mind: the edge of being named is where privacy is tested hardest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crestline.audit.neighbours import Shape, labels
+from crestline.audit.outcomes import Outcome
+from crestline.audit.subject import Subject
+
+_TRIALS = 24
+_LARGEST = 1 << 24
+
+
+def edges(subject: Subject, shape: Shape) -> tuple[int, ...]:
+    """For a few groups of items, alone in the table: the smallest count at which they are usually named."""
+    slots = shape.k_bar or len(shape.domain)
+    names = list(shape.domain) or labels(slots + 1)
+    groups = [names[:1], names[slots - 1 : slots], names[: min(subject.k, slots)], names[:slots]]
+    found = {_edge(subject, shape, group) for group in groups}
+    return tuple(sorted(level for level in found if level is not None))
+
+
+def _edge(subject: Subject, shape: Shape, group: Sequence[str]) -> int | None:
+    """By doubling and halving; None when the group is named already at count 0, or never."""
+    if _named(subject, shape, group, 0):
+        return None
+    high = 1
+    while not _named(subject, shape, group, high):
+        high *= 2
+        if high > _LARGEST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _named(subject, shape, group, middle) else (middle, high)
+    return high
+
+
+def _named(subject: Subject, shape: Shape, group: Sequence[str], count: int) -> bool:
+    drawn = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
+    wanted = group if len(group) <= subject.k else group[:1]
+
+    def names_them(outcome: Outcome) -> bool:
+        if len(group) > subject.k:
+            return any(label in outcome.names for label in group)
+        return all(label in outcome.names for label in wanted)
+
+    return 2 * sum(times for outcome, times in drawn.items() if names_them(outcome)) >= _TRIALS

@@ -1,0 +1,68 @@
+"""Which histograms a mechanism is attacked on: cut at `k_bar` and padded, or over a public universe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crestline.audit.neighbours import Shape, labels
+from crestline.errors import ParameterError
+from crestline.parameters import whole
+
+_UNIVERSE = 4
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Shapes to try, best guess first; `note` says what was guessed."""
+
+    shapes: Sequence[Shape]
+    note: str = ""
+
+
+def choose(mechanism: Any, *, k: int, delta: float, k_bar: int | None, domain: str | None) -> Choice:
+    """What was asked for; else what the mechanism or the catalogue says; else a guess."""
+    if domain not in (None, "known", "unknown"):
+        raise ParameterError(f"domain must be known or unknown, not {domain!r}")
+    slots = whole(k_bar, "k_bar") if k_bar is not None else number(mechanism, "k_bar") or number(mechanism, "k_bar_max")
+    wanted = domain or _stated(mechanism) or ("unknown" if slots else None)
+    if wanted == "known":
+        return Choice([_universe(k)])
+    if wanted == "unknown":
+        return Choice([Shape(slots)] if slots else _unknown(k))
+    if delta:
+        return Choice(_unknown(k), "it states no k_bar; histograms of a few slots were tried")
+    # Without δ nothing can be named from an unknown domain: the promise must be meant for a public universe.
+    note = (
+        "it states no k_bar and its promise has no δ: a public universe was assumed (--domain unknown says otherwise)"
+    )
+    return Choice([_universe(k)], note)
+
+
+def number(mechanism: Any, name: str) -> int | None:
+    """A positive whole number that the mechanism states about itself."""
+    value = getattr(mechanism, name, None)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _universe(k: int) -> Shape:
+    return Shape(None, tuple(labels(max(_UNIVERSE, k + 2))))
+
+
+def _unknown(k: int) -> list[Shape]:
+    return [Shape(slots) for slots in sorted({max(k, 3), k}, reverse=True)]
+
+
+def _stated(mechanism: Any) -> str | None:
+    """`known` or `unknown`, from the mechanism itself or from the catalogue."""
+    from crestline.mechanisms.catalogue import CATALOGUE
+
+    stated = getattr(mechanism, "domain", None)
+    if stated in ("known", "unknown"):
+        return str(stated)
+    names = {kind.__name__ for kind in type(mechanism).__mro__ if kind.__module__.startswith("crestline.")}
+    for line in CATALOGUE:
+        if line.name in names and line.domain in ("known", "unknown"):
+            return line.domain
+    return None

@@ -1,0 +1,126 @@
+"""The mechanism under test, ours or somebody else's: how to feed it, and how to read what it says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+from crestline.audit.claims import Claim, Law, claim
+from crestline.audit.neighbours import Counts, Shape, labels
+from crestline.audit.outcomes import Outcome, Reader, raised
+from crestline.audit.shapes import choose, number
+from crestline.errors import MechanismError
+from crestline.histogram.histogram import Histogram
+from crestline.randomness.entropy import Entropy
+
+
+@runtime_checkable
+class Auditable(Protocol):
+    """The least that can be attacked. `release_many`, `law`, `k`, `k_bar`, `contribution`, `domain` help if present."""
+
+    def guarantee(self) -> Any: ...
+
+    def release(self, histogram: Histogram, entropy: Entropy) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism with the histograms it is attacked on."""
+
+    mechanism: Any
+    name: str
+    claim: Claim
+    promise: str
+    k: int
+    contribution: int | None
+    entropy: Entropy
+    shapes: tuple[Shape, ...] = ()
+    notes: tuple[str, ...] = ()
+    read: Reader = field(default_factory=Reader)
+
+    def histogram(self, counts: Counts, shape: Shape) -> Histogram:
+        if shape.k_bar is None:
+            return Histogram.over_domain(dict.fromkeys(shape.domain, 0) | counts)
+        return Histogram.from_counts(counts, shape.k_bar)
+
+    def sample(self, counts: Counts, shape: Shape, n: int) -> Counter[Outcome]:
+        """The outcomes of `n` releases. An error is an outcome like any other."""
+        histogram = self.histogram(counts, shape)
+        many = fast_release(self.mechanism)
+        if many is None:
+            return Counter(self._once(histogram) for _ in range(n))
+        try:
+            return Counter(map(self.read, many(histogram, n, self.entropy)))
+        except Exception as error:
+            return Counter({raised(error): n})
+
+    def law(self, counts: Counts, shape: Shape) -> Law:
+        """The law of the outcomes, as the mechanism states it."""
+        result: dict[Outcome, float] = {}
+        for value, chance in self.mechanism.law(self.histogram(counts, shape)).items():
+            outcome = self.read(value)
+            result[outcome] = result.get(outcome, 0.0) + chance
+        return result
+
+    @property
+    def has_law(self) -> bool:
+        return callable(getattr(self.mechanism, "law", None))
+
+    def _once(self, histogram: Histogram) -> Outcome:
+        try:
+            return self.read(self.mechanism.release(histogram, self.entropy))
+        except Exception as error:
+            return raised(error)
+
+
+def subject(
+    mechanism: Any, entropy: Entropy, *, name: str = "", k_bar: int | None = None, domain: str | None = None
+) -> Subject:
+    """Prepare a mechanism for the attack: read its promise, find histograms that it accepts."""
+    if not isinstance(mechanism, Auditable):
+        raise MechanismError("what is audited needs guarantee() and release(histogram, entropy)")
+    try:
+        guarantee = mechanism.guarantee()
+    except Exception as error:
+        raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
+    promise, k, contribution = claim(guarantee), number(mechanism, "k") or 1, number(mechanism, "contribution")
+    name = name or type(mechanism).__name__
+    made = Subject(mechanism, name, promise, str(guarantee), k, contribution, entropy)
+    choice = choose(mechanism, k=k, delta=promise.delta, k_bar=k_bar, domain=domain)
+    errors = {shape: _first_error(made, shape) for shape in choice.shapes}
+    accepted = tuple(shape for shape, error in errors.items() if error is None)
+    if not accepted:
+        raise MechanismError(f"release failed on every table: {next(iter(errors.values()))}; try --k-bar or --domain")
+    return replace(made, shapes=accepted, notes=(choice.note,) if choice.note else ())
+
+
+def fast_release(mechanism: Any) -> Callable[[Histogram, int, Entropy], list[Any]] | None:
+    """`release_many`, unless `release` was redefined beneath it: then `release` alone is what people run."""
+    many = getattr(mechanism, "release_many", None)
+    if not callable(many):
+        return None
+    for kind in type(mechanism).__mro__:
+        if "release_many" in vars(kind):
+            break
+        if "release" in vars(kind):
+            return None
+    result: Callable[[Histogram, int, Entropy], list[Any]] = many
+    return result
+
+
+def _first_error(made: Subject, shape: Shape) -> str | None:
+    """None when a plain table is released; otherwise what went wrong. (The tables here are ours, not private.)"""
+    names = shape.domain or labels((shape.k_bar or 1) + 1)
+    plain = {label: 40 + place for place, label in enumerate(names)}
+    histogram = made.histogram(plain, shape)
+    try:
+        many = fast_release(made.mechanism)
+        if many is None:
+            made.mechanism.release(histogram, made.entropy)
+        else:
+            many(histogram, 1, made.entropy)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None

@@ -1,0 +1,139 @@
+"""`crestline audit`: attack a mechanism, ours or somebody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crestline.cli.output import Format, console, print_json, resolved
+
+if TYPE_CHECKING:
+    from crestline.audit.attack import Tell
+    from crestline.audit.report import Report
+
+
+class Domain(StrEnum):
+    KNOWN = "known"
+    UNKNOWN = "unknown"
+
+
+class ReportFormat(StrEnum):
+    AUTO = "auto"
+    TABLE = "table"
+    JSON = "json"
+
+
+def audit(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:OBJECT",
+            help="An object with guarantee() and release(histogram, entropy), or what makes one without arguments. "
+            "MODULE is looked for in the current folder first, and may be a path to a file.",
+        ),
+    ],
+    seconds: Annotated[float, typer.Option(help="Stop after about this many seconds.", min=1)] = 30.0,
+    k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.", min=1)] = None,
+    domain: Annotated[
+        Domain | None, typer.Option(help="known: every item of a public universe; unknown: cut and padded.")
+    ] = None,
+    significance: Annotated[
+        float, typer.Option(help="The chance to call an honest mechanism broken.", min=1e-12, max=0.1)
+    ] = 1e-6,
+    plot: Annotated[
+        str | None, typer.Option(help="Also draw both output distributions; the name ends in .svg or .png.")
+    ] = None,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="auto: a report in a terminal, JSON in a pipe.")
+    ] = ReportFormat.AUTO,
+) -> None:
+    """Try to break a mechanism's promise, and report the worst pair of neighbours that was found.
+
+    Ends with 0 when nothing was found, 1 when the promise is broken, 2 when the audit could not run.
+    Example: crestline audit my_package:MyMechanism
+    """
+    from crestline.audit.attack import audit as attack
+    from crestline.audit.loading import load
+    from crestline.audit.plot import plot as draw
+    from crestline.audit.subject import subject
+    from crestline.pictures import ready_to_draw
+    from crestline.randomness.entropy import system
+
+    if plot is not None:
+        ready_to_draw(plot)
+    mechanism = load(target, Path.cwd())
+    kind = None if domain is None else str(domain)
+    with _progress() as tell:
+        report = attack(
+            mechanism, name=target, k_bar=k_bar, domain=kind, seconds=seconds, significance=significance, tell=tell
+        )
+    if resolved(Format(form)) is Format.JSON:
+        print_json(report.to_dict())
+    else:
+        _print_report(report)
+    if plot is not None and report.worst is not None:
+        draw(subject(mechanism, system(), name=target, k_bar=k_bar, domain=kind), report.worst).save(plot)
+    if report.broken:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Tell]:
+    """A progress bar on standard error; nothing at all in a pipe."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    parts = (TextColumn("{task.description:>15}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*parts, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("probing", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)
+
+
+def _print_report(report: Report) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, box=None, padding=(0, 1))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in report_lines(report):
+        table.add_row(name, Text(value, style="bold red" if name == "verdict" and report.broken else ""))
+    console().print(table)
+
+
+def report_lines(report: Report) -> list[tuple[str, str]]:
+    """The report, line by line: name and value."""
+    from crestline.audit.report import table_text
+
+    lines = [
+        ("mechanism", report.mechanism),
+        ("promise", report.promise),
+        ("verdict", report.verdict),
+    ]
+    for found in sorted(report.found, key=lambda one: (not one.broken, -one.strength)):
+        bound = "" if found.method == "exact" else "at least "
+        likelier, other = ("with", "without") if found.likelier_with_user else ("without", "with")
+        lines += [
+            ("", ""),
+            (found.method, f"{report.unit}: {bound}{found.strength:.4g} found, {report.claimed:.4g} claimed"),
+            ("neighbours", found.pair.why),
+            ("with the user", table_text(found.pair.with_user)),
+            ("without", table_text(found.pair.without)),
+            ("the event", found.event),
+            ("its chance", _chances(found.method, found.chance, found.chance_on_neighbour, likelier, other)),
+        ]
+    effort = f"{report.pairs} pairs, {report.releases:,} releases, {report.seconds:.1f} s"
+    lines += [("", ""), ("effort", f"{effort}; an honest mechanism fails with probability {report.significance:g}")]
+    lines += [("note", note) for note in report.notes]
+    if not report.broken:
+        lines.append(("note", "that nothing was found is no proof"))
+    return lines
+
+
+def _chances(method: str, chance: float, on_neighbour: float, likelier: str, other: str) -> str:
+    words = ("", "") if method == "exact" else ("at least ", "at most ")
+    return f"{words[0]}{chance:.4g} {likelier} the user, {words[1]}{on_neighbour:.4g} {other}"

@@ -1,0 +1,103 @@
+"""What is attacked, and on which histograms."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import crestline as cl
+from crestline.audit.neighbours import Shape
+from crestline.audit.subject import fast_release, subject
+from crestline.errors import HistogramError, MechanismError, ParameterError
+from crestline.mechanisms.selection import Selection
+from crestline.randomness.entropy import replay
+
+MADE = cl.mechanisms.LimitedDomain(2, 3, 1, "0.1")
+
+
+class Plain:
+    """The least that can be audited."""
+
+    def __init__(self, promise: Any = None, **stated: Any) -> None:
+        self.promise = promise or cl.ApproxDP(1, "0.1")
+        vars(self).update(stated)
+
+    def guarantee(self) -> Any:
+        return self.promise
+
+    def release(self, histogram: Any, entropy: Any) -> Any:
+        return Selection(tuple(histogram.items[:1]), False)
+
+
+def shapes(mechanism: Any, **options: Any) -> tuple[Shape, ...]:
+    return subject(mechanism, replay("shapes"), **options).shapes
+
+
+def test_the_histogram_is_what_the_mechanism_says() -> None:
+    assert shapes(MADE) == (Shape(3),)
+    assert shapes(Plain(k_bar=7)) == (Shape(7),)
+    assert shapes(Plain(k_bar_max=5)) == (Shape(5),)
+    assert shapes(Plain(domain="known"))[0].k_bar is None
+    assert shapes(Plain(domain="known", k=4))[0].domain == tuple("abcdef")
+
+
+def test_the_call_may_say_otherwise() -> None:
+    assert shapes(Plain(k_bar=7), k_bar=2) == (Shape(2),)
+    assert shapes(Plain(k_bar=7), domain="known")[0].k_bar is None
+    assert shapes(Plain(domain="known"), domain="unknown") == (Shape(3), Shape(1))
+    with pytest.raises(ParameterError, match="known or unknown"):
+        shapes(Plain(), domain="public")
+
+
+def test_without_a_word_it_is_guessed_and_said() -> None:
+    guessed = subject(Plain(k=2), replay("guess"))
+    assert guessed.shapes == (Shape(3), Shape(2))
+    assert "k_bar" in guessed.notes[0]
+    pure = subject(Plain(cl.PureDP(1)), replay("guess"))
+    assert pure.shapes[0].k_bar is None
+    assert "public universe" in pure.notes[0]
+
+
+def test_a_mechanism_that_never_works_cannot_be_audited() -> None:
+    class Refusing(Plain):
+        def release(self, histogram: Any, entropy: Any) -> Any:
+            raise HistogramError("not this kind")
+
+    with pytest.raises(MechanismError, match="not this kind; try --k-bar or --domain"):
+        subject(Refusing(), replay("refused"))
+    with pytest.raises(MechanismError, match="needs guarantee"):
+        subject(SimpleNamespace(), replay("nothing"))
+
+    class Silent(Plain):
+        def guarantee(self) -> Any:
+            raise RuntimeError("no promise today")
+
+    with pytest.raises(MechanismError, match="no promise today"):
+        subject(Silent(), replay("silent"))
+
+
+def test_what_people_run_is_what_is_sampled() -> None:
+    class Redefined(cl.mechanisms.LimitedDomain):  # type: ignore[misc] # the catalogue's classes are loaded by name
+        def release(self, histogram: Any, entropy: Any) -> Any:
+            return Selection(("mine",), False)
+
+    assert fast_release(MADE) is not None
+    assert fast_release(Plain()) is None
+    redefined = Redefined(2, 3, 1, "0.1")
+    assert fast_release(redefined) is None
+    drawn = subject(redefined, replay("mine")).sample({"a": 1}, Shape(3), 5)
+    assert {outcome.names for outcome in drawn} == {("mine",)}
+
+
+def test_an_error_is_counted_as_an_outcome() -> None:
+    class Moody(Plain):
+        def release(self, histogram: Any, entropy: Any) -> Any:
+            if not histogram.counts[0]:
+                raise ZeroDivisionError
+            return Selection((), True)
+
+    tested = subject(Moody(k_bar=2), replay("moody"))
+    assert [str(outcome) for outcome in tested.sample({}, Shape(2), 3)] == ["('raises', 'ZeroDivisionError')"]
+    assert tested.sample({"a": 1}, Shape(2), 3).total() == 3
