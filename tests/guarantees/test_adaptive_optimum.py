@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from crestline.guarantees.adaptive_optimum import homogeneous, optimum
+from crestline.guarantees.adaptive_optimum import optimum
+from crestline.guarantees.composition import adaptive_optimum, renyi_bounded_range
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Repeated
 from crestline.guarantees.grid import Grid
@@ -60,7 +61,7 @@ def test_the_oracle_knows_the_printed_single_step() -> None:
 def test_up_to_three_steps_by_brute_force(k: int, epsilon: str, delta: str) -> None:
     size = float(epsilon)
     brute = bisect(float(delta), k * size, lambda a: dense(np.array([a]), size, k)[0])
-    found = float(homogeneous(k, Fraction(epsilon), Fraction(delta)))
+    found = float(adaptive_optimum(k, Fraction(epsilon), Fraction(delta)))
     assert brute * (1 - 1e-6) <= found <= brute * (1 + 1e-3)
 
 
@@ -78,7 +79,7 @@ def fixed_t(k: int, epsilon: float, t: float, delta: float) -> float:
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (10, 0.1), (10, 1.0), (100, 0.05), (400, 0.2)])
 def test_no_adversary_without_memory_does_better(k: int, epsilon: float) -> None:
     best = max(fixed_t(k, epsilon, epsilon * part / 200, 1e-6) for part in range(1, 200))
-    found = float(homogeneous(k, Fraction(str(epsilon)), DELTA))
+    found = float(adaptive_optimum(k, Fraction(str(epsilon)), DELTA))
     assert best <= found <= 1.03 * best
 
 
@@ -103,7 +104,7 @@ def adversary(steps: list[tuple[float, list[float]]], delta: float, width: float
 def test_an_adversary_on_a_coarse_grid_nearly_reaches_it(k: int, epsilon: float, cells: int) -> None:
     width = epsilon / cells
     reached = adversary([(epsilon, [width * j for j in range(cells + 1)])] * k, 1e-6, width, k * cells)
-    found = float(homogeneous(k, Fraction(str(epsilon)), DELTA))
+    found = float(adaptive_optimum(k, Fraction(str(epsilon)), DELTA))
     assert reached <= found <= 1.01 * reached
 
 
@@ -199,4 +200,4 @@ def test_so_little_that_delta_covers_it() -> None:
 def test_too_much_to_compute_is_left_to_others() -> None:
     assert optimum([Repeated(BoundedRange("0.5"), 10**6)], DELTA) is None
     assert optimum([Repeated(PureDP("0.5"), 10**6)], DELTA) is None
-    assert homogeneous(10**6, Fraction(1), DELTA) == 10**6
+    assert adaptive_optimum(10**6, "0.01", DELTA) == renyi_bounded_range(10**6, "0.01", DELTA)

@@ -23,6 +23,8 @@ from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Gaussia
 from crestline.guarantees.search import largest_within
 from crestline.parameters import Exact, positive, proportion, whole
 
+_MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
+
 
 class Accountant(Protocol):
     """A theorem that bounds fixed steps: an ε, rounded up, for a failure probability; None where it says nothing."""
@@ -87,7 +89,7 @@ class AdaptiveOptimum:
         kinds = {replace(part.step, theorem="") for part in cost.steps if part.times}
         if all(isinstance(step, GaussianDP) for step in kinds):
             return gaussian.epsilon_of(slack, 2 * cost.rho)
-        if len(kinds) == 1 and isinstance(step := kinds.pop(), PureDP):
+        if len(kinds) == 1 and isinstance(step := kinds.pop(), PureDP) and cost.drawn <= _MOST_PURE:
             return optimal(cost.drawn, step.epsilon, slack)
         return optimum(cost.steps, slack)
 

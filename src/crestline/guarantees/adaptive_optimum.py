@@ -29,12 +29,6 @@ _POINTS = (8_000, 50_000)  # points of the grid: enough for steps of other kinds
 _CELLS = (20, 400)  # cells per bounded-range step: fewest (a loss of 0.2%), most
 
 
-def homogeneous(k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """k bounded-range steps of one ε."""
-    found = optimum((Repeated(BoundedRange(epsilon), k),), delta)
-    return k * epsilon if found is None else min(found, k * epsilon)
-
-
 def optimum(steps: Sequence[Repeated], delta: Fraction, *, fineness: int = 1) -> Fraction | None:
     """The ε of these steps in this order, rounded up; None when that would take too long to compute.
 

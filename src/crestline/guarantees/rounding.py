@@ -11,17 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from math import ceil, floor
+from threading import RLock
 
 from flint import arb, ctx, fmpq  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
 
 DIGITS = 15  # significant decimals kept: coarser than the balls, finer than anybody can use
 BITS = 160
+_TURN = RLock()
 
 
 @contextmanager
 def precision(bits: int = BITS) -> Iterator[None]:
-    """Ball arithmetic with `bits` bits; a lower precision widens the balls and never makes them wrong."""
-    with ctx.workprec(bits):
+    """Ball arithmetic with `bits` bits; a lower precision widens the balls and never makes them wrong.
+
+    The library has one precision for the whole process, so threads take turns.
+    """
+    with _TURN, ctx.workprec(bits):
         yield
 
 
