@@ -183,3 +183,13 @@ def test_renyi_curves_of_single_steps_hold_together() -> None:
     assert whole is not None
     assert both is not None
     assert part < whole < both
+
+
+def test_a_step_that_is_only_concentrated_is_added_by_renyi_and_zcdp() -> None:
+    cost = steps(BoundedRange("0.05"), 20) + steps(ZCDP("0.01"))
+    as_noise = steps(BoundedRange("0.05"), 20) + steps(GaussianDP("0.02"))
+    bounds = {accountant.name: accountant.epsilon(cost, DELTA) for accountant in ACCOUNTANTS}
+    assert bounds["basic"] is None
+    assert bounds["optimum"] is None
+    assert bounds["Rényi"] == Renyi().epsilon(as_noise, DELTA)
+    assert total_epsilon(cost, DELTA) == bounds["Rényi"]

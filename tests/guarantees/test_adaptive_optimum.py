@@ -17,7 +17,7 @@ from crestline.guarantees.composition import adaptive_optimum, renyi_bounded_ran
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Repeated
 from crestline.guarantees.grid import Grid
-from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.loss_law import gaussian, randomised_response
 
 Floats = NDArray[np.float64]
@@ -195,6 +195,10 @@ def test_so_little_that_delta_covers_it() -> None:
     assert optimum([Repeated(BoundedRange("1e-12"), 3)], DELTA) == 0  # a ten-thousandth of δ covers it
     assert optimum([Repeated(BoundedRange("1e-6"), 3)], DELTA) == 0
     assert optimum([Repeated(BoundedRange("1e-6"), 3), Repeated(PureDP("1e-7"))], DELTA) == 0
+
+
+def test_a_step_that_is_only_concentrated_has_no_worst_case_to_compute() -> None:
+    assert optimum([Repeated(BoundedRange("0.1"), 5), Repeated(ZCDP("0.01"))], DELTA) is None
 
 
 def test_too_much_to_compute_is_left_to_others() -> None:

@@ -84,7 +84,7 @@ class AdaptiveOptimum:
     theorem: str = "exact adaptive optimum, certified (B6)"
 
     def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
-        if not slack or any(isinstance(part.step, ZCDP) for part in cost.steps):
+        if not slack:
             return None
         kinds = {replace(part.step, theorem="") for part in cost.steps if part.times}
         if all(isinstance(step, GaussianDP) for step in kinds):

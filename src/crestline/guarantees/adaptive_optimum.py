@@ -19,7 +19,7 @@ from crestline.guarantees.adaptive_step import AdaptiveStep, BoundedRangeStep, L
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Repeated, Step
 from crestline.guarantees.grid import Grid
-from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.loss_law import LossLaw, gaussian, randomised_response
 
 _WORK = 3e6  # cells looked at in all, as long as the number of cells per step can be chosen
@@ -32,8 +32,11 @@ _CELLS = (20, 400)  # cells per bounded-range step: fewest (a loss of 0.2%), mos
 def optimum(steps: Sequence[Repeated], delta: Fraction, *, fineness: int = 1) -> Fraction | None:
     """The ε of these steps in this order, rounded up; None when that would take too long to compute.
 
-    `fineness` multiplies the points of the grid, to see how much its width costs.
+    None also for a step that is only known to be zCDP: it has no worst pair of laws. `fineness` multiplies the points
+    of the grid, to see how much its width costs.
     """
+    if any(isinstance(part.step, ZCDP) for part in steps):
+        return None
     plain = tuple(Repeated(_bare(part.step), part.times) for part in steps if part.times and part.step.rho)
     return _optimum(plain, delta, fineness) if plain else Fraction(0)
 
