@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ledger.conftest import drawn
+from tests.ledger.conftest import Clock, drawn, small_budget
 
 from crestline.cli.main import run
 from crestline.errors import BudgetExhausted
@@ -173,6 +173,21 @@ def test_an_export_that_cannot_be_written(books: Path, shell: Shell, tmp_path: P
     code, _, err = shell("export", books, "-o", tmp_path / "no" / "where")
     assert code == 2
     assert "cannot be written" in err
+
+
+def test_a_clock_that_went_backwards_is_mentioned_and_forgiven(tmp_path: Path, shell: Shell) -> None:
+    clock = Clock()
+    clock.step = -clock.step
+    with Ledger.create(tmp_path / "b.db", small_budget(), clock=clock) as ledger:
+        ledger.reserve(drawn(1))
+    code, out, _ = shell("verify", tmp_path / "b.db", "--format", "table")
+    assert code == 0
+    assert "The clock went backwards 1 times" in out
+
+
+def test_a_new_ledger_has_nothing_hanging(tmp_path: Path, shell: Shell) -> None:
+    Ledger.create(tmp_path / "b.db", small_budget()).close()
+    assert "They stay charged" not in shell("show", tmp_path / "b.db", "--format", "table")[1]
 
 
 @pytest.mark.parametrize("command", ["show", "history", "verify", "export"])

@@ -36,10 +36,10 @@ def books(folder: Path) -> Path:
     return path
 
 
-def readonly(folder: Path, *, whole_folder: bool) -> dict[str, object]:
+def forbidden(folder: Path, *, file_mode: int, folder_mode: int) -> dict[str, object]:
     path = books(folder)
-    path.chmod(0o444)
-    folder.chmod(0o555 if whole_folder else 0o777)
+    path.chmod(file_mode)
+    folder.chmod(folder_mode)
     if os.geteuid() == 0:
         os.setuid(_NOBODY)  # for root, nothing is read-only
 
@@ -105,8 +105,9 @@ def too_large(folder: Path) -> dict[str, object]:
 
 
 _PLACES: dict[str, Callable[[Path], dict[str, object]]] = {
-    "readonly-file": lambda folder: readonly(folder, whole_folder=False),
-    "readonly-folder": lambda folder: readonly(folder, whole_folder=True),
+    "unreadable": lambda folder: forbidden(folder, file_mode=0o000, folder_mode=0o777),
+    "readonly-file": lambda folder: forbidden(folder, file_mode=0o444, folder_mode=0o777),
+    "readonly-folder": lambda folder: forbidden(folder, file_mode=0o444, folder_mode=0o555),
     "full": full,
     "too-large": too_large,
 }

@@ -86,6 +86,12 @@ def test_a_read_only_file(folder: Path) -> None:
         assert ledger.spent().loss == 2 * EPSILON
 
 
+def test_an_unreadable_file(folder: Path) -> None:
+    outcome = hostile("unreadable", folder)
+    assert "cannot be read; check the permissions" in outcome["spend"]
+    assert "cannot be read; check the permissions" in outcome["read"]
+
+
 def test_a_read_only_folder(folder: Path) -> None:
     outcome = hostile("readonly-folder", folder)
     assert "permissions" in outcome["spend"]

@@ -123,6 +123,10 @@ def test_who_may_ask_where_analysts_have_budgets(make_ledger: MakeLedger) -> Non
     ledger = make_ledger(small_budget(), analysts={"ann": small_budget(4)})
     with pytest.raises(BudgetError, match="eve"):
         ledger.reserve(drawn(1), analyst="eve")
+    with pytest.raises(BudgetError, match="eve"):
+        ledger.remaining("eve")
+    with pytest.raises(BudgetError, match="eve"):
+        ledger.find_answer(QUESTION, "v1", analyst="eve")
     ledger.reserve(drawn(1))  # the owner, who has no other limit than the data set's
     assert ledger.remaining("ann").loss == 4 * EPSILON
 
@@ -130,6 +134,7 @@ def test_who_may_ask_where_analysts_have_budgets(make_ledger: MakeLedger) -> Non
 def test_a_name_is_only_a_name_where_no_analyst_has_a_budget(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget())
     receipt = ledger.reserve(drawn(2), analyst="ann")
+    assert ledger.remaining("ann") == ledger.remaining()
     with pytest.raises(LedgerError, match="too late"):
         ledger.add_analyst("ann", small_budget(4))
     ledger.add_analyst("bob", small_budget(4))  # between ann's reservation and its settlement
@@ -168,6 +173,24 @@ def test_without_a_version_nothing_is_served_again(make_ledger: MakeLedger) -> N
     ledger = make_ledger(small_budget())
     ledger.settle(ledger.reserve(drawn(1), question=QUESTION), drawn(1), answer=["a"])
     assert ledger.find_answer(QUESTION, None) is None
+
+
+def test_serving_can_go_unrecorded(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(1), question=QUESTION, data_version="v1")
+    ledger.settle(receipt, drawn(1), answer=["a"])
+    assert ledger.find_answer(QUESTION, "v1", record=False) is not None
+    assert ledger.history()[-1].kind == "settled"
+
+
+def test_a_data_set_that_has_no_budget(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    elsewhere = Ledger(ledger._store, "elsewhere")
+    with pytest.raises(LedgerError, match="no budget is open"):
+        elsewhere.reserve(drawn(1))
+    with pytest.raises(LedgerError, match="no budget is open"):
+        elsewhere.add_analyst("ann", small_budget())
+    assert elsewhere.answer(1) is None
 
 
 def test_an_analyst_with_a_budget_is_served_what_they_paid_for(make_ledger: MakeLedger) -> None:

@@ -222,7 +222,7 @@ def test_in_a_file() -> None:
     places = (str(folder / f"{number}.db") for number in range(10**9))
     try:
         run_state_machine_as_test(
-            machine(lambda: next(places)), settings=settings(max_examples=30, stateful_step_count=40)
+            machine(lambda: next(places)), settings=settings(max_examples=20, stateful_step_count=40)
         )
     finally:
         shutil.rmtree(folder)

@@ -87,6 +87,15 @@ def test_books_from_the_future(path: Path) -> None:
         Ledger.create(path, small_budget(), dataset="new")
 
 
+def test_books_that_lose_their_head_while_open(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        with sqlite3.connect(path) as raw:
+            raw.execute("DELETE FROM crestline_books")
+        raw.close()
+        with pytest.raises(LedgerError, match="restore it from a backup"):
+            ledger.reserve(drawn(1))
+
+
 def test_books_without_their_head(path: Path) -> None:
     with sqlite3.connect(path) as raw:
         raw.execute("DELETE FROM crestline_books")

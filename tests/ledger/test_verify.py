@@ -175,6 +175,27 @@ def test_a_doctored_head_is_found(path: Path) -> None:
     assert found.findings == ("the last entry is not the one the head row names; one of the two was edited",)
 
 
+UNDIVIDED = '{"kind": "opened", "budget": {"kind": "pure", "epsilon": "1/0"}}'
+
+
+@pytest.mark.parametrize("body", [b"blob", UNDIVIDED, "[" * 100_000])
+def test_more_garbage(path: Path, body: object) -> None:
+    found = verified(path, sql("UPDATE crestline_entries SET body = ? WHERE sequence = 4", body))
+    assert "entry 4: its text does not match its hash; it was edited" in found.findings
+    assert "entry 4: it cannot be read; it was edited" in found.findings
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"epsilon": "1/0", "delta": "0/1"}', '{"rho": "0/1", "delta": "0/1"}'])
+@pytest.mark.parametrize("column", ["settled", "held", "budget"])
+def test_a_balance_that_cannot_be_read_is_found_and_nothing_is_granted(path: Path, column: str, text: str) -> None:
+    found = verified(path, sql(f"UPDATE crestline_accounts SET {column} = ? WHERE analyst = 'ann'", text))
+    assert found.findings == (
+        "analyst 'ann' of data set 'sales': the stored balance is not what its entries add up to",
+    )
+    with Ledger.open(path.with_name("books.db"), dataset="sales") as ledger, pytest.raises(LedgerError, match="verify"):
+        ledger.reserve(drawn(1), analyst="ann")
+
+
 @pytest.mark.parametrize("body", ["", "{}", "[]", "null", '{"kind": 1}', "\udcff".encode("utf-8", "surrogatepass")])
 def test_garbage_is_found_and_does_not_stop_the_check(path: Path, body: object) -> None:
     found = verified(path, sql("UPDATE crestline_entries SET body = CAST(? AS TEXT) WHERE sequence = 4", body))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -16,6 +16,7 @@ from crestline.cli.output import Format, console, print_csv, print_json, print_r
 
 if TYPE_CHECKING:
     from crestline.ledger.budget import Budget
+    from crestline.ledger.entries import Entry
     from crestline.ledger.records import Account
     from crestline.ledger.store import Store
 
@@ -162,16 +163,16 @@ def export(
 def _write(store: Store, file: TextIO, form: Lines) -> None:
     from crestline.cli.ledger_rows import ENTRY_FIELDS, entry_fields, entry_line
 
-    def lines(_head: object, _accounts: object, entries: Iterator[Any]) -> None:
+    def lines(entries: Iterator[Entry]) -> None:
         for entry in entries:
             file.write(entry_line(entry) + "\n")
 
-    def rows(_head: object, _accounts: object, entries: Iterator[Any]) -> None:
+    def rows(entries: Iterator[Entry]) -> None:
         writer = csv.writer(file)
         writer.writerow(ENTRY_FIELDS)
         writer.writerows(map(entry_fields, entries))
 
-    store.snapshot(lines if form is Lines.JSONL else rows)
+    store.each_entry(lines if form is Lines.JSONL else rows)
 
 
 @contextmanager
@@ -220,7 +221,7 @@ def _print_accounts(accounts: list[Account], form: Format) -> None:
         print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], form)
 
 
-def _print_notes(store: Store, waiting: list[Any]) -> None:
+def _print_notes(store: Store, waiting: list[Entry]) -> None:
     """What a table of sums does not say: reservations that hang, and the seal to keep."""
     from crestline.cli.ledger_rows import ENTRY_COLUMNS, entry_row
 

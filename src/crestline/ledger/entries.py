@@ -19,6 +19,9 @@ from crestline.ledger.amount import fraction_text
 
 EntryKind: TypeAlias = Literal["opened", "reserved", "settled", "answered", "refused"]
 
+# What reading a text that somebody tampered with can raise.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+
 GENESIS = hashlib.sha256(b"crestline ledger").hexdigest()
 
 

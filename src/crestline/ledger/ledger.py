@@ -214,7 +214,7 @@ class Ledger:
     @property
     def datasets(self) -> list[str]:
         """All data sets in these books."""
-        return [account.dataset for account in self._store.accounts() if account.analyst is None]
+        return self._store.datasets()
 
     @property
     def budget(self) -> Budget:
@@ -256,7 +256,7 @@ class Ledger:
 
 
 def _chosen(store: Store, dataset: str | None) -> str:
-    known = [account.dataset for account in store.accounts() if account.analyst is None]
+    known = store.datasets()
     if dataset in known:
         return str(dataset)
     if dataset is None and len(known) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, bindparam, insert, or_, select, update
 from crestline.errors import LedgerError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import Draft, Entry, canonical, chained
+from crestline.ledger.entries import UNREADABLE, Draft, Entry, canonical, chained
 from crestline.ledger.rules import Balance
 from crestline.ledger.schema import accounts, books, entries
 
@@ -60,10 +61,27 @@ def append(connection: Connection, at: Head, draft: Draft, time: datetime) -> En
     return entry
 
 
+def dataset_names(connection: Connection) -> list[str]:
+    """Every data set that has a budget."""
+    names = select(accounts.c.dataset).where(accounts.c.analyst == DATASET).order_by(accounts.c.dataset)
+    return [str(name) for name in connection.execute(names).scalars()]
+
+
 def load_accounts(connection: Connection, dataset: str | None = None) -> list[Account]:
     """All accounts, or those of one data set; the data set's own comes first."""
     rows = connection.execute(_ACCOUNTS if dataset is None else _ACCOUNTS.where(accounts.c.dataset == dataset))
     return [_account(row) for row in rows]
+
+
+def load_balances(connection: Connection) -> dict[tuple[str, str | None], Balance | None]:
+    """The balance of every account, None where its row cannot be read: `verify` must be able to say so."""
+    balances: dict[tuple[str, str | None], Balance | None] = {}
+    for row in connection.execute(_ACCOUNTS):
+        try:
+            balances[row.dataset, row.analyst or None] = _balance(row)
+        except UNREADABLE:
+            balances[row.dataset, row.analyst or None] = None
+    return balances
 
 
 def load_payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
@@ -95,6 +113,12 @@ def load_entry(connection: Connection, sequence: int) -> Entry | None:
     """The entry with this number."""
     row = connection.execute(_ENTRY, {"wanted": sequence}).first()
     return None if row is None else to_entry(row)
+
+
+def all_entries(connection: Connection) -> Iterator[Entry]:
+    """Every entry in order, a thousand at a time."""
+    rows = connection.execution_options(yield_per=1000).execute(select(entries).order_by(entries.c.sequence))
+    return (to_entry(row) for row in rows)
 
 
 def settlement_of(connection: Connection, receipt: int) -> Entry | None:
@@ -140,10 +164,19 @@ def _head(row: Any) -> Head:
 
 
 def _account(row: Any) -> Account:
+    try:
+        return Account(row.dataset, row.analyst or None, _balance(row))
+    except UNREADABLE:
+        raise LedgerError(
+            f"the balance of data set {row.dataset!r} cannot be read; it was edited: run `crestline ledger verify`"
+        ) from None
+
+
+def _balance(row: Any) -> Balance:
     budget = Budget.from_json(json.loads(row.budget))
     units = budget.limit.units
     settled, held = (Amount.from_json(json.loads(text), units) for text in (row.settled, row.held))
-    return Account(row.dataset, row.analyst or None, Balance(budget, settled, held))
+    return Balance(budget, settled, held)
 
 
 def _sums(balance: Balance) -> dict[str, str]:

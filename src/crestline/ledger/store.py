@@ -16,7 +16,7 @@ from crestline.ledger.budget import Budget
 from crestline.ledger.database import Database, memory_database, open_database
 from crestline.ledger.entries import Draft, Entry, answer_key, digest
 from crestline.ledger.receipt import Clock, Order, Receipt
-from crestline.ledger.records import Account, Head
+from crestline.ledger.records import Account
 from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
@@ -165,6 +165,10 @@ class Store:
         """The entry that settled this reservation."""
         return self._database.read(lambda connection: records.settlement_of(connection, receipt))
 
+    def datasets(self) -> list[str]:
+        """Every data set that has a budget."""
+        return self._database.read(records.dataset_names)
+
     def accounts(self, dataset: str | None = None) -> list[Account]:
         """All accounts, or those of one data set, its own first."""
         return self._database.read(lambda connection: records.load_accounts(connection, dataset))
@@ -193,23 +197,15 @@ class Store:
     def verify(self, seal: str | None = None) -> Verification:
         """Check everything, as of one moment."""
 
-        def check(head: Head, accounts: list[Account], entries: Iterator[Entry]) -> Verification:
-            balances = {(account.dataset, account.analyst): account.balance for account in accounts}
-            return verify(entries, head.length, head.hash, balances, seal)
+        def check(connection: Connection) -> Verification:
+            head, balances = records.head(connection), records.load_balances(connection)
+            return verify(records.all_entries(connection), head.length, head.hash, balances, seal)
 
-        return self.snapshot(check)
+        return self._database.read(check)
 
-    def snapshot(self, work: Callable[[Head, list[Account], Iterator[Entry]], T]) -> T:
-        """Hand head, accounts and all entries, of one moment, to `work`."""
-
-        def read(connection: Connection) -> T:
-            rows = connection.execution_options(yield_per=1000).execute(
-                select(schema.entries).order_by(schema.entries.c.sequence)
-            )
-            state = records.head(connection), records.load_accounts(connection)
-            return work(*state, (records.to_entry(row) for row in rows))
-
-        return self._database.read(read)
+    def each_entry(self, work: Callable[[Iterator[Entry]], T]) -> T:
+        """Hand all entries, of one moment, to `work`, which need not keep them."""
+        return self._database.read(lambda connection: work(records.all_entries(connection)))
 
 
 def _payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:

@@ -10,17 +10,18 @@ older copy put in their place. Against that, keep a seal (`length:hash`) outside
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import GENESIS, Entry, canonical, digest
+from crestline.ledger.entries import GENESIS, UNREADABLE, Entry, canonical, digest
 from crestline.ledger.rules import Balance
 
 Key = tuple[str, str | None]
+Balances = Mapping[Key, Balance | None]  # None: a row that cannot be read
 _KEPT_TWICE = ("sequence", "kind", "dataset", "analyst", "receipt", "answer_key")
 
 
@@ -40,7 +41,7 @@ class Verification:
 
 
 def verify(
-    entries: Iterable[Entry], length: int, head: str, balances: dict[Key, Balance], seal: str | None = None
+    entries: Iterable[Entry], length: int, head: str, balances: Balances, seal: str | None = None
 ) -> Verification:
     """Check all entries in order against the head row, the stored balances, and a seal kept elsewhere."""
     audit = _Audit(_read_seal(seal))
@@ -65,17 +66,17 @@ class _Audit:
     def take(self, entry: Entry) -> None:
         self.count += 1
         self._follow(entry)
-        if digest(entry.body) != entry.hash:
+        if not isinstance(entry.body, str) or digest(entry.body) != entry.hash:
             self.findings.append(f"entry {entry.sequence}: its text does not match its hash; it was edited")
         try:
             self._content(entry, json.loads(entry.body))
-        except (ValueError, KeyError, TypeError, AttributeError, AssertionError):
+        except UNREADABLE:
             self.findings.append(f"entry {entry.sequence}: it cannot be read; it was edited")
         if self._seal == (entry.sequence, entry.hash):
             self._sealed = True
         self._hash = entry.hash
 
-    def close(self, length: int, head: str, balances: dict[Key, Balance]) -> None:
+    def close(self, length: int, head: str, balances: Balances) -> None:
         if self._sequence < length:
             self.findings.append(f"{_span(self._sequence + 1, length)} missing at the end; removed")
         elif self._sequence > length:
