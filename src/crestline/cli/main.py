@@ -25,6 +25,7 @@ COMMANDS = (
     ("top", "crestline.cli.top", "top"),
     ("plan", "crestline.cli.plan", "plan"),
     ("price", "crestline.cli.price", "price"),
+    ("explain", "crestline.cli.explain", "explain"),
     ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
     ("account", "crestline.cli.account", "account"),
     ("audit", "crestline.cli.audit", "audit"),

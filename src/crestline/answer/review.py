@@ -1,0 +1,157 @@
+"""What an answer promises and what it does not: in words for a lawyer, in formulas for a reviewer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from crestline.answer.answer import Answer
+from crestline.answer.odds import approximate, best_guess
+from crestline.guarantees.guarantee import ApproxDP, PureDP
+from crestline.parameters import decimal_text
+
+
+def in_words(answer: Answer) -> tuple[str, ...]:
+    """The promise for somebody who has to stand by it."""
+    question = answer.question
+    epsilon, delta = approximate(answer.guarantee)
+    counts = "no counts" if answer.counts is None else "a noisy count for each"
+    parts = [
+        f"Released: {_many(len(answer), 'name')} of {_columns(answer)}, of {question.k} asked for; {counts}.",
+        f"Protected: every single user, that is, every value of the column '{question.user}', with everything that "
+        "the data hold about them.",
+        "Promised: had any one user not been in the data, or been in them as well, this answer would have been almost "
+        f"as likely: at most {_factor(epsilon)} times more likely, at most {_factor(epsilon)} times less"
+        f"{_exception(delta)}.",
+        "This holds whatever the reader of the answer knows from elsewhere, however much they compute, now and later, "
+        "and whatever is done with the answer afterwards.",
+        _chance(answer),
+    ]
+    if answer.stopped:
+        parts.append("That the answer stopped before the number asked for is part of the protection, not a fault.")
+    parts.append(_books(answer))
+    return tuple(parts)
+
+
+def in_formulas(answer: Answer) -> tuple[str, ...]:
+    """The promise for somebody who has to check it."""
+    guarantee, question = answer.guarantee, answer.question
+    epsilon, delta = approximate(guarantee)
+    parameters = ", ".join(f"{name}={value}" for name, value in answer.mechanism.parameters.items())
+    score = "distinct users" if question.score is None else f"{question.score}, clipped at {question.clip}"
+    lines = [
+        f"M = {answer.mechanism.name}({parameters})",
+        f"h(item) = {score}; M reads the {question.k_bar} largest counts and the next one.",
+        f"D ~ D' iff one is the other plus one user (a value of '{question.user}').",
+    ]
+    if not isinstance(guarantee, ApproxDP | PureDP):
+        lines.append(f"M is {guarantee}; so, by P10.2:")
+    lines += [
+        "For all D ~ D' and all sets S of answers: Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta, with "
+        f"epsilon = {_both(epsilon)}, delta = {_both(delta)}.",
+        f"Theorem: PRIVACY.md {guarantee.theorem}.",
+        "Belief p before, with odds o = p/(1-p): after the answer, odds between o exp(-epsilon) and o exp(epsilon), "
+        "unless the answer differs from that of an ideal epsilon-DP procedure, which has probability at most "
+        "delta/(1 + exp(epsilon)).",
+        "Guessing whether a user is in, at even odds: right with probability at most "
+        f"(exp(epsilon) + delta)/(exp(epsilon) + 1) = {at_most(best_guess(guarantee))}.",
+    ]
+    if question.contribution is not None:
+        lines.append(f"Each user keeps at most {question.contribution} items, chosen by a keyed hash (P0.3).")
+    return tuple(lines)
+
+
+def not_promised(answer: Answer) -> tuple[str, ...]:
+    """What must not be read into the promise."""
+    question = answer.question
+    lines = [
+        "Not k-anonymity: no named item is promised to be shared by some least number of users.",
+        "Not groups: users who move together (a family, a company, one person with two values of "
+        f"'{question.user}') are protected less; for g of them, epsilon counts g times, and delta more than that.",
+        "Not what others give away: what can be inferred about a user from everybody else's data, or from facts that "
+        "hold with or without them, is not hidden.",
+        "Not completeness: popular items may be missing, and the order may be wrong.",
+        "Not the question: its columns, filter and parameters, who asked and when, are not hidden.",
+        "Not side channels: how long the answer took, what the database logged or cached, and what somebody on the "
+        "machine can watch are outside the proofs.",
+    ]
+    if question.contribution is not None:
+        lines.append(
+            f"Not all items of a user: at most {question.contribution} count, chosen at random, so counts are lower "
+            "than the truth where users have many items."
+        )
+    return (*_first_of_all(answer), *lines)
+
+
+def _first_of_all(answer: Answer) -> list[str]:
+    if answer.replayed:
+        return ["NOTHING: this answer was made with replayable randomness; whoever has its key can undo it."]
+    if answer.bill is None and not answer.stored:
+        return [
+            "Not repetition: no ledger wrote this answer down. Each further answer about the same users adds its own "
+            "epsilon and delta."
+        ]
+    return ["Not other releases: what is answered without this ledger is not in its books, and adds up with it."]
+
+
+def at_most(share: float) -> str:
+    """A probability in percent with three digits, rounded up."""
+    return _percent(share, math.ceil)
+
+
+def at_least(share: float) -> str:
+    """A probability in percent with three digits, rounded down."""
+    return _percent(share, math.floor)
+
+
+def _percent(share: float, rounded: Callable[[float], int]) -> str:
+    if share <= 0:
+        return "0%"
+    step = 10.0 ** (math.floor(math.log10(100 * share)) - 2)
+    return f"{rounded(round(100 * share / step, 6)) * step:.3g}%"
+
+
+def _chance(answer: Answer) -> str:
+    if answer.replayed:
+        return "It does NOT hold here: the random numbers can be replayed, which is for tests and simulations only."
+    return (
+        "It rests on chance: random numbers of the operating system's cryptographic generator decided what could be "
+        "named. Asking again may give another answer."
+    )
+
+
+def _books(answer: Answer) -> str:
+    if answer.stored:
+        return "This is a stored answer, served again: nothing new was released, and nothing was charged."
+    if answer.bill is None:
+        return "No ledger kept count: this promise is for this one answer alone."
+    return (
+        f"Charged to the ledger {answer.bill.ledger}: {answer.bill.paid}. For all of its answers taken together, the "
+        "promise of its budget holds (`crestline ledger show`)."
+    )
+
+
+def _exception(delta: Fraction) -> str:
+    if not delta:
+        return ""
+    return f", except with a probability of at most {decimal_text(delta)} (1 in {math.floor(1 / delta):,})"
+
+
+def _factor(epsilon: Fraction) -> str:
+    factor = float(epsilon)
+    return f"{math.exp(factor):,.3g}" if factor < 700 else f"e^{factor:g}"
+
+
+def _both(number: Fraction) -> str:
+    """The exact number, and a decimal where that is easier to read."""
+    short = decimal_text(number)
+    return short if Fraction(short) == number else f"{number} (at most {short})"
+
+
+def _columns(answer: Answer) -> str:
+    return " and ".join(f"'{name}'" for name in answer.question.item)
+
+
+def _many(number: int, thing: str) -> str:
+    return {0: f"no {thing}", 1: f"1 {thing}"}.get(number, f"{number} {thing}s")

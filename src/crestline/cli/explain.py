@@ -1,0 +1,97 @@
+"""`crestline explain`: what an answer promised, and what it did not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crestline.cli.output import Format, console, print_json, resolved
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from crestline.answer.answer import Answer
+
+
+def explain(
+    answer: Annotated[
+        str, typer.Argument(help="An answer as `crestline top --format json` writes it; - reads a pipe.")
+    ],
+    form: Annotated[Format, typer.Option("--format", help="auto: text in a terminal, JSON in a pipe.")] = Format.AUTO,
+) -> None:
+    """Say what an answer promised, in words for a lawyer and in formulas for a reviewer, and what it did not promise.
+
+    Example: crestline top … --format json > answer.json && crestline explain answer.json
+    """
+    from crestline.answer.answer import Answer
+    from crestline.errors import ParameterError
+
+    read = Answer.from_dict(_read(answer))
+    form = resolved(form)
+    if form is Format.CSV:
+        raise ParameterError("an explanation is text: use --format table or --format json")
+    if form is Format.JSON:
+        print_json(explained(read))
+    else:
+        _print(read, console())
+
+
+def explained(answer: Answer) -> dict[str, Any]:
+    """The explanation as plain JSON values."""
+    from crestline.answer.odds import best_guess, odds
+    from crestline.answer.review import in_formulas, in_words, not_promised
+
+    return {
+        "guarantee": str(answer.guarantee),
+        "summary": answer.explain().splitlines(),
+        "words": list(in_words(answer)),
+        "formulas": list(in_formulas(answer)),
+        "odds": [asdict(line) for line in odds(answer.guarantee)],
+        "best_guess": best_guess(answer.guarantee),
+        "not_promised": list(not_promised(answer)),
+    }
+
+
+def _print(answer: Answer, out: Console) -> None:
+    from rich.table import Table
+
+    from crestline.answer.odds import odds
+    from crestline.answer.review import at_least, at_most, in_formulas, in_words, not_promised
+
+    table = Table()
+    for heading in ("belief before that a user is in", "after, at least", "after, at most"):
+        table.add_column(heading, justify="right")
+    for line in odds(answer.guarantee):
+        table.add_row(at_most(line.before), at_least(line.low), at_most(line.high))
+    _section(out, "In words", in_words(answer))
+    _section(out, "The odds an attacker can gain")
+    out.print(table)
+    _section(out, "In formulas", in_formulas(answer))
+    _section(out, "Not promised", not_promised(answer))
+
+
+def _section(out: Console, title: str, lines: tuple[str, ...] = ()) -> None:
+    out.print(f"\n[bold]{title}[/bold]")
+    for line in lines:
+        out.print(fill(line, min(out.width, 100), initial_indent="- ", subsequent_indent="  "), markup=False)
+
+
+def _read(path: str) -> Any:
+    from crestline.errors import ParameterError
+
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        value = json.loads(text)
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"{path} cannot be read: is it there, and is it text?") from None
+    except json.JSONDecodeError:
+        raise ParameterError(f"{path} is not JSON: write the answer with `crestline top … --format json`") from None
+    if not isinstance(value, dict):
+        raise ParameterError(f"{path} holds no answer: write one with `crestline top … --format json`")
+    return value
