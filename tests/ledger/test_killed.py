@@ -19,4 +19,4 @@ def test_books_survive_being_killed(tmp_path: Path) -> None:
     states = json.loads(done.stdout)
     assert sum(states.values()) == KILLS
     # All three states were met often: after reserve, after the release, and after settle.
-    assert all(states.get(state, 0) >= KILLS // 50 for state in ("reserved", "released", "settled"))
+    assert all(states.get(state, 0) >= KILLS // 100 for state in ("reserved", "released", "settled"))
