@@ -50,6 +50,21 @@ def test_the_law_is_the_vector(name: str) -> None:
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
+class PrintedTest(LaplaceTest):
+    """The threshold that was printed, 6.956 at ε_R = 1 and δ_R = 0.05: larger than it must be, so also private."""
+
+    @property
+    def height(self) -> Fraction:
+        return Fraction("6.95564460355") * self.epsilon / 2
+
+
+def test_the_law_with_the_printed_threshold_is_the_vector() -> None:
+    mechanism = RestrictedGumbel(2, 3, "0.4", PrintedTest(1, "0.05"))
+    histogram = Histogram.from_counts(VECTORS["TV-5.2"]["params"]["h"], 3)
+    assert_law(mechanism.law(histogram), VECTORS["TV-5.2"]["probabilities"])
+    assert PrintedTest(1, "0.05").height > LAPLACE.height
+
+
 @pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("lazy", [False, True])
 def test_the_sampler_follows_the_law(name: str, lazy: bool) -> None:

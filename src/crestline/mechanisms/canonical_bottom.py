@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from crestline.mechanisms.framework import NO_SLOT, Slots
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, collected, selections
 from crestline.mechanisms.slots import check_slots, slot_numbers, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, probability
+from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.choices import dealt, places
 from crestline.randomness.comparison import largest
 from crestline.randomness.draws import Single
@@ -39,6 +40,7 @@ from crestline.randomness.scores import Equal, Linear, Listed, Logs, Scores, joi
 from crestline.randomness.trials import batches
 
 _MOST_OUTCOMES = 200_000
+_SLOTS = 4  # for each item wanted: P9.1 says four to ten, and the lead needed grows with them
 
 
 @dataclass(frozen=True, init=False)
@@ -63,6 +65,14 @@ class CanonicalBottom(Catalogued):
             delta=probability(delta, "delta"),
             slack=not_negative(slack, "slack"),
         )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta): all of both; four slots for each item wanted (P9.1)."""
+        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
+        return cls(k, slots, epsilon, delta)
 
     def cost(self) -> Cost:
         return steps(BoundedRange(self.epsilon, theorem=self.theorem), delta=self.delta)

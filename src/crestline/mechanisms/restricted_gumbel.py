@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
@@ -23,10 +24,11 @@ from crestline.mechanisms.framework import NO_SLOT, Slots, checked_test, named, 
 from crestline.mechanisms.gap_tests import GapTest
 from crestline.mechanisms.one_shot import OneShot
 from crestline.mechanisms.order_law import peeling_chances
+from crestline.mechanisms.restricted_budget import gumbel_parts, slots_for
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import slot_numbers, unit_rate
 from crestline.mechanisms.sparse_tests import SparseTest
-from crestline.parameters import Exact, fill, not_negative, positive
+from crestline.parameters import Exact, fill, not_negative, positive, probability
 from crestline.randomness.comparison import exceeding, largest
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import Entropy
@@ -66,6 +68,18 @@ class RestrictedGumbel(OneShot):
             lazy=bool(lazy),
             slack=not_negative(slack, "slack"),
         )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta), with the one-sided test; ten slots for each item wanted.
+
+        The split names most items on a public reference (splits.py). A contribution bound does not help here.
+        """
+        slots = slots_for(k, k_bar)
+        parts = gumbel_parts(k, slots, positive(epsilon, "epsilon"), probability(delta, "delta"))
+        return cls(k, slots, parts.size, parts.test, slack=parts.slack)
 
     def cost(self) -> Cost:
         return self._drawn(self.k)

@@ -11,16 +11,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import GaussianDP
+from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework import checked_test
 from crestline.mechanisms.gap_tests import GapTest
 from crestline.mechanisms.one_shot import OneShot
+from crestline.mechanisms.restricted_budget import normal_parts, slots_for
 from crestline.mechanisms.sensitivity import order_sensitivity_squared
 from crestline.mechanisms.slots import contribution_bound, slot_numbers
-from crestline.parameters import Exact, fill, not_negative, positive
+from crestline.parameters import Exact, fill, not_negative, positive, probability
 from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.scores import Linear
 
@@ -59,6 +62,21 @@ class RestrictedNormal(OneShot):
             contribution=contribution_bound(contribution),
             slack=not_negative(slack, "slack"),
         )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta), with the one-sided test; ten slots for each item wanted.
+
+        The split names most items on a public reference (splits.py).
+        """
+        slots, bound = slots_for(k, k_bar), contribution_bound(contribution)
+        squared = order_sensitivity_squared(slots, bound) or Fraction(1)  # a single slot has no order: any noise does
+        parts = normal_parts(k, slots, positive(epsilon, "epsilon"), probability(delta, "delta"), squared)
+        with precision():
+            sigma = upper((ball(squared) / ball(parts.size)).sqrt())
+        return cls(k, slots, sigma, parts.test, bound, slack=parts.slack)
 
     @property
     def scale(self) -> Fraction:

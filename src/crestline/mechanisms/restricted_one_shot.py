@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import PureDP
@@ -18,8 +19,9 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework import checked_test
 from crestline.mechanisms.gap_tests import GapTest
 from crestline.mechanisms.one_shot import OneShot
+from crestline.mechanisms.restricted_budget import pure_parts, slots_for
 from crestline.mechanisms.slots import slot_numbers, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive
+from crestline.parameters import Exact, fill, not_negative, positive, probability
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import Linear
@@ -47,6 +49,18 @@ class _PureOneShot(OneShot):
             test=checked_test(test),
             slack=not_negative(slack, "slack"),
         )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta), with the one-sided test; ten slots for each item wanted.
+
+        The split names most items on a public reference (splits.py). A contribution bound does not help here.
+        """
+        slots = slots_for(k, k_bar)
+        parts = pure_parts(k, slots, positive(epsilon, "epsilon"), probability(delta, "delta"), cls.noise.name)
+        return cls(k, slots, parts.size, parts.test, slack=parts.slack)
 
     def scores(self, view: Histogram) -> Linear:
         return Linear(view.array, unit_rate(self.epsilon / self.k, view))

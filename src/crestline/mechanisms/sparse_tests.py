@@ -74,23 +74,23 @@ class LaplaceTest(SparseTest):
         return steps(LossInterval(half, self.epsilon, theorem="P5.2"), delta=self.delta)  # P2.4: [-ε2, ε1 + ε2]
 
     def threshold(self, trials: int, entropy: Entropy) -> Keys:
-        return keys(Listed([Real(self._height)]), LAPLACE, entropy.uniforms(trials, 1))
+        return keys(Listed([Real(self.height)]), LAPLACE, entropy.uniforms(trials, 1))
 
     def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
         return keys(Linear(gaps, self.epsilon / 2 / step), LAPLACE, entropy.uniforms(*gaps.shape))
 
     def table(self, gaps: Floats) -> SharedThreshold:
-        over = gaps * float(self.epsilon / 2) - float(self._height)
+        over = gaps * float(self.epsilon / 2) - float(self.height)
         grid = between(-_FAR, _FAR, [0.0, *over.tolist()], piece=1.0)
         return SharedThreshold(
             LAPLACE.survival(grid.points - over[:, None]), grid.weights * LAPLACE.density(grid.points)
         )
 
     def needed_gap(self, k: int, beta: float) -> float:
-        return float((self._height + laplace_threshold(Fraction(beta) / k)) * 2 / self.epsilon)
+        return float((self.height + laplace_threshold(Fraction(beta) / k)) * 2 / self.epsilon)
 
     @property
-    def _height(self) -> Fraction:
+    def height(self) -> Fraction:
         """The threshold in units of the noise: T = 2t/ε (P5.2)."""
         return laplace_threshold(self.delta)
 
@@ -117,7 +117,7 @@ class ExponentialTest(SparseTest):
 
     def threshold(self, trials: int, entropy: Entropy) -> Keys:
         uniforms = entropy.uniforms(trials, 1)
-        return keys(Listed([Real(self._height)]), EXPONENTIAL, uniforms, scale=-1 / self.epsilon1)
+        return keys(Listed([Real(self.height)]), EXPONENTIAL, uniforms, scale=-1 / self.epsilon1)
 
     def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
         uniforms = entropy.uniforms(*gaps.shape)
@@ -125,14 +125,15 @@ class ExponentialTest(SparseTest):
 
     def table(self, gaps: Floats) -> SharedThreshold:
         first, second = float(self.epsilon1), float(self.epsilon2)
-        over = gaps - float(self._height)
+        over = gaps - float(self.height)
         grid = between(0.0, _FAR / first, (-over).tolist(), piece=1 / max(first, second))
         passing = EXPONENTIAL.cdf(second * (over[:, None] + grid.points))  # P5.6: (1 - e^{-ε2 (g - T + z)})_+
         return SharedThreshold(passing, grid.weights * first * EXPONENTIAL.density(first * grid.points))
 
     def needed_gap(self, k: int, beta: float) -> float:
-        return float(self._height) + math.log(k / beta) / float(self.epsilon2)
+        return float(self.height) + math.log(k / beta) / float(self.epsilon2)
 
     @property
-    def _height(self) -> Fraction:
+    def height(self) -> Fraction:
+        """The threshold T, in steps."""
         return failure_threshold(self.epsilon1, self.epsilon2, self.delta)

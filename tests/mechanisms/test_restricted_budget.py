@@ -1,0 +1,91 @@
+"""for_budget of the framework's mechanisms: within the total, nearly all of it, and chosen without any data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crestline.errors import ParameterError
+from crestline.mechanisms.canonical_bottom import CanonicalBottom
+from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
+from crestline.mechanisms.restricted_normal import RestrictedNormal
+from crestline.mechanisms.restricted_one_shot import RestrictedLaplace, RestrictedPermuteAndFlip
+from crestline.mechanisms.sparse_tests import ExponentialTest
+
+KINDS = [RestrictedGumbel, RestrictedNormal, RestrictedPermuteAndFlip, RestrictedLaplace, CanonicalBottom]
+NAMES = [kind.__name__ for kind in KINDS]
+
+
+def assert_within(mechanism: Any, epsilon: Fraction, delta: Fraction) -> None:
+    promise = mechanism.guarantee()
+    assert epsilon * (1 - Fraction(1, 10**5)) <= promise.epsilon <= epsilon
+    assert promise.delta == delta
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+@pytest.mark.parametrize(("k", "epsilon", "delta"), [(1, "1", "1e-6"), (10, "0.1", "1e-8"), (100, "3", "1e-4")])
+def test_the_total_is_kept_and_used(kind: Any, k: int, epsilon: str, delta: str) -> None:
+    mechanism = kind.for_budget(k=k, epsilon=epsilon, delta=delta)
+    assert_within(mechanism, Fraction(epsilon), Fraction(delta))
+    assert mechanism.k == k
+    assert mechanism.k_bar == (4 if kind is CanonicalBottom else 10) * k
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    kind=st.sampled_from(KINDS),
+    k=st.integers(1, 40),
+    slots=st.integers(0, 200),
+    epsilon=st.fractions(Fraction(1, 50), 5, max_denominator=1000),
+    exponent=st.integers(3, 12),
+)
+def test_any_total_is_kept(kind: Any, k: int, slots: int, epsilon: Fraction, exponent: int) -> None:
+    delta = Fraction(1, 10**exponent)
+    assert_within(kind.for_budget(k=k, k_bar=k + slots, epsilon=epsilon, delta=delta), epsilon, delta)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+def test_a_larger_total_needs_no_larger_lead(kind: Any) -> None:
+    small = kind.for_budget(k=10, epsilon="0.5", delta="1e-6")
+    large = kind.for_budget(k=10, epsilon="1", delta="1e-6")
+    assert large.margin() < small.margin()
+
+
+def test_a_contribution_bound_buys_less_noise() -> None:
+    free = RestrictedNormal.for_budget(k=20, epsilon=1, delta="1e-6")
+    bound = RestrictedNormal.for_budget(k=20, epsilon=1, delta="1e-6", contribution=4)
+    assert bound.sigma < free.sigma / 2
+    assert bound.contribution == 4
+    assert_within(bound, Fraction(1), Fraction(1, 10**6))
+
+
+def test_the_split_is_the_decision_page() -> None:
+    """The table of docs/decisions/split-of-the-budget.md."""
+    found = {}
+    for k, epsilon in ((100, "1"), (50, "0.4"), (100, "0.4")):
+        mechanism = RestrictedGumbel.for_budget(k=k, epsilon=epsilon, delta=Fraction(1, 4586))
+        test = mechanism.test
+        assert isinstance(test, ExponentialTest)
+        whole = test.epsilon1 + test.epsilon2
+        found[k, epsilon] = (whole / Fraction(epsilon), test.epsilon1 / whole, test.delta * 4586)
+    assert {place: tuple(map(float, shares)) for place, shares in found.items()} == {
+        (100, "1"): (0.3, 0.8, 0.2),
+        (50, "0.4"): (0.35, 0.75, 0.25),
+        (100, "0.4"): (0.35, 0.8, 0.15),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+def test_bad_totals_are_refused(kind: Any) -> None:
+    for question, words in [
+        ({"k": 1, "epsilon": 0, "delta": "1e-6"}, "epsilon must be larger than zero"),
+        ({"k": 1, "epsilon": 1, "delta": 0}, "delta must be larger than zero"),
+        ({"k": 0, "epsilon": 1, "delta": "1e-6"}, "k must be at least 1"),
+        ({"k": 5, "k_bar": 3, "epsilon": 1, "delta": "1e-6"}, "k_bar must be at least k"),
+    ]:
+        with pytest.raises(ParameterError, match=words):
+            kind.for_budget(**question)
