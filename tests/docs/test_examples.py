@@ -1,0 +1,92 @@
+"""Every Python example of the docs runs, page by page, in a folder that holds the data the pages speak of.
+
+A fence that says `python no-run` is left alone; the page must say why on the line above it. A fence that shows how a
+mechanism is made (`Name(k, k_bar, …)`) is held against the real signature instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from crestline.mechanisms.catalogue import CATALOGUE
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^```python *(?P<mark>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+MAKERS = tuple(f"{line.name}(" for line in CATALOGUE)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The kind of each fence (run, no-run, signature) and its code."""
+    found = []
+    for match in FENCE.finditer(page.read_text()):
+        kind = "signature" if match["code"].startswith(MAKERS) else match["mark"].strip() or "run"
+        found.append((kind, match["code"]))
+    return found
+
+
+def parameters(text: str) -> list[str]:
+    """Parameter names of `Name(a, b=1, *, c)` as text."""
+    given = ast.parse(f"def f({text[text.index('(') + 1 : text.rindex(')')]}): ...").body[0]
+    assert isinstance(given, ast.FunctionDef)
+    return [argument.arg for argument in [*given.args.args, *given.args.kwonlyargs]]
+
+
+WITH_CODE = [page for page in PAGES if any(kind == "run" for kind, _ in blocks(page))]
+SIGNATURES = [
+    (page, line)
+    for page in PAGES
+    for kind, code in blocks(page)
+    if kind == "signature"
+    for line in re.findall(r"^\w+\(.*?\)$", code, re.MULTILINE | re.DOTALL)
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """checkins.parquet (user, venue) and shop.duckdb (table sales), as the pages assume."""
+    import duckdb
+
+    monkeypatch.chdir(tmp_path)
+    made = duckdb.connect()
+    made.execute(
+        "copy (select u as user, 'venue ' || (u * v) % (3 * v) as venue from range(3000) a(u), range(1, 6) b(v)) "
+        "to 'checkins.parquet' (format parquet)"
+    )
+    made.close()
+    shop = duckdb.connect("shop.duckdb")
+    shop.execute(
+        "create table sales as select c as customer_id, 'sku ' || (c % 5) as sku, 'DE' as country, "
+        "date '2026-02-01' as day, 'books' as category, 'brand ' || (c % 3) as brand from range(4000) t(c)"
+    )
+    shop.close()
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_examples_of_a_page_run(page: Path, folder: Path) -> None:
+    names: dict[str, object] = {"__name__": "__main__"}
+    for mark, code in blocks(page):
+        if mark != "run":
+            continue
+        exec(compile(code, str(page.relative_to(ROOT)), "exec"), names)
+
+
+@pytest.mark.parametrize(("page", "line"), SIGNATURES, ids=lambda value: getattr(value, "stem", None))
+def test_a_shown_signature_is_the_real_one(page: Path, line: str) -> None:
+    name = line[: line.index("(")]
+    real = inspect.signature(next(entry for entry in CATALOGUE if entry.name == name).load())
+    assert parameters(line) == list(real.parameters)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
