@@ -49,11 +49,20 @@ def top_k(
     to it before a row is read, and the same question on the same data is answered again at no cost.
     """
     opened = open_source(source, table=table)
-    chosen = choose(mechanism, k=k, k_bar=k_bar, epsilon=epsilon, delta=delta, contribution=contribution)
+    chosen = choose(
+        mechanism,
+        k=k,
+        k_bar=k_bar,
+        epsilon=epsilon,
+        delta=delta,
+        contribution=contribution,
+        books=ledger is not None,
+        known_domain=domain is not None,
+    )
     question = _question(user, item, k, chosen, where, contribution)
     books = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
     try:
-        return ask(question, source=opened, chosen=chosen, entropy=entropy or system(), ledger=books)
+        return ask(question, source=opened, chosen=chosen, entropy=entropy or system(), ledger=books, domain=domain)
     finally:
         if books is not None and books is not ledger:
             books.close()
@@ -109,15 +118,22 @@ class Dataset:
         k_bar: int | None = None,
         contribution: int | None = None,
         counts: bool = False,
+        domain: Any = None,
         analyst: str | None = None,
     ) -> Answer:
         """The most popular items, charged to this data set's budget.
 
         Unless `epsilon` and `delta` are given, a question may cost a tenth of the budget's ε and a twentieth of its δ.
         """
-        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution)
+        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution, domain)
         return ask(
-            question, source=self.source, chosen=chosen, entropy=self.entropy, ledger=self.ledger, analyst=analyst
+            question,
+            source=self.source,
+            chosen=chosen,
+            entropy=self.entropy,
+            ledger=self.ledger,
+            analyst=analyst,
+            domain=domain,
         )
 
     def price(
@@ -132,12 +148,13 @@ class Dataset:
         k_bar: int | None = None,
         contribution: int | None = None,
         counts: bool = False,
+        domain: Any = None,
         analyst: str | None = None,
     ) -> Price:
         """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
-        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution)
+        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution, domain)
         self.source.check(question)
-        key, version = identity(question, self.source, chosen), self.source.version()
+        key, version = identity(question, self.source, chosen, domain), self.source.version()
         stored = self.ledger.find_answer(key, version, analyst=analyst, record=False)
         payers = [(payer.analyst or "the data set", payer.balance) for payer in self.ledger.payers(analyst)]
         return price(chosen, payers, stored=stored is not None)
@@ -152,11 +169,21 @@ class Dataset:
         mechanism: Any,
         k_bar: int | None,
         contribution: int | None,
+        domain: Any,
     ) -> tuple[Question, Chosen]:
         """The question and the mechanism for it; what is not given comes from the data set and its budget."""
         bound = self.contribution if contribution is None else contribution
         loss, failure = question_share(self.ledger.budget, epsilon, delta)
-        chosen = choose(mechanism, k=k, k_bar=k_bar, epsilon=loss, delta=failure, contribution=bound)
+        chosen = choose(
+            mechanism,
+            k=k,
+            k_bar=k_bar,
+            epsilon=loss,
+            delta=failure,
+            contribution=bound,
+            books=True,
+            known_domain=domain is not None,
+        )
         return _question(self.user, item, k, chosen, where, bound), chosen
 
     @property

@@ -6,12 +6,13 @@ anything fails after `reserve`, the reservation stays charged.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill
 from crestline.choose import Chosen
-from crestline.errors import BudgetMismatch
+from crestline.errors import BudgetMismatch, QuestionError
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Guarantee, PureDP
 from crestline.ledger.ledger import Ledger
@@ -19,9 +20,10 @@ from crestline.ledger.receipt import Receipt
 from crestline.mechanisms.selection import Selection
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
-from crestline.sources.source import Source
+from crestline.sources.source import Source, Universal
 
 KEY_BYTES = 32
+UNNAMED = "a table"
 
 
 def ask(
@@ -32,32 +34,47 @@ def ask(
     entropy: Entropy,
     ledger: Ledger | None = None,
     analyst: str | None = None,
+    domain: Any = None,
 ) -> Answer:
-    """Ask one question of one source, with one mechanism, on one ledger (or none)."""
+    """Ask one question of one source, with one mechanism, on one ledger (or none).
+
+    `domain` is the public universe, for mechanisms that need one: items, or what the source takes for them.
+    """
     source.check(question)
     if ledger is None:
-        return _answer(question, source, chosen, entropy, _release(question, source, chosen, entropy))
-    key, version = identity(question, source, chosen), source.version()
+        return _answer(question, source, chosen, entropy, _release(question, source, chosen, entropy, domain))
+    key = identity(question, source, chosen, domain)
+    version = source.version() if key["domain"] != UNNAMED else None  # a universe without a name: never served again
     stored = ledger.find_answer(key, version, analyst=analyst)
     if stored is not None:
         return _again(stored.answer)
     receipt = ledger.reserve(
         worst_cost(chosen.mechanism), question=key, data_version=version, analyst=analyst, mechanism=chosen.choice.name
     )
-    selection = _release(question, source, chosen, entropy)
+    selection = _release(question, source, chosen, entropy, domain)
     answer = _answer(question, source, chosen, entropy, selection)
     return _settled(answer, chosen, selection, ledger, receipt, analyst)
 
 
-def identity(question: Question, source: Source, chosen: Chosen) -> dict[str, Any]:
+def identity(question: Question, source: Source, chosen: Chosen, domain: Any = None) -> dict[str, Any]:
     """Everything an answer depends on besides the data: what makes two questions the same."""
     return {
         "source": source.name,
+        "domain": _domain_name(domain),
         **asdict(question),
         "item": list(question.item),
         "mechanism": chosen.choice.name,
         "parameters": dict(chosen.choice.parameters),
     }
+
+
+def _domain_name(domain: Any) -> str | None:
+    """What tells one public universe from another: its text, or a hash of its items."""
+    if domain is None or isinstance(domain, str):
+        return domain
+    if isinstance(domain, list | tuple):
+        return hashlib.sha256(repr(list(domain)).encode()).hexdigest()
+    return UNNAMED
 
 
 def worst_cost(mechanism: Any) -> Cost:
@@ -77,10 +94,17 @@ def _one_step(guarantee: Guarantee) -> Cost:
     raise BudgetMismatch("a ledger needs a pure, bounded-range or approximate guarantee, or a mechanism with cost()")
 
 
-def _release(question: Question, source: Source, chosen: Chosen, entropy: Entropy) -> Selection:
-    histogram = source.top_counts(question, entropy.words(KEY_BYTES // 8).tobytes())
-    selection: Selection = chosen.mechanism.release(histogram, entropy)
-    return selection
+def _release(question: Question, source: Source, chosen: Chosen, entropy: Entropy, domain: Any) -> Selection:
+    key = entropy.words(KEY_BYTES // 8).tobytes()
+    if domain is None:
+        selection: Selection = chosen.mechanism.release(source.top_counts(question, key), entropy)
+        return selection
+    if not isinstance(source, Universal):
+        raise QuestionError("this source cannot count over a public universe; ask a file, a table or a database")
+    picked: Selection = chosen.mechanism.release(source.multiplicities(question, domain, key), entropy)
+    picks = list(picked.items)
+    names = source.names(question, domain, picks, key)
+    return Selection(type(picked.items)(names), picked.stopped, picked.counts)
 
 
 def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy, selection: Selection) -> Answer:

@@ -24,7 +24,21 @@ class Rule:
     reason: str
 
 
-PAY_WHAT_YOU_GET = Rule("LimitedDomain", 5, "chosen because it pays only for the items it draws")
+KNOWN_DOMAIN_ONE = Rule("Lipschitz", 1, "chosen because one item of a public universe is wanted: permute-and-flip")
+KNOWN_DOMAIN = Rule(
+    "Canonical", 1, "chosen because the universe is public: it picks a whole set at the price of one step"
+)
+KNOWN_CONTRIBUTION = Rule(
+    "LimitedDomainGauss", 10, "chosen because the contribution is bounded: its noise does not grow with k"
+)
+WITH_BOOKS = Rule("LimitedDomain", 5, "chosen because a ledger is kept: it pays only for the items it draws")
+FEW_ITEMS = Rule(
+    "CanonicalBottom", 5, "chosen because few items are wanted: one step names the whole set, or none of it"
+)
+MANY_ITEMS = Rule("RestrictedGumbel", 10, "chosen because many items are wanted: it returns as many as it safely can")
+
+# P12.1: up to here a whole set in one step beats drawing item after item.
+_FEW = 10
 
 
 @dataclass(frozen=True)
@@ -44,14 +58,20 @@ def choose(
     epsilon: Exact | None,
     delta: Exact | None,
     contribution: int | None,
+    books: bool = False,
+    known_domain: bool = False,
 ) -> Chosen:
-    """The mechanism for a question: `wanted` is `"auto"`, a catalogue name, or a mechanism."""
+    """The mechanism for a question: `wanted` is `"auto"`, a catalogue name, or a mechanism.
+
+    `books` says that a ledger is kept (many questions, each paid for), `known_domain` that the universe is public.
+    """
     if not isinstance(wanted, str):
         return _given(wanted, k, k_bar)
     if epsilon is None or delta is None:
         raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
-    rule = _rule(wanted, k, contribution)
-    slots = max(whole(k, "k"), k * rule.k_bar_per_k) if k_bar is None else k_bar
+    whole(k, "k")
+    rule = automatic(k, contribution, books, known_domain) if wanted == AUTO else _named(wanted)
+    slots = k * rule.k_bar_per_k if k_bar is None else k_bar
     mechanism = (
         entry(rule.name)
         .load()
@@ -66,10 +86,21 @@ def choose(
     return Chosen(mechanism, describe(mechanism, rule.reason), slots)
 
 
-def _rule(wanted: str, k: int, contribution: int | None) -> Rule:
-    if wanted != AUTO:
-        return Rule(entry(wanted).name, 5, "named in the question")
-    return PAY_WHAT_YOU_GET
+def automatic(k: int, contribution: int | None, books: bool, known_domain: bool) -> Rule:
+    """P12.1 as code: looks at the question only, never at the data."""
+    if known_domain:
+        return KNOWN_DOMAIN_ONE if k == 1 else KNOWN_DOMAIN
+    if contribution is not None:
+        return KNOWN_CONTRIBUTION
+    if books:
+        return WITH_BOOKS
+    return FEW_ITEMS if k <= _FEW else MANY_ITEMS
+
+
+def _named(wanted: str) -> Rule:
+    usual = (KNOWN_DOMAIN_ONE, KNOWN_DOMAIN, KNOWN_CONTRIBUTION, WITH_BOOKS, FEW_ITEMS, MANY_ITEMS)
+    per_k = {rule.name: rule.k_bar_per_k for rule in usual}.get(entry(wanted).name, 5)
+    return Rule(wanted, per_k, "named in the question")
 
 
 def _given(mechanism: Any, k: int, k_bar: int | None) -> Chosen:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label
 from crestline.question import Question
 
 
@@ -30,4 +32,17 @@ class Source(Protocol):
 
     def version(self) -> str | None:
         """A fingerprint of the data's state (for files: what the file system knows), or None when it has none."""
+        ...
+
+
+@runtime_checkable
+class Universal(Protocol):
+    """A source that can also count over a public universe without holding it in memory (DESIGN D9)."""
+
+    def multiplicities(self, question: Question, domain: Any, key: bytes = b"") -> Histogram:
+        """How many items of the universe have each count."""
+        ...
+
+    def names(self, question: Question, domain: Any, picks: Sequence[tuple[int, int]], key: bytes = b"") -> list[Label]:
+        """The labels behind `(count, index)` pairs of `multiplicities` with the same key."""
         ...

@@ -1,0 +1,129 @@
+"""The generated pages of docs/reference: the command line, the errors, the public names.
+
+    python scripts/reference.py            writes the pages
+    python scripts/reference.py --check    fails when a page is not what the code says
+
+`tests/docs/test_reference.py` runs the check, so a page cannot drift from the code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import crestline
+from crestline import errors
+from crestline.cli.main import COMMANDS, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_REFUSED, EXIT_UNAVAILABLE, EXIT_WRONG, app
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+NOTE = "<!-- Written by scripts/reference.py from the code; do not edit. -->\n"
+
+
+def first_paragraph(text: str | None) -> str:
+    return " ".join((inspect.cleandoc(text or "").split("\n\n"))[0].split())
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, groups opened up."""
+    root = typer.main.get_command(app)
+    for name, command in root.commands.items():  # type: ignore[attr-defined] # the root is a group
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {inner}", found) for inner, found in command.commands.items())
+        else:
+            yield name, command
+
+
+def command_line() -> str:
+    lines = [NOTE, "# The command line\n", "`crestline` and `python -m crestline` are the same.\n"]
+    lines += [
+        "| exit code | means |",
+        "|---|---|",
+        "| 0 | done |",
+        "| 1 | something was found (`audit`, `ledger verify`) |",
+    ]
+    lines += [f"| {EXIT_WRONG} | the call is wrong |", f"| {EXIT_REFUSED} | the ledger refused |"]
+    lines += [f"| {EXIT_UNAVAILABLE} | a source or a ledger did not answer |", f"| {EXIT_FAULT} | a fault of ours |"]
+    lines += [f"| {EXIT_INTERRUPTED} | interrupted |\n"]
+    for name, command in commands():
+        lines += [f"## crestline {name}\n", inspect.cleandoc(command.help or "").replace("\b\n", "") + "\n"]
+        rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
+        if rows:
+            lines += ["| argument or option | default | meaning |", "|---|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _row(parameter: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    if parameter.param_type_name == "argument":
+        names = f"`{parameter.name.upper()}`"
+    missing = parameter.default is None or callable(parameter.default) or "Sentinel" in repr(parameter.default)
+    default = "required" if parameter.required else "" if missing else f"`{_plain(parameter.default)}`"
+    meaning = " ".join((getattr(parameter, "help", "") or "").split()).replace("|", "\\|")
+    return f"| {names} | {default} | {meaning} |"
+
+
+def _plain(value: Any) -> str:
+    return str(getattr(value, "value", value))
+
+
+def error_tree() -> str:
+    drawing = inspect.cleandoc(errors.__doc__ or "")
+    lines = [NOTE, "# Errors\n", "```text", drawing.split("\n\n")[1], "```\n"]
+    lines += [" ".join(drawing.split("\n\n")[2].split()) + "\n"]
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, errors.CrestlineError):
+            lines += [f"## {name}\n", inspect.cleandoc(kind.__doc__ or "") + "\n"]
+    return "\n".join(lines)
+
+
+def public_names() -> str:
+    lines = [NOTE, "# Public names\n", "`import crestline as cl`\n"]
+    for name in crestline.__all__:
+        value = getattr(crestline, name)
+        if name == "__version__":
+            lines += ["## `cl.__version__`\n", "The version, as text.\n"]
+        elif inspect.ismodule(value):
+            lines += [f"## `cl.{name}`\n", first_paragraph(value.__doc__) + "\n"]
+        else:
+            lines += [f"## `cl.{name}`\n", "```text", f"{name}{inspect.signature(value)}", "```\n", *_described(value)]
+    return "\n".join(lines)
+
+
+def _described(value: Any) -> list[str]:
+    lines = [inspect.cleandoc(value.__doc__ or "").split("\n\nExample")[0].split("\n>>>")[0].rstrip() + "\n"]
+    if inspect.isclass(value):
+        for name, member in vars(value).items():
+            if not name.startswith("_") and (callable(member) or isinstance(member, classmethod | property)):
+                lines.append(f"- `{name}`: {first_paragraph(getattr(value, name).__doc__) or 'see above'}")
+        lines.append("")
+    return lines
+
+
+PAGES = {"cli.md": command_line, "errors.md": error_tree, "python.md": public_names}
+
+
+def main(arguments: list[str]) -> int:
+    assert COMMANDS, "the command line has commands"
+    stale = [name for name, make in PAGES.items() if _read(name) != make()]
+    if "--check" in arguments:
+        for name in stale:
+            print(f"docs/reference/{name} is not what the code says: python scripts/reference.py")
+        return 1 if stale else 0
+    for name in stale:
+        (FOLDER / name).write_text(PAGES[name]())
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+def _read(name: str) -> str:
+    path = FOLDER / name
+    return path.read_text() if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
