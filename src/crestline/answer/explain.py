@@ -51,7 +51,7 @@ def _came_back(answer: Answer) -> str:
 
 
 def _promised(guarantee: Guarantee) -> str:
-    text = f"Promised: {guarantee} ({guarantee.adjacency.value}; PRIVACY.md {guarantee.theorem})."
+    text = f"Promised: {guarantee} ({guarantee.adjacency.value}; theorem {guarantee.theorem})."
     if guarantee.epsilon is None:
         return text
     factor = math.exp(guarantee.epsilon)

@@ -52,7 +52,8 @@ _THIRD = ("", " in Europe")
 def titles() -> list[str]:
     """Four hundred invented titles."""
     names = [f"{first} {second}{third}" for third in _THIRD for first in _FIRST for second in _SECOND]
-    return names[:TITLES]
+    shuffled: list[str] = np.random.default_rng(7).permutation(names[:TITLES]).tolist()
+    return shuffled
 
 
 def write_loans(path: Path, *, without: str | None = None) -> None:
