@@ -1,0 +1,213 @@
+"""Wrong calls and the exact message each gets: it says what to do next, and none depends on the rows of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crestline as cl
+
+RIGHT: dict[str, Any] = {
+    "user": "reader", "item": "title", "k": 3, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"
+}  # fmt: skip
+
+
+def top(source: Any = "loans.csv", **changes: Any) -> Callable[[], object]:
+    return lambda: cl.top_k(source, **{**RIGHT, **changes})
+
+
+def nearly_broke() -> cl.Ledger:
+    return cl.Ledger.in_memory(cl.Budget(epsilon="0.001", delta="1e-9"))
+
+
+ONE = cl.mechanisms.LimitedDomain(1, 2, 1, "0.1")
+
+CALLS: dict[str, Callable[[], object]] = {
+    "epsilon zero": top(epsilon=0),
+    "epsilon negative": top(epsilon=-1),
+    "epsilon nan": top(epsilon=float("nan")),
+    "epsilon inf": top(epsilon=float("inf")),
+    "epsilon bool": top(epsilon=True),
+    "epsilon text": top(epsilon="one"),
+    "epsilon none": top(epsilon=None),
+    "delta zero": top(delta=0),
+    "delta one": top(delta=1),
+    "delta text": top(delta="tiny"),
+    "k zero": top(k=0),
+    "k float": top(k=2.5),
+    "k text": top(k="3"),
+    "k_bar small": top(k_bar=2),
+    "contribution zero": top(contribution=0),
+    "contribution float": top(contribution=1.5),
+    "mechanism unknown": top(mechanism="Magic"),
+    "mechanism wrong type": top(mechanism=7),
+    "no file": top("no-such.parquet"),
+    "no match": top("no-such-*.parquet"),
+    "extension": top("notes.txt"),
+    "broken file": top("broken.parquet"),
+    "source type": top(42),
+    "user column": top(user="readr"),
+    "item column": top(item="titel"),
+    "two item columns": top(item=["title", "titel"]),
+    "item empty": top(item=[]),
+    "user empty": top(user=""),
+    "where syntax": top(where="title ="),
+    "where function": top(where="length(title) > 3"),
+    "where subquery": top(where="title in (select title from loans)"),
+    "where two": top(where="n > 1; drop table x"),
+    "where column": top(where="country = 'DE'"),
+    "where star": top(where="1 = 1"),
+    "table with file": top(table="sales"),
+    "url without table": top("duckdb:///nothing.duckdb"),
+    "url scheme": top("oracle9://x/y", table="t"),
+    "ledger missing": top(ledger="no-such-books.db"),
+    "ledger foreign": top(ledger="not_books.db"),
+    "budget exhausted": lambda: cl.top_k("loans.csv", **RIGHT, ledger=nearly_broke()),
+    "budget epsilon": lambda: cl.Budget(epsilon=0, delta=1e-6),
+    "budget delta": lambda: cl.Budget(epsilon=1, delta=2),
+    "budget kind": lambda: cl.Budget(epsilon=1, delta=1e-6, kind="gold"),
+    "histogram negative": lambda: cl.Histogram.from_counts({"a": -1}, 2),
+    "histogram float": lambda: cl.Histogram.from_counts({"a": 1.5}, 2),
+    "histogram twice": lambda: cl.Histogram.from_counts([("a", 1), ("a", 2)], 2),
+    "histogram k_bar": lambda: cl.Histogram.from_counts({"a": 1}, 0),
+    "histogram shape": lambda: ONE.release(cl.Histogram.from_counts({"a": 1}, 3), cl.entropy.system()),
+    "known domain": lambda: ONE.release(cl.Histogram.from_multiplicities({1: 2}), cl.entropy.system()),
+}
+
+MESSAGES: dict[str, tuple[str, str]] = {
+    "epsilon zero": ("ParameterError", "epsilon must be larger than zero, not 0"),
+    "epsilon negative": ("ParameterError", "epsilon must be larger than zero, not -1"),
+    "epsilon nan": ("ParameterError", "epsilon must be finite, not nan"),
+    "epsilon inf": ("ParameterError", "epsilon must be finite, not inf"),
+    "epsilon bool": (
+        "ParameterError",
+        "epsilon must be a number (int, Fraction, Decimal, float or decimal string), not True",
+    ),
+    "epsilon text": ("ParameterError", "epsilon must be a number such as 0.5, 1e-8 or 1/3, not 'one'"),
+    "epsilon none": ("MechanismError", "a mechanism chosen by name needs epsilon and delta: the total for this answer"),
+    "delta zero": ("ParameterError", "delta must be larger than zero, not 0"),
+    "delta one": ("ParameterError", "delta must be smaller than one, not 1"),
+    "delta text": ("ParameterError", "delta must be a number such as 0.5, 1e-8 or 1/3, not 'tiny'"),
+    "k zero": ("ParameterError", "k must be at least 1, not 0"),
+    "k float": ("ParameterError", "k must be a whole number, not 2.5"),
+    "k text": ("ParameterError", "k must be a whole number, not '3'"),
+    "k_bar small": ("ParameterError", "k_bar must be at least k: k is 3, k_bar is 2"),
+    "contribution zero": ("ParameterError", "contribution must be at least 1, not 0"),
+    "contribution float": ("ParameterError", "contribution must be a whole number, not 1.5"),
+    "mechanism unknown": ("MechanismError", "there is no mechanism 'Magic'; choose one of: LimitedDomain, "),
+    "mechanism wrong type": (
+        "MechanismError",
+        "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()",
+    ),
+    "no file": ("QuestionError", "there is no file no-such.parquet"),
+    "no match": ("QuestionError", "no file matches no-such-*.parquet"),
+    "extension": (
+        "QuestionError",
+        "notes.txt: the name must end in .parquet, .csv, .tsv, .jsonl or .ndjson (the last four also with .gz); for a database give its URL and `table`",
+    ),
+    "broken file": (
+        "QuestionError",
+        "broken.parquet cannot be read: it is damaged, not of the kind its name says, or not readable by you",
+    ),
+    "source type": (
+        "QuestionError",
+        "a source is a path or glob (Parquet, CSV, JSON lines), a database URL with `table`, an Ibis, pandas, Polars or Arrow table, or a Histogram; not int",
+    ),
+    "user column": ("QuestionError", "there is no column 'readr'; the columns are: n, reader, title"),
+    "item column": ("QuestionError", "there is no column 'titel'; the columns are: n, reader, title"),
+    "two item columns": ("QuestionError", "there is no column 'titel'; the columns are: n, reader, title"),
+    "item empty": ("QuestionError", "item must name one or several columns"),
+    "user empty": ("QuestionError", "user must name the column that holds the user"),
+    "where syntax": (
+        "QuestionError",
+        "where could not be read: write one boolean expression; text in 'single quotes', odd column names in \"double quotes\"",
+    ),
+    "where function": (
+        "QuestionError",
+        "where may not contain 'LENGTH(title)': only columns compared with values, and, or, not, in, between, like, is null",
+    ),
+    "where subquery": (
+        "QuestionError",
+        "where may not contain 'title IN (SELECT title FROM loans)': only columns compared with values, and, or, not, in, between, like, is null",
+    ),
+    "where two": (
+        "QuestionError",
+        "where could not be read: write one boolean expression; text in 'single quotes', odd column names in \"double quotes\"",
+    ),
+    "where column": ("QuestionError", "there is no column 'country'; the columns are: n, reader, title"),
+    "where star": (
+        "QuestionError",
+        "where may not contain '1': only columns compared with values, and, or, not, in, between, like, is null",
+    ),
+    "table with file": (
+        "QuestionError",
+        "`table` goes with a database URL such as duckdb:///shop.duckdb; a file is one table",
+    ),
+    "url without table": (
+        "QuestionError",
+        "a database URL needs `table`: the name of the table to ask, or schema.table",
+    ),
+    "url scheme": (
+        "SourceError",
+        "oracle9: the connection failed (ValueError): check address, name, password and rights",
+    ),
+    "ledger missing": (
+        "LedgerError",
+        "ledger no-such-books.db: there is no such file; make one with `crestline ledger create`",
+    ),
+    "ledger foreign": (
+        "LedgerError",
+        "ledger not_books.db: it is not a ledger: give the path of a file made by `crestline ledger create`",
+    ),
+    "budget exhausted": (
+        "BudgetExhausted",
+        "the budget of data set 'default' cannot pay for this: it asks for rho 0.0452966, delta 5e-07 and rho 2.39307e-08, delta 5e-10 is left; ask for fewer items or with a smaller epsilon or delta",
+    ),
+    "budget epsilon": ("ParameterError", "epsilon must be larger than zero, not 0"),
+    "budget delta": ("ParameterError", "delta must lie between 0 and 1, not 2"),
+    "budget kind": ("ParameterError", "kind must be one of zcdp, pure, homogeneous, not 'gold'"),
+    "histogram negative": ("ParameterError", "counts must not be negative"),
+    "histogram float": (
+        "ParameterError",
+        "counts must be whole numbers; for other scores give `step` and scaled whole numbers",
+    ),
+    "histogram twice": ("ParameterError", "an item is listed twice; add up its counts first"),
+    "histogram k_bar": ("ParameterError", "k_bar must be at least 1, not 0"),
+    "histogram shape": (
+        "HistogramError",
+        "the histogram has k_bar=3, the mechanism k_bar=2: make both with the same k_bar",
+    ),
+    "known domain": (
+        "HistogramError",
+        "this mechanism names items by rank: list them, with Histogram.from_counts or over_domain",
+    ),
+}
+
+
+@pytest.fixture(params=["with rows", "empty"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same table twice, once without a single row: no message may tell which."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"r{number},Rivers,{number}\n" for number in range(50)] if request.param == "with rows" else []
+    Path("loans.csv").write_text("reader,title,n\n" + "".join(rows))
+    Path("notes.txt").write_text("x")
+    Path("broken.parquet").write_bytes(b"PAR1 no")
+    Path("not_books.db").write_text("hello")
+    return tmp_path
+
+
+def test_there_are_forty_of_them() -> None:
+    assert CALLS.keys() == MESSAGES.keys()
+    assert len(CALLS) >= 40
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_call_gets_its_message(name: str, folder: Path) -> None:
+    kind, message = MESSAGES[name]
+    with pytest.raises(cl.errors.CrestlineError) as wrong:
+        CALLS[name]()
+    assert type(wrong.value).__name__ == kind
+    assert str(wrong.value).startswith(message) if message.endswith(", ") else str(wrong.value) == message
