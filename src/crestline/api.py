@@ -56,6 +56,7 @@ def top_k(
         epsilon=epsilon,
         delta=delta,
         contribution=contribution,
+        counts=counts,
         books=ledger is not None,
         known_domain=domain is not None,
     )
@@ -125,7 +126,9 @@ class Dataset:
 
         Unless `epsilon` and `delta` are given, a question may cost a tenth of the budget's ε and a twentieth of its δ.
         """
-        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution, domain)
+        question, chosen = self._prepared(
+            k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain
+        )
         return ask(
             question,
             source=self.source,
@@ -152,7 +155,9 @@ class Dataset:
         analyst: str | None = None,
     ) -> Price:
         """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
-        question, chosen = self._prepared(k, item, where, epsilon, delta, mechanism, k_bar, contribution, domain)
+        question, chosen = self._prepared(
+            k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain
+        )
         self.source.check(question)
         key, version = identity(question, self.source, chosen, domain), self.source.version()
         stored = self.ledger.find_answer(key, version, analyst=analyst, record=False)
@@ -169,6 +174,7 @@ class Dataset:
         mechanism: Any,
         k_bar: int | None,
         contribution: int | None,
+        counts: bool,
         domain: Any,
     ) -> tuple[Question, Chosen]:
         """The question and the mechanism for it; what is not given comes from the data set and its budget."""
@@ -181,6 +187,7 @@ class Dataset:
             epsilon=loss,
             delta=failure,
             contribution=bound,
+            counts=counts,
             books=True,
             known_domain=domain is not None,
         )

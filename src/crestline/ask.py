@@ -7,6 +7,7 @@ anything fails after `reserve`, the reservation stays charged.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +16,7 @@ from crestline.choose import Chosen
 from crestline.errors import BudgetMismatch, QuestionError
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Guarantee, PureDP
+from crestline.histogram.labels import Label, label_order
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
 from crestline.mechanisms.selection import Selection
@@ -102,9 +104,19 @@ def _release(question: Question, source: Source, chosen: Chosen, entropy: Entrop
     if not isinstance(source, Universal):
         raise QuestionError("this source cannot count over a public universe; ask a file, a table or a database")
     picked: Selection = chosen.mechanism.release(source.multiplicities(question, domain, key), entropy)
-    picks = list(picked.items)
-    names = source.names(question, domain, picks, key)
-    return Selection(type(picked.items)(names), picked.stopped, picked.counts)
+    return _named(picked, lambda picks: source.names(question, domain, picks, key))
+
+
+def _named(picked: Selection, names_of: Callable[[Sequence[tuple[int, int]]], list[Label]]) -> Selection:
+    """A selection of `(count, index)` pairs under the items' own names; counts stay with their items."""
+    if isinstance(picked.items, tuple):
+        return Selection(tuple(names_of(picked.items)), picked.stopped, picked.counts)
+    picks = sorted(picked.items, key=label_order)
+    names = names_of(picks)
+    if picked.counts is None:
+        return Selection(frozenset(names), picked.stopped)
+    pairs = sorted(zip(names, picked.counts, strict=True), key=lambda pair: label_order(pair[0]))
+    return Selection(frozenset(names), picked.stopped, tuple(count for _, count in pairs))
 
 
 def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy, selection: Selection) -> Answer:

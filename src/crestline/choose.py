@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 from crestline.answer.answer import Choice
@@ -58,12 +59,14 @@ def choose(
     epsilon: Exact | None,
     delta: Exact | None,
     contribution: int | None,
+    counts: bool = False,
     books: bool = False,
     known_domain: bool = False,
 ) -> Chosen:
     """The mechanism for a question: `wanted` is `"auto"`, a catalogue name, or a mechanism.
 
-    `books` says that a ledger is kept (many questions, each paid for), `known_domain` that the universe is public.
+    `counts` asks for a noisy count of every item, `books` says that a ledger is kept (many questions, each paid for),
+    `known_domain` that the universe is public.
     """
     if not isinstance(wanted, str):
         return _given(wanted, k, k_bar)
@@ -72,18 +75,19 @@ def choose(
     whole(k, "k")
     rule = automatic(k, contribution, books, known_domain) if wanted == AUTO else _named(wanted)
     slots = k * rule.k_bar_per_k if k_bar is None else k_bar
-    mechanism = (
-        entry(rule.name)
-        .load()
-        .for_budget(
-            k=k,
-            k_bar=slots,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            contribution=contribution,
-        )
-    )
+    budget = {"epsilon": positive(epsilon, "epsilon"), "delta": probability(delta, "delta")}
+    mechanism = _made(rule, counts, k=k, k_bar=slots, contribution=contribution, **budget)
     return Chosen(mechanism, describe(mechanism, rule.reason), slots)
+
+
+def _made(rule: Rule, counts: bool, **question: Any) -> Any:
+    """The mechanism within the budget; counts come free where the mechanism allows it, else as a charged release."""
+    kind = entry(rule.name).load()
+    if not counts:
+        return kind.for_budget(**question)
+    if question["contribution"] is not None and "counts" in signature(kind.for_budget).parameters:
+        return kind.for_budget(counts=True, **question)  # P4.1, P4.2
+    return entry("NoisyCounts").load().for_budget(mechanism=kind, **question)  # P3.7
 
 
 def automatic(k: int, contribution: int | None, books: bool, known_domain: bool) -> Rule:

@@ -22,8 +22,12 @@ def top(
     mechanism: Annotated[str, typer.Option(help="A name from `crestline mechanisms`, or auto.")] = "auto",
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
     contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
+    counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
     where: Annotated[
         str | None, typer.Option(help="A filter, such as \"country = 'DE' and day >= '2026-01-01'\".")
+    ] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="A table or file that lists every possible item, when that list is public.")
     ] = None,
     table: Annotated[str | None, typer.Option(help="The table, when the source is a database URL.")] = None,
     ledger: Annotated[
@@ -54,7 +58,9 @@ def top(
         mechanism=mechanism,
         k_bar=k_bar,
         contribution=contribution,
+        counts=counts,
         where=where,
+        domain=domain,
         table=table,
         ledger=ledger,
     )
