@@ -68,8 +68,16 @@ def test_whole_numbers(bad: Any) -> None:
     assert whole(np.int64(2), "k") == 2
 
 
-@given(st.fractions(min_value=0, max_value=10**6))
-def test_short_text_never_understates(number: Fraction) -> None:
-    shown = Fraction(decimal_text(number))
-    assert shown >= number or abs(shown - number) <= abs(number) * Fraction(1, 10**9)
-    assert shown <= number * Fraction(100002, 100000) + Fraction(1, 10**12)
+@given(st.fractions(min_value=0, max_value=10**6), st.sampled_from([0, -400, 400]))
+def test_short_text_never_understates(number: Fraction, power: int) -> None:
+    exact_number = number * Fraction(10) ** power
+    shown = Fraction(decimal_text(exact_number))
+    assert exact_number <= shown <= exact_number * Fraction(100011, 100000)
+
+
+@pytest.mark.parametrize(
+    ("number", "wanted"),
+    [(Fraction(1), "1"), (Fraction(1, 2), "0.5"), (Fraction(1, 3), "0.333334"), (Fraction(1, 10**8), "1e-08")],
+)
+def test_short_text_is_exact_where_it_can_be(number: Fraction, wanted: str) -> None:
+    assert decimal_text(number) == wanted

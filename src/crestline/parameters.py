@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -89,19 +89,16 @@ def fill(value: object, **fields: object) -> None:
 
 def decimal_text(number: Fraction, digits: int = 6) -> str:
     """A short decimal for people: exact where it can be, otherwise `digits` significant digits, rounded up."""
-    plain = _terminating(number, digits)
-    if plain is not None:
-        return plain
     if number == 0:
         return "0"
-    scale = digits - 1 - math.floor(math.log10(abs(number)))
-    step = Fraction(10) ** -scale
-    return f"{float(math.ceil(number / step) * step):.{digits}g}"
-
-
-def _terminating(number: Fraction, digits: int) -> str | None:
-    text = f"{float(number):.{digits}g}"
-    return text if Fraction(text) == number else None
+    size = math.floor(math.log10(abs(number.numerator)) - math.log10(number.denominator))
+    step = Fraction(10) ** (size - digits + 1)
+    rounded = math.ceil(number / step) * step
+    if abs(size) < 300:
+        return f"{float(rounded):.{digits}g}"
+    with localcontext() as context:  # what a float cannot hold
+        context.prec = digits + 2
+        return f"{(Decimal(rounded.numerator) / Decimal(rounded.denominator)).normalize():.{digits}g}"
 
 
 def _unwrap(value: Any) -> Any:
