@@ -135,7 +135,12 @@ def describe(mechanism: Any, reason: str) -> Choice:
 
 
 def _text(value: Any) -> str:
-    return str(value) if not isinstance(value, Fraction) else _shortest(value)
+    if isinstance(value, Fraction):
+        return _shortest(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        inner = describe(value, "")
+        return f"{inner.name}({', '.join(f'{name}={text}' for name, text in inner.parameters.items())})"
+    return str(value)
 
 
 def _shortest(number: Fraction) -> str:
