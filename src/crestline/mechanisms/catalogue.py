@@ -45,6 +45,7 @@ CATALOGUE = (
         "RestrictedLaplace", "restricted_one_shot", "P5.1, P8.1", "ordered, may stop", "unknown", "any", "one and test"
     ),
     Entry("Lipschitz", "lipschitz", "P8.1", "ordered or set", "known", "any", "once"),
+    Entry("Canonical", "canonical", "P8.2", "set", "known", "any", "once"),
     Entry("CanonicalBottom", "canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
 )
 

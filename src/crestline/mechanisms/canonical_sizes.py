@@ -1,0 +1,85 @@
+"""How many subsets a class holds (P8.2): exactly, as whole numbers, and as logarithms at array speed.
+
+A class keeps `k - 1 - m` of the best ranks, leaves out the next, and takes `m` of the ranks between it and its lowest
+rank, `k + q`: that is `C(q + m, m)` subsets. Ranks of equal counts are one row: `q` from `a` to `b`, and by the
+hockey-stick identity `C(b + m + 1, m + 1) - C(a + m, m + 1)` subsets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from crestline.mechanisms.universe import Indices
+from crestline.randomness.choices import place
+from crestline.randomness.points import Floats
+from crestline.randomness.uniforms import Uniforms
+
+ROUNDING = 2.0**-50
+_EXACT = 16  # factorials below this are tabulated, above it the Stirling series is good to the last bit
+_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+
+
+def size(a: int, b: int, m: int) -> int:
+    """How many subsets: `Σ_{q = a}^{b} C(q + m, m)`."""
+    return math.comb(b + m + 1, m + 1) - math.comb(a + m, m + 1)
+
+
+def sizes(a: int, b: int, k: int) -> Iterator[int]:
+    """`size(a, b, m)` for m = 0, …, k - 1, each from the one before."""
+    upper, lower = b + 1, a
+    for m in range(k):
+        yield upper - lower
+        upper = upper * (b + m + 2) // (m + 2)
+        lower = lower * (a + m + 1) // (m + 2)
+
+
+def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
+    """A lowest rank `q` between `a` and `b`, with probability proportional to `C(q + m, m)`."""
+    if a == b:
+        return a
+    before = math.comb(a + m, m + 1)
+    wanted = before + place(uniforms, index, size(a, b, m))
+    low, high = a, b
+    while low < high:  # the least q with C(q + m + 1, m + 1) > wanted
+        middle = (low + high) // 2
+        low, high = (low, middle) if math.comb(middle + m + 1, m + 1) > wanted else (middle + 1, high)
+    return low
+
+
+def log_factorials(n: int) -> Floats:
+    """`ln 0!, …, ln n!`, each good to a few units in the last place."""
+    numbers = np.arange(_EXACT, max(n, _EXACT) + 1, dtype=np.float64)
+    inverse = 1.0 / numbers
+    square = inverse * inverse
+    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    large = (numbers + 0.5) * np.log(numbers) - numbers + (_HALF_LOG_TAU + series)
+    small = [math.log(math.factorial(number)) for number in range(_EXACT)]
+    return np.concatenate([small, large])[: n + 1]
+
+
+def log_sizes(a: Indices, b: Indices, k: int) -> Floats:
+    """Logarithms of `size(a, b, m)` for each row and m = 0, …, k - 1; good to `k` roundings of the largest."""
+    steps = np.arange(1.0, k + 1.0)
+    above = np.cumsum(np.log1p(b[:, None] / steps), axis=1)  # ln C(b + m + 1, m + 1)
+    with np.errstate(divide="ignore"):  # a = 0: nothing lies before, the ratio is infinite
+        ratio = np.cumsum(np.log1p((b - a + 1)[:, None] / (a[:, None] + (steps - 1.0))), axis=1)
+    result: Floats = above + np.log(-np.expm1(-ratio))
+    return result
+
+
+def log_sum(values: Floats) -> Floats:
+    """`ln Σ exp` over the last axis."""
+    top = values.max(axis=-1, keepdims=True)
+    result: Floats = np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
+    return result
+
+
+def log_sum_groups(values: Floats, starts: Indices) -> Floats:
+    """`ln Σ exp` over each run that begins at one of `starts`."""
+    top = np.maximum.reduceat(values, starts)
+    lengths = np.diff(np.append(starts, len(values)))
+    result: Floats = np.log(np.add.reduceat(np.exp(values - np.repeat(top, lengths)), starts)) + top
+    return result
