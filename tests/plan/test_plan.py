@@ -27,8 +27,8 @@ def line(name: str, returned: float, ratio: float, error: float = 0.01) -> Forec
 def test_the_best_is_recommended() -> None:
     said = advice(WISH, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)))
     assert said == (
-        "Take A with k_bar=50: it is expected to name 9.1 of 10 items and to reach 95% of the score of the true top "
-        "10; the next best, B, reaches 60%."
+        "Take A with k_bar=50: it is expected to name 9.1 of 10 items and to reach 95.0% of the score of the true top "
+        "10; the next best, B, reaches 60.0%."
     )
 
 
@@ -79,5 +79,17 @@ def test_wrong_numbers_are_refused() -> None:
 def test_the_picture_shows_every_line() -> None:
     plan = Plan(WISH, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)), (), "A")
     svg = plot(plan).svg()
-    for words in ("A, k_bar 50", "B, k_bar 50", "95%", "60%", "Top 10 at ε = 1, δ = 1e-06"):
+    for words in ("A, k_bar 50", "B, k_bar 50", "95.0%", "60.0%", "Top 10 at ε = 1, δ = 1e-06"):
         assert words in svg
+
+
+def test_a_public_list_of_items_lets_other_mechanisms_in() -> None:
+    wish = wish_for(3, 1, "1e-6", k_bar=6)
+    shape = PowerLaw(1.0, 2_000, 500)
+    known = plan_shape(shape, wish, users=2_000, entropy=replay("k"), trials=20, public_items=True)
+    hidden = plan_shape(shape, wish, users=2_000, entropy=replay("k"), trials=20)
+    (lipschitz,) = [row for row in known.rows if row.mechanism == "Lipschitz"]
+    assert lipschitz.k_bar is None
+    assert lipschitz.returned.value == 3  # it never stops
+    assert 0.3 < lipschitz.ratio.value <= 1
+    assert "Lipschitz" in {line.mechanism for line in hidden.skipped}

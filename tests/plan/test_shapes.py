@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
-from crestline.plan.shapes import Percentiles, PowerLaw, kept, ranked, read_shape
+from crestline.plan.shapes import Percentiles, PowerLaw, kept, multiplicities, ranked, read_shape
 
 
 def test_a_power_law_has_its_exponent_and_its_pairs() -> None:
@@ -93,3 +93,10 @@ def test_a_short_shape_is_padded() -> None:
     assert histogram.counts == (5, 3, 0)
     assert histogram.next_count == 0
     assert histogram.items[:2] == (1, 2)
+
+
+def test_a_public_list_is_known_by_its_multiplicities() -> None:
+    histogram = multiplicities(np.array([5, 3, 3, 0, 0, 0], dtype=np.int64))
+    values, sizes = histogram.distinct
+    assert (values.tolist(), sizes) == ([5, 3, 0], (1, 2, 3))
+    assert histogram.domain_size == 6

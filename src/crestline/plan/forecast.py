@@ -20,7 +20,7 @@ from crestline.randomness.entropy import Entropy
 TRIALS = 300
 CHANCE = 0.95
 _QUICK_LENGTHS = 60_000  # k times k_bar up to which an exact law of the length is quicker than a blink
-_QUICK_LAW = 2_000  # ordered outcomes up to which the whole law is written down
+_QUICK_LAW = 30  # ordered outcomes up to which the whole law is written down; some need an integral for each
 
 Watch = Callable[[int, int], None]
 

@@ -13,7 +13,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.parameters import Exact, decimal_text, positive, probability, whole
 from crestline.plan.candidates import Skipped, Wish
 from crestline.plan.forecast import TRIALS, Forecast, Watch, forecast
-from crestline.plan.shapes import Shape, kept, ranked
+from crestline.plan.shapes import Shape, kept, multiplicities, ranked
 from crestline.randomness.entropy import Entropy
 
 
@@ -68,7 +68,7 @@ def plan_shape(
     """A plan for data of a public shape. With `public_items` the list of all items is public, counts apart."""
     counts = kept(shape.counts(), users=users, contribution=wish.contribution)
     histogram = ranked(counts, max(wish.k_bars))
-    domain = Histogram.over_domain(list(enumerate(counts.tolist(), start=1))) if public_items else None
+    domain = multiplicities(counts) if public_items else None
     return plan_histogram(histogram, wish, users=users, entropy=entropy, domain=domain, trials=trials, watch=watch)
 
 
@@ -103,12 +103,12 @@ def advice(wish: Wish, rows: tuple[Forecast, ...]) -> str:
     sight = "" if best.k_bar is None else f" with k_bar={best.k_bar}"
     text = (
         f"Take {best.mechanism}{sight}: it is expected to name {best.returned.value:.1f} of {wish.k} items and to "
-        f"reach {best.ratio.value:.0%} of the score of the true top {wish.k}"
+        f"reach {best.ratio.value:.1%} of the score of the true top {wish.k}"
     )
     rivals = [row for row in rows[1:] if row.ratio.value + row.ratio.error >= best.ratio.value - best.ratio.error]
     if rivals:
         return f"{text}; {_listed([row.mechanism for row in rivals])} cannot be told apart from it here."
-    return f"{text}; the next best, {rows[1].mechanism}, reaches {rows[1].ratio.value:.0%}." if rows[1:] else f"{text}."
+    return f"{text}; the next best, {rows[1].mechanism}, reaches {rows[1].ratio.value:.1%}." if rows[1:] else f"{text}."
 
 
 def _notes(delta: Fraction, users: int | None) -> tuple[str, ...]:

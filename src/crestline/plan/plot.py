@@ -43,7 +43,7 @@ def _rows(plan: Plan) -> list[dict[str, Any]]:
             "returned": row.returned.value,
             "low": max(0.0, row.returned.value - row.returned.error),
             "high": min(plan.wish.k, row.returned.value + row.returned.error),
-            "words": f"{row.ratio.value:.0%}",
+            "words": f"{row.ratio.value:.1%}",
             "best": place == 0,
         }
         for place, row in enumerate(plan.rows)

@@ -109,6 +109,12 @@ def ranked(counts: Counts, k_bar: int) -> Histogram:
     return Histogram.from_ranked(rows, k_bar)
 
 
+def multiplicities(counts: Counts) -> Histogram:
+    """The histogram of a public list of all items: how many of them have each count."""
+    values, sizes = np.unique(counts, return_counts=True)
+    return Histogram.from_multiplicities(dict(zip(values.tolist(), sizes.tolist(), strict=True)))
+
+
 def _points(text: str) -> tuple[tuple[float, int], ...]:
     points = []
     for part in text.split(","):
