@@ -19,9 +19,9 @@ def frame_source(frame: Any, library: str, timeout: float) -> TableSource:
     """A table in memory as a source. A pandas column of Python objects is read as text."""
     import ibis
 
-    table, engine = ibis.memtable(arrow_table(frame, library)), ibis.duckdb.connect()
-    name = f"{library} {type(frame).__name__}"
-    return TableSource(table, engine, name=name, timeout=timeout, close=engine.disconnect)
+    engine, name = ibis.duckdb.connect(), f"{library} {type(frame).__name__}"
+    engine.con.register(name, arrow_table(frame, library))
+    return TableSource(engine.table(name), engine, name=name, timeout=timeout, close=engine.disconnect)
 
 
 def arrow_table(frame: Any, library: str) -> Any:
