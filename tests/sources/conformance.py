@@ -142,7 +142,7 @@ class SourceConformance:
         assert agrees(engine.source(table), table, question(2)).counts == (0, 0)
         assert agrees(engine.source(table), table, question(2, contribution=1)).counts == (0, 0)
 
-    @pytest.mark.parametrize("kind", ["text", "integer", "boolean", "date"])
+    @pytest.mark.parametrize("kind", ["text", "integer", "boolean", "date", "bytes"])
     @pytest.mark.parametrize("contribution", [1, 3])
     def test_contribution_keeps_the_items_of_smallest_hash(self, engine: Engine, kind: str, contribution: int) -> None:
         arrow, items = ITEMS[kind]

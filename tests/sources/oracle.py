@@ -52,9 +52,16 @@ def bounded(pairs: set[tuple[Any, Label]], contribution: int | None, key: bytes)
 
 def digest(key: bytes, user: Any, item: Label) -> str:
     parts = [user, *(item if isinstance(item, tuple) else (item,))]
-    texts = [str(part).lower() if isinstance(part, bool) else str(part) for part in parts]
+    texts = [text(part) for part in parts]
     message = key.hex() + "".join(f"{len(text)}:{text}" for text in texts)
     return hashlib.md5(message.encode()).hexdigest()
+
+
+def text(value: Any) -> str:
+    """How a part of the message is written: as most engines write it, and bytes in hexadecimal."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def counts(pairs: Iterable[tuple[Any, Label]]) -> Counter[Label]:

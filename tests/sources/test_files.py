@@ -87,8 +87,10 @@ def test_an_empty_file_is_a_legal_empty_histogram(tmp_path: Path, name: str) -> 
     else:
         path.write_text("")
     source = open_source(path)
-    source.check(QUESTION)
-    assert source.top_counts(QUESTION).counts == (0, 0, 0)
+    for options in ({}, {"where": "item <> 'a' and item is not null"}, {"contribution": 2}):
+        asked = Question(user="user", item=("item",), k=2, k_bar=3, **options)
+        source.check(asked)
+        assert source.top_counts(asked, bytes(16)).counts == (0, 0, 0)
 
 
 def test_a_header_alone_is_an_empty_table(tmp_path: Path) -> None:

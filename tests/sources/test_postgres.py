@@ -16,6 +16,8 @@ from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.engines import Postgres
 
+LONG = 10**45 + 7  # longer than Python's decimals calculate by default
+
 
 @pytest.fixture(scope="session")
 def engine(postgres_url: str) -> Iterator[Postgres]:
@@ -54,13 +56,14 @@ class TestPostgres(SourceConformance, ScoreConformance):
         prepared(
             engine,
             'create table wide ("user" int, item numeric)',
-            "insert into wide values (1, 1.50), (2, 1.5), (3, 'NaN'), (4, 'NaN'), (5, 'Infinity'), (6, 1e60)",
+            "insert into wide values (1, 1.50), (2, 1.5), (3, 'NaN'), (4, 'NaN'), (5, 'Infinity')",
+            f"insert into wide values (6, 1e60), (7, {LONG}), (8, {LONG + 1})",
         )
         source = open_source(engine.url, table="wide")
-        histogram = ask(source, question(3))
-        assert histogram.items == (Decimal("1.5"), Decimal(10**60), Padding(0))
-        assert histogram.counts == (2, 1, 0)
-        assert ask(source, question(3, score="sum(item)", clip=3)).counts == (1_000_000, 1_000_000, 0)
+        histogram = ask(source, question(5))
+        assert histogram.items == (Decimal("1.5"), Decimal(LONG), Decimal(LONG + 1), Decimal(10**60), Padding(0))
+        assert histogram.counts == (2, 1, 1, 1, 0)
+        assert ask(source, question(5, score="sum(item)", clip=3)).counts == (*[1_000_000] * 4, 0)
 
     def test_dates_outside_the_calendar_are_dropped(self, engine: Postgres) -> None:
         prepared(

@@ -27,6 +27,7 @@ COMMANDS = (
     ("price", "crestline.cli.price", "price"),
     ("explain", "crestline.cli.explain", "explain"),
     ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
+    ("sources", "crestline.cli.sources", "sources"),
     ("account", "crestline.cli.account", "account"),
     ("audit", "crestline.cli.audit", "audit"),
     ("demo", "crestline.cli.demo", "demo"),

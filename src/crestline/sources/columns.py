@@ -14,7 +14,7 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Label
-from crestline.sources.engines import Expression, text_bytes
+from crestline.sources.engines import Expression, Function, codec
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,16 @@ class Key:
 
     value    the expression to group and rank by
     usable   conditions a row must meet to be counted
-    fetched  from the grouped column to what is sent back
     label    from what came back to a plain Python value
+    fetched  from the grouped column to what is sent back
+    text     from the grouped column to a text that only equal values share
     """
 
     value: Expression
     usable: tuple[Expression, ...]
-    fetched: Callable[[Expression], Expression]
     label: Callable[[Any], Label]
+    fetched: Function = lambda grouped: grouped
+    text: Function = lambda grouped: grouped.cast("string")
 
 
 def column(table: Expression, name: str) -> Expression:
@@ -47,29 +49,26 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
     if kind.is_string() or kind.is_uuid():
         return _text(value, engine)
     if kind.is_boolean() or kind.is_integer():
-        return Key(value, (value.notnull(),), _same, bool if kind.is_boolean() else int)
+        return Key(value, (value.notnull(),), bool if kind.is_boolean() else int)
     if kind.is_floating():
         return _floating(value)
     if kind.is_decimal():
         return _decimal(value, engine)
     if kind.is_date():
-        return Key(value, (value.notnull(), value.between(date.min, date.max)), _same, _date)
+        return Key(value, (value.notnull(), value.between(date.min, date.max)), _date)
     if kind.is_timestamp():
         return _timestamp(value)
     if kind.is_binary():
-        return Key(value, (value.notnull(),), _same, bytes)
+        return Key(value, (value.notnull(),), bytes, text=codec(engine).hex)
     raise QuestionError(
         f"column {name!r} is of type {kind}; users and items are text, numbers, booleans, dates, timestamps or bytes"
     )
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _text(value: Expression, engine: str) -> Key:
     value = value.cast("string") if value.type().is_uuid() else value
-    return Key(text_bytes(engine, value), (value.notnull(),), _same, _decoded)
+    functions = codec(engine)
+    return Key(functions.encode(value), (value.notnull(),), _decoded, text=functions.decode)
 
 
 def _decoded(raw: bytes | str) -> str:
@@ -81,22 +80,20 @@ def _floating(value: Expression) -> Key:
 
     value = value.cast("float64")
     one_zero = ibis.ifelse(value == 0.0, ibis.literal(0.0), value)  # 0.0 and -0.0 are equal: always label them 0.0
-    return Key(one_zero, (value.notnull(), ~value.isnan()), _same, float)
+    return Key(one_zero, (value.notnull(), ~value.isnan()), float)
 
 
 def _decimal(value: Expression, engine: str) -> Key:
     usable: tuple[Expression, ...] = (value.notnull(),)
     if engine == "postgres":  # its numeric has three values that are no numbers
         usable += (~value.cast("string").isin(["NaN", "Infinity", "-Infinity"]),)
-    return Key(value, usable, lambda grouped: grouped.cast("string"), _shortest)
+    return Key(value, usable, _shortest, fetched=lambda grouped: grouped.cast("string"))
 
 
 def _shortest(text: str) -> Decimal:
-    """1.50 and 1.5 are equal: always label them 1.5."""
-    number = Decimal(text)
-    if number == number.to_integral_value():
-        return number.quantize(Decimal(1)) if number.adjusted() < 28 else Decimal(int(number))
-    return number.normalize()
+    """1.50 and 1.5 are equal: always label them 1.5. No arithmetic, which would round long numbers."""
+    digits = format(Decimal(text), "f")
+    return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 
 
 def _date(day: date | datetime) -> date:
@@ -111,7 +108,7 @@ def _timestamp(value: Expression) -> Key:
     first, last = datetime(1, 1, 2), datetime(9999, 12, 30)  # a day from the edge: zones cannot push it over
     if zone:
         first, last = first.replace(tzinfo=UTC), last.replace(tzinfo=UTC)
-    return Key(value, (value.notnull(), value.between(first, last)), _same, _moment)
+    return Key(value, (value.notnull(), value.between(first, last)), _moment)
 
 
 def _moment(moment: datetime) -> datetime:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from crestline.errors import ParameterError
 from crestline.randomness.entropy import Entropy
-from crestline.sources.engines import Expression, bytes_text, md5
+from crestline.sources.engines import Expression, md5
 
 _SHORTEST_KEY = 16
 _PLACE = "place"
@@ -22,36 +22,27 @@ def fresh_key(entropy: Entropy) -> bytes:
 
 
 def bounded(
-    pairs: Expression, user: str, items: Sequence[str], contribution: int, key: bytes, engine: str
+    pairs: Expression, user: str, items: Sequence[str], texts: Sequence[Expression], contribution: int, key: bytes
 ) -> Expression:
     """The pairs of (user, item) that are kept: for every user the `contribution` items of smallest hash.
 
-    `pairs` must hold each pair once.
+    `pairs` must hold each pair once; `texts` are its user and its items as texts that only equal values share.
     """
     import ibis
 
     if len(key) < _SHORTEST_KEY:
         raise ParameterError(f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes")
-    digest = md5(_message(pairs, (user, *items), key, engine))
     # The label breaks ties of the hash, so that the choice is a function of the user's items even then.
-    order = [digest, *(pairs[name] for name in items)]
+    order = [md5(_message(texts, key)), *(pairs[name] for name in items)]
     placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=user, order_by=order)})
     return placed.filter(placed[_PLACE] < contribution).drop(_PLACE)
 
 
-def _message(pairs: Expression, names: Sequence[str], key: bytes, engine: str) -> Expression:
+def _message(texts: Sequence[Expression], key: bytes) -> Expression:
     """Key, user and item in one text that can be read back in one way only: each part carries its length."""
     import ibis
 
     message = ibis.literal(key.hex())
-    for name in names:
-        part = _as_text(pairs[name], engine)
-        message = message + part.length().cast("string") + ":" + part
+    for text in texts:
+        message = message + text.length().cast("string") + ":" + text
     return message
-
-
-def _as_text(value: Expression, engine: str) -> Expression:
-    """Equal values, equal text; different values, different text."""
-    if value.type().is_binary():
-        return bytes_text(engine, value)
-    return value if value.type().is_string() else value.cast("string")

@@ -61,6 +61,10 @@ class Counting:
     untyped: bool = False
 
     @property
+    def user(self) -> Key:
+        return key_of(column(self.table, self.question.user), self.question.user, self.engine)
+
+    @property
     def items(self) -> Items:
         return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in self.question.item))
 
@@ -78,8 +82,7 @@ class Counting:
         """Each user with each of their items, once; with a score, also how many units they add to it."""
         import ibis
 
-        items, score = self.items, self.score
-        user = key_of(column(self.table, self.question.user), self.question.user, self.engine)
+        user, items, score = self.user, self.items, self.score
         conditions = [*user.usable, *items.usable]
         if self.question.where is not None:
             tree = where.parse(self.question.where)
@@ -95,9 +98,15 @@ class Counting:
     def counts(self, pairs: Expression, key: bytes) -> Expression:
         """The count of each item over the pairs that each user may contribute."""
         if self.question.contribution is not None:
-            pairs = bounded(pairs, USER, self.items.names, self.question.contribution, key, self.engine)
+            pairs = self._bounded(pairs, self.question.contribution, key)
         total = pairs.count() if self.score is None else pairs[UNITS].sum().cast("int64")
         return pairs.group_by(list(self.items.names)).agg(**{COUNT: total})
+
+    def _bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
+        items = self.items
+        parts = zip((USER, *items.names), (self.user, *items.keys), strict=True)
+        texts = [part.text(pairs[name]) for name, part in parts]
+        return bounded(pairs, USER, items.names, texts, contribution, key)
 
     def top(self, key: bytes) -> Expression:
         """The first `k_bar + 1` items by count descending, then by label ascending (P0.5)."""

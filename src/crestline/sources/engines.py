@@ -13,71 +13,68 @@ from functools import cache
 from typing import Any, TypeAlias
 
 Expression: TypeAlias = Any  # an Ibis expression; Ibis carries no types that a checker could follow
+Function: TypeAlias = Callable[[Expression], Expression]
 
 
 @dataclass(frozen=True)
-class _Codec:
-    encode: Callable[[Expression], Expression]
-    decode: Callable[[Expression], Expression]
+class Codec:
+    """An engine's functions: text to its UTF-8 bytes, those bytes back to text, any bytes to hexadecimal digits."""
+
+    encode: Function
+    decode: Function
+    hex: Function
 
 
-def text_bytes(engine: str, text: Expression) -> Expression:
-    """The UTF-8 bytes of a text expression; the text itself on an engine that is not listed."""
-    codec = _codecs().get(engine)
-    return text if codec is None else codec.encode(text)
-
-
-def bytes_text(engine: str, raw: Expression) -> Expression:
-    """The inverse of `text_bytes`."""
-    codec = _codecs().get(engine)
-    return raw if codec is None else codec.decode(raw)
+def codec(engine: str) -> Codec:
+    """The functions of an engine; on one that is not listed, text stays as it is."""
+    return _codecs().get(engine) or Codec(_same, _same, lambda raw: raw.cast("string"))
 
 
 def md5(text: Expression) -> Expression:
     """The MD5 of a text expression, in lower-case hexadecimal; every engine calls it by this name."""
-    return _md5()(text)
+    return _declared("md5", "string", "string")(text)
 
 
 @cache
-def _codecs() -> dict[str, _Codec]:
+def _codecs() -> dict[str, Codec]:
+    duckdb_hex, spark_hex = _declared("hex", "binary", "string"), _declared("hex", "binary", "string")
     return {
-        "duckdb": _Codec(_function("encode", 1, "binary"), _function("decode", 1, "string", takes="binary")),
-        "postgres": _Codec(
-            _with_charset(_function("convert_to", 2, "binary"), "UTF8"),
-            _with_charset(_function("convert_from", 2, "string", takes="binary"), "UTF8"),
+        "duckdb": Codec(
+            _declared("encode", "string", "binary"),
+            _declared("decode", "binary", "string"),
+            lambda raw: duckdb_hex(raw).lower(),
         ),
-        "pyspark": _Codec(
-            _with_charset(_function("encode", 2, "binary"), "UTF-8"),
-            _with_charset(_function("decode", 2, "string", takes="binary"), "UTF-8"),
+        "postgres": Codec(
+            _declared("convert_to", "string", "binary", option="UTF8"),
+            _declared("convert_from", "binary", "string", option="UTF8"),
+            _declared("encode", "binary", "string", option="hex"),
+        ),
+        # Spark's own encode() fails on text that is not well-formed; a cast takes the bytes as they are.
+        "pyspark": Codec(
+            lambda text: text.cast("binary"), lambda raw: raw.cast("string"), lambda raw: spark_hex(raw).lower()
         ),
     }
 
 
 @cache
-def _md5() -> Callable[..., Expression]:
-    return _function("md5", 1, "string")
-
-
-def _function(name: str, arguments: int, returns: str, *, takes: str = "string") -> Callable[..., Expression]:
+def _declared(name: str, takes: str, returns: str, *, option: str | None = None) -> Function:
     """An engine's own function, made known to Ibis by its name and types."""
     import ibis
     from ibis.expr import datatypes as types
 
-    kinds = tuple(types.dtype(kind) for kind in (takes, "string")[:arguments])
-    shape: Callable[..., Any] = _one if arguments == 1 else _two
-    declared: Callable[..., Expression] = ibis.udf.scalar.builtin(
-        shape, name=name, signature=(kinds, types.dtype(returns))
-    )
-    return declared
+    kinds = tuple(types.dtype(kind) for kind in ((takes,) if option is None else (takes, "string")))
+    shape: Callable[..., Any] = _one if option is None else _two
+    function = ibis.udf.scalar.builtin(shape, name=name, signature=(kinds, types.dtype(returns)))
+    return (lambda value: function(value)) if option is None else (lambda value: function(value, option))
 
 
-def _with_charset(function: Callable[..., Expression], charset: str) -> Callable[[Expression], Expression]:
-    return lambda value: function(value, charset)
+def _same(value: Expression) -> Expression:
+    return value
 
 
 def _one(value: Any) -> Any:
     """The shape of an engine's function of one argument; the engine has the body."""
 
 
-def _two(value: Any, charset: Any) -> Any:
+def _two(value: Any, option: Any) -> Any:
     """The shape of an engine's function of two arguments."""

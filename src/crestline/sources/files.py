@@ -9,9 +9,9 @@ import os
 from typing import Any
 
 from crestline.errors import QuestionError
+from crestline.sources.empty import EmptySource
 from crestline.sources.engines import Expression
 from crestline.sources.formats import reader
-from crestline.sources.ready import EmptySource
 from crestline.sources.running import refused_as
 from crestline.sources.source import Source
 from crestline.sources.table import TableSource
@@ -36,7 +36,7 @@ def file_source(path: str, timeout: float) -> Source:
         if not typed:  # a file without a single line has no columns yet: that is legal, and empty
             files = [file for file in files if os.path.getsize(file)]
     if not files:
-        return EmptySource(path, version)
+        return EmptySource(path, timeout, version)
     import ibis
 
     engine = ibis.duckdb.connect()

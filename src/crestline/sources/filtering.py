@@ -16,7 +16,7 @@ from typing import Any
 from crestline.errors import QuestionError
 from crestline.sources import where
 from crestline.sources.columns import column
-from crestline.sources.engines import Expression, text_bytes
+from crestline.sources.engines import Expression, codec
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<>": operator.ne,
@@ -58,7 +58,7 @@ class Filter:
     def _compare(self, name: str, sign: str, value: where.Value) -> Expression:
         left, right = self._pair(name, value)
         if left.type().is_string() and sign not in ("=", "<>"):  # bytes have one order, collations have many
-            left, right = text_bytes(self.engine, left), text_bytes(self.engine, right)
+            left, right = map(codec(self.engine).encode, (left, right))
         return _OPERATORS[sign](left, right)
 
     def _text(self, name: str, what: str) -> Expression:

@@ -1,8 +1,6 @@
-"""Sources without an engine: a histogram that was counted elsewhere, and a file that is still empty."""
+"""A ready histogram as a source: whoever made it did the counting."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
@@ -42,21 +40,3 @@ class ReadySource:
 
     def version(self) -> str | None:
         return None
-
-
-class EmptySource:
-    """A table without rows or columns: a file that is still empty. Legal, like every empty table."""
-
-    def __init__(self, name: str, version: Callable[[], str] | None = None) -> None:
-        self.name = name
-        self._version = version
-
-    def check(self, question: Question) -> None:
-        """Nothing to refuse: there are no columns that could be missing."""
-
-    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
-        """A histogram of padding."""
-        return Histogram.from_ranked([], question.k_bar)
-
-    def version(self) -> str | None:
-        return None if self._version is None else self._version()

@@ -99,6 +99,16 @@ def parse(text: str) -> Condition:
     return _Reader().condition(_tree(text), 0)
 
 
+def columns(tree: Condition) -> set[str]:
+    """The columns a filter looks at."""
+    match tree:
+        case Not(part):
+            return columns(part)
+        case All(parts) | Any_(parts):
+            return set().union(*map(columns, parts))
+    return {tree.column}
+
+
 def _tree(text: str) -> Any:
     import sqlglot
     from sqlglot.errors import SqlglotError

@@ -2,18 +2,18 @@ SELECT
   *
 FROM (
   SELECT
-    `t5`.`item_0`,
+    `t3`.`item_0`,
     COUNT(*) AS `count`
   FROM (
     SELECT
-      `t4`.`user`,
-      `t4`.`item_0`
+      `t2`.`user`,
+      `t2`.`item_0`
     FROM (
       SELECT
-        `t3`.`user`,
-        `t3`.`item_0`,
+        `t1`.`user`,
+        `t1`.`item_0`,
         ROW_NUMBER() OVER (
-          PARTITION BY `t3`.`user`
+          PARTITION BY `t1`.`user`
           ORDER BY MD5(
             CONCAT(
               CONCAT(
@@ -22,44 +22,36 @@ FROM (
                     CONCAT(
                       CONCAT(
                         '000102030405060708090a0b0c0d0e0f',
-                        CAST(LENGTH(DECODE(`t3`.`user`, 'UTF-8')) AS STRING)
+                        CAST(LENGTH(CAST(`t1`.`user` AS STRING)) AS STRING)
                       ),
                       ':'
                     ),
-                    DECODE(`t3`.`user`, 'UTF-8')
+                    CAST(`t1`.`user` AS STRING)
                   ),
-                  CAST(LENGTH(DECODE(`t3`.`item_0`, 'UTF-8')) AS STRING)
+                  CAST(LENGTH(CAST(`t1`.`item_0` AS STRING)) AS STRING)
                 ),
                 ':'
               ),
-              DECODE(`t3`.`item_0`, 'UTF-8')
+              CAST(`t1`.`item_0` AS STRING)
             )
-          ) ASC NULLS LAST, `t3`.`item_0` ASC NULLS LAST
+          ) ASC NULLS LAST, `t1`.`item_0` ASC NULLS LAST
         ) - 1 AS `place`
       FROM (
         SELECT DISTINCT
-          *
-        FROM (
-          SELECT
-            ENCODE(`t1`.`user`, 'UTF-8') AS `user`,
-            ENCODE(`t1`.`item`, 'UTF-8') AS `item_0`
-          FROM (
-            SELECT
-              *
-            FROM `events` AS `t0`
-            WHERE
-              `t0`.`user` IS NOT NULL AND `t0`.`item` IS NOT NULL
-          ) AS `t1`
-        ) AS `t2`
-      ) AS `t3`
-    ) AS `t4`
+          CAST(`t0`.`user` AS BINARY) AS `user`,
+          CAST(`t0`.`item` AS BINARY) AS `item_0`
+        FROM `events` AS `t0`
+        WHERE
+          `t0`.`user` IS NOT NULL AND `t0`.`item` IS NOT NULL
+      ) AS `t1`
+    ) AS `t2`
     WHERE
-      `t4`.`place` < 5
-  ) AS `t5`
+      `t2`.`place` < 5
+  ) AS `t3`
   GROUP BY
     1
-) AS `t6`
+) AS `t4`
 ORDER BY
-  `t6`.`count` DESC,
-  `t6`.`item_0` ASC NULLS LAST
+  `t4`.`count` DESC,
+  `t4`.`item_0` ASC NULLS LAST
 LIMIT 101

@@ -2,28 +2,20 @@ SELECT
   *
 FROM (
   SELECT
-    `t3`.`item_0`,
+    `t1`.`item_0`,
     COUNT(*) AS `count`
   FROM (
     SELECT DISTINCT
-      *
-    FROM (
-      SELECT
-        ENCODE(`t1`.`user`, 'UTF-8') AS `user`,
-        ENCODE(`t1`.`item`, 'UTF-8') AS `item_0`
-      FROM (
-        SELECT
-          *
-        FROM `events` AS `t0`
-        WHERE
-          `t0`.`user` IS NOT NULL AND `t0`.`item` IS NOT NULL
-      ) AS `t1`
-    ) AS `t2`
-  ) AS `t3`
+      CAST(`t0`.`user` AS BINARY) AS `user`,
+      CAST(`t0`.`item` AS BINARY) AS `item_0`
+    FROM `events` AS `t0`
+    WHERE
+      `t0`.`user` IS NOT NULL AND `t0`.`item` IS NOT NULL
+  ) AS `t1`
   GROUP BY
     1
-) AS `t4`
+) AS `t2`
 ORDER BY
-  `t4`.`count` DESC,
-  `t4`.`item_0` ASC NULLS LAST
+  `t2`.`count` DESC,
+  `t2`.`item_0` ASC NULLS LAST
 LIMIT 101

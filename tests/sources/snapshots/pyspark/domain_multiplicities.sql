@@ -1,54 +1,38 @@
 SELECT
-  `t12`.`count`,
+  `t8`.`count`,
   COUNT(*) AS `how_many`
 FROM (
   SELECT
-    `t8`.`item_0`,
-    COALESCE(`t11`.`count`, 0) AS `count`
+    `t4`.`item_0`,
+    COALESCE(`t7`.`count`, 0) AS `count`
   FROM (
     SELECT DISTINCT
-      *
-    FROM (
-      SELECT
-        ENCODE(`t2`.`item`, 'UTF-8') AS `item_0`
-      FROM (
-        SELECT
-          *
-        FROM `catalogue` AS `t0`
-        WHERE
-          `t0`.`item` IS NOT NULL
-      ) AS `t2`
-    ) AS `t4`
-  ) AS `t8`
+      CAST(`t0`.`item` AS BINARY) AS `item_0`
+    FROM `catalogue` AS `t0`
+    WHERE
+      `t0`.`item` IS NOT NULL
+  ) AS `t4`
   LEFT OUTER JOIN (
     SELECT
-      `t9`.`item_0` AS `found_item_0`,
-      `t9`.`count`
+      `t5`.`item_0` AS `found_item_0`,
+      `t5`.`count`
     FROM (
       SELECT
-        `t7`.`item_0`,
+        `t3`.`item_0`,
         COUNT(*) AS `count`
       FROM (
         SELECT DISTINCT
-          *
-        FROM (
-          SELECT
-            ENCODE(`t3`.`user`, 'UTF-8') AS `user`,
-            ENCODE(`t3`.`item`, 'UTF-8') AS `item_0`
-          FROM (
-            SELECT
-              *
-            FROM `events` AS `t1`
-            WHERE
-              `t1`.`user` IS NOT NULL AND `t1`.`item` IS NOT NULL
-          ) AS `t3`
-        ) AS `t5`
-      ) AS `t7`
+          CAST(`t1`.`user` AS BINARY) AS `user`,
+          CAST(`t1`.`item` AS BINARY) AS `item_0`
+        FROM `events` AS `t1`
+        WHERE
+          `t1`.`user` IS NOT NULL AND `t1`.`item` IS NOT NULL
+      ) AS `t3`
       GROUP BY
         1
-    ) AS `t9`
-  ) AS `t11`
-    ON `t8`.`item_0` = `t11`.`found_item_0`
-) AS `t12`
+    ) AS `t5`
+  ) AS `t7`
+    ON `t4`.`item_0` = `t7`.`found_item_0`
+) AS `t8`
 GROUP BY
   1

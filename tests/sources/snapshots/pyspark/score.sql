@@ -2,42 +2,38 @@ SELECT
   *
 FROM (
   SELECT
-    `t4`.`item_0`,
-    SUM(`t4`.`units`) AS `count`
+    `t3`.`item_0`,
+    SUM(`t3`.`units`) AS `count`
   FROM (
     SELECT
-      `t3`.`user`,
-      `t3`.`item_0`,
-      LEAST(`t3`.`units`, 1000000) AS `units`
+      `t2`.`user`,
+      `t2`.`item_0`,
+      LEAST(`t2`.`units`, 1000000) AS `units`
     FROM (
       SELECT
-        `t2`.`user`,
-        `t2`.`item_0`,
-        SUM(`t2`.`units`) AS `units`
+        `t1`.`user`,
+        `t1`.`item_0`,
+        SUM(`t1`.`units`) AS `units`
       FROM (
         SELECT
-          ENCODE(`t1`.`user`, 'UTF-8') AS `user`,
-          ENCODE(`t1`.`item`, 'UTF-8') AS `item_0`,
-          CAST(FLOOR(CAST(GREATEST(LEAST(`t1`.`price`, 100), 0) AS DOUBLE) * 10000.0) AS BIGINT) AS `units`
-        FROM (
-          SELECT
-            *
-          FROM `events` AS `t0`
-          WHERE
-            `t0`.`user` IS NOT NULL AND `t0`.`item` IS NOT NULL AND `t0`.`price` IS NOT NULL
-        ) AS `t1`
-      ) AS `t2`
+          CAST(`t0`.`user` AS BINARY) AS `user`,
+          CAST(`t0`.`item` AS BINARY) AS `item_0`,
+          CAST(FLOOR(CAST(GREATEST(LEAST(`t0`.`price`, 100), 0) AS DOUBLE) * 10000.0) AS BIGINT) AS `units`
+        FROM `events` AS `t0`
+        WHERE
+          `t0`.`user` IS NOT NULL AND `t0`.`item` IS NOT NULL AND `t0`.`price` IS NOT NULL
+      ) AS `t1`
       GROUP BY
         1,
         2
-    ) AS `t3`
+    ) AS `t2`
     WHERE
-      LEAST(`t3`.`units`, 1000000) > 0
-  ) AS `t4`
+      LEAST(`t2`.`units`, 1000000) > 0
+  ) AS `t3`
   GROUP BY
     1
-) AS `t5`
+) AS `t4`
 ORDER BY
-  `t5`.`count` DESC,
-  `t5`.`item_0` ASC NULLS LAST
+  `t4`.`count` DESC,
+  `t4`.`item_0` ASC NULLS LAST
 LIMIT 101

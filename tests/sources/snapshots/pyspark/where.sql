@@ -2,41 +2,33 @@ SELECT
   *
 FROM (
   SELECT
-    `t3`.`item_0`,
+    `t1`.`item_0`,
     COUNT(*) AS `count`
   FROM (
     SELECT DISTINCT
-      *
-    FROM (
-      SELECT
-        ENCODE(`t1`.`user`, 'UTF-8') AS `user`,
-        ENCODE(`t1`.`item`, 'UTF-8') AS `item_0`
-      FROM (
-        SELECT
-          *
-        FROM `events` AS `t0`
-        WHERE
-          `t0`.`user` IS NOT NULL
-          AND `t0`.`item` IS NOT NULL
-          AND ENCODE(`t0`.`item`, 'UTF-8') >= ENCODE('a\'b', 'UTF-8')
-          AND NOT (
-            `t0`.`n` IN (1, 2) OR (
-              (
-                `t0`.`x` >= 0.5
-              ) AND (
-                `t0`.`x` <= 1
-              )
-            )
+      CAST(`t0`.`user` AS BINARY) AS `user`,
+      CAST(`t0`.`item` AS BINARY) AS `item_0`
+    FROM `events` AS `t0`
+    WHERE
+      `t0`.`user` IS NOT NULL
+      AND `t0`.`item` IS NOT NULL
+      AND CAST(`t0`.`item` AS BINARY) >= CAST('a\'b' AS BINARY)
+      AND NOT (
+        `t0`.`n` IN (1, 2) OR (
+          (
+            `t0`.`x` >= 0.5
+          ) AND (
+            `t0`.`x` <= 1
           )
-          AND `t0`.`day` < MAKE_DATE(2026, 1, 31)
-          AND `t0`.`yes` = TRUE
-      ) AS `t1`
-    ) AS `t2`
-  ) AS `t3`
+        )
+      )
+      AND `t0`.`day` < MAKE_DATE(2026, 1, 31)
+      AND `t0`.`yes` = TRUE
+  ) AS `t1`
   GROUP BY
     1
-) AS `t4`
+) AS `t2`
 ORDER BY
-  `t4`.`count` DESC,
-  `t4`.`item_0` ASC NULLS LAST
+  `t2`.`count` DESC,
+  `t2`.`item_0` ASC NULLS LAST
 LIMIT 101

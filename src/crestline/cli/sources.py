@@ -1,0 +1,29 @@
+"""`crestline sources`: what can be asked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from crestline.cli.output import Format, print_rows
+
+COLUMNS = {
+    "name": "source",
+    "address": "address",
+    "supports": "supports",
+    "limits": "connection",
+    "tested": "tested by",
+}
+
+
+def sources(
+    form: Annotated[
+        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
+    ] = Format.AUTO,
+) -> None:
+    """List every kind of source: how to write it, what it supports, and how that was tested."""
+    from crestline.sources.catalogue import CATALOGUE
+
+    print_rows(COLUMNS, [asdict(line) for line in CATALOGUE], form)

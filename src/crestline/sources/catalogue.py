@@ -1,0 +1,39 @@
+"""What can be asked, what each engine supports, and how that was tested. `crestline sources` prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kind of source.
+
+    name       what it is
+    address    what to write
+    supports   `all` is: several item columns, contribution, where, score, domain, and ties in byte order
+    limits     how the connection is held to reading, and for how long
+    tested     what stands behind the row
+    """
+
+    name: str
+    address: str
+    supports: str
+    limits: str
+    tested: str
+
+
+CATALOGUE: tuple[Entry, ...] = (
+    Entry("Parquet", "t.parquet, 'logs/*.parquet'", "all", "reads only, time limit", "tests of files"),
+    Entry("CSV", "t.csv, t.tsv (also .gz)", "all; columns are text", "reads only, time limit", "tests of files"),
+    Entry("JSON lines", "t.jsonl (also .gz)", "all; columns are text", "reads only, time limit", "tests of files"),
+    Entry("Parquet from afar", "s3://…, https://…", "all", "reads only, time limit", "not tested"),
+    Entry("pandas, Polars, Arrow", "the table itself", "all", "in memory, time limit", "tests of each"),
+    Entry("DuckDB", "duckdb:///shop.duckdb", "all", "reads only, time limit", "conformance suite"),
+    Entry("PostgreSQL", "postgresql://host/shop", "all", "reads only, time limit", "conformance suite, real server"),
+    Entry("Spark", "spark://host:7077, spark://local", "all", "as the session", "conformance suite, local mode"),
+    Entry("Spark Connect", "sc://host", "all", "as the session", "not tested"),
+    Entry("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
+    Entry("other engines", "what ibis.connect takes", "what Ibis translates", "as the URL says", "not tested"),
+    Entry("ready histogram", "Histogram.from_counts(…)", "it is counted already", "no connection", "unit tests"),
+)

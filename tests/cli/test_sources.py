@@ -1,0 +1,22 @@
+"""`crestline sources`, as it is typed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from crestline.cli.main import run
+
+
+def test_every_engine_says_what_stands_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sources", "--format", "json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    for engine in ("DuckDB", "PostgreSQL", "Spark"):
+        assert "conformance suite" in rows[engine]["tested"]
+    assert rows["other engines"]["tested"] == "not tested"
+
+
+def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sources", "--format", "table"]) == 0
+    assert "PostgreSQL" in capsys.readouterr().out
