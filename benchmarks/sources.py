@@ -95,7 +95,7 @@ def peak_megabytes(path: str, way: str, repetitions: int) -> float:
         code = f"from benchmarks.sources import WAYS\nWAYS[{way!r}]({path!r})"
     command = [sys.executable, "-c", code + PEAK]
     runs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(repetitions)]
-    return statistics.median(map(float, runs))
+    return statistics.median(float(run.split()[-1]) for run in runs)  # DuckDB may have drawn a progress bar before it
 
 
 def report(path: str, rows: int, repetitions: int) -> None:
