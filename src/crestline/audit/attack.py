@@ -53,7 +53,7 @@ def audit(
     tell("probing", 0.0)
     whole = Effort(releases, seconds, clock)
     tested = subject(mechanism, entropy or system(), name=name, k_bar=k_bar, domain=domain)
-    pairs = _pairs(tested, seed)
+    pairs = pairs_for(tested, seed)
     found, notes = _exactly(tested, pairs, Effort(releases, seconds * _EXACT_SHARE, clock), significance, tell)
     sampled = Effort(releases, max(1.0, seconds - whole.spent), clock)
     if not any(one.broken for one in found):
@@ -75,7 +75,7 @@ def audit(
     )
 
 
-def _pairs(tested: Subject, seed: int) -> list[Pair]:
+def pairs_for(tested: Subject, seed: int) -> list[Pair]:
     """The special pairs of every shape, then varied ones; shapes take turns."""
     levels = [edges(tested, shape) for shape in tested.shapes]
     special = [Special(tested.k, known) for known in levels]
