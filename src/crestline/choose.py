@@ -69,7 +69,7 @@ def choose(
     `known_domain` that the universe is public.
     """
     if not isinstance(wanted, str):
-        return _given(wanted, k, k_bar)
+        return _given(wanted, k, k_bar, contribution)
     if epsilon is None or delta is None:
         raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
     whole(k, "k")
@@ -107,7 +107,7 @@ def _named(wanted: str) -> Rule:
     return Rule(wanted, per_k, "named in the question")
 
 
-def _given(mechanism: Any, k: int, k_bar: int | None) -> Chosen:
+def _given(mechanism: Any, k: int, k_bar: int | None, contribution: int | None) -> Chosen:
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(
             "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()"
@@ -120,6 +120,11 @@ def _given(mechanism: Any, k: int, k_bar: int | None) -> Chosen:
         raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={slots}; leave it out")
     if getattr(mechanism, "k", k) != k:
         raise MechanismError(f"k={k} does not agree with the mechanism's own k={mechanism.k}")  # type: ignore[attr-defined] # it has one
+    bound = getattr(mechanism, "contribution", None)
+    if bound is not None and (contribution is None or contribution > bound):  # D3: enforced, not assumed
+        raise MechanismError(
+            f"the mechanism's promise is for users of at most {bound} items: ask with contribution={bound}"
+        )
     return Chosen(mechanism, describe(mechanism, "given in the question"), slots)
 
 

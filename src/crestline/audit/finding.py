@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from crestline.audit.claims import Claim
 from crestline.audit.neighbours import Pair
 from crestline.audit.outcomes import Outcome
 
@@ -30,6 +32,18 @@ class Found:
     chance: float
     chance_on_neighbour: float
     tells: Callable[[Outcome], bool] = field(default=lambda outcome: False, repr=False, compare=False)
+
+
+class Runnable(Protocol):
+    """What can be attacked by running it: a promise, and releases of either table of a pair."""
+
+    @property
+    def claim(self) -> Claim: ...
+
+    @property
+    def contribution(self) -> int | None: ...
+
+    def side(self, pair: Pair, with_user: bool, n: int) -> Counter[Outcome]: ...
 
 
 class Tester(Protocol):

@@ -16,10 +16,8 @@ from crestline.audit.claims import Table, strength
 from crestline.audit.effort import Effort
 from crestline.audit.events import NOTHING, Lesson, Samples, learn
 from crestline.audit.families import around
-from crestline.audit.features import Sample
-from crestline.audit.finding import Found
+from crestline.audit.finding import Found, Runnable
 from crestline.audit.neighbours import Pair
-from crestline.audit.subject import Subject
 
 TESTS = 12
 # Beyond this many standard deviations a candidate is tested before the competition is over.
@@ -52,7 +50,7 @@ class StatisticalTester:
     _tests: int = 0
     _worst: Found | None = None
 
-    def test(self, subject: Subject, pairs: Sequence[Pair]) -> Found | None:
+    def test(self, subject: Runnable, pairs: Sequence[Pair]) -> Found | None:
         """The worst pair found, or None when no event was seen that would be worth a test."""
         table = Table(subject.claim)
         self._first_releases(subject, pairs[0])
@@ -72,11 +70,11 @@ class StatisticalTester:
         self._finish(subject, candidates[:_FINALISTS])
         return self._worst
 
-    def _first_releases(self, subject: Subject, pair: Pair) -> None:
+    def _first_releases(self, subject: Runnable, pair: Pair) -> None:
         """A few releases that only show how fast the mechanism is."""
         self._draw(subject, pair, 20)
 
-    def _kin(self, subject: Subject, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    def _kin(self, subject: Runnable, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Pairs close to the leaders join the competition."""
         met = [candidate.pair for candidate in candidates]
         kin: list[Pair] = []
@@ -86,7 +84,7 @@ class StatisticalTester:
                     kin.append(near)
         return [_Candidate(near) for near in kin[:: max(1, len(kin) // _KIN)]]
 
-    def _finish(self, subject: Subject, finalists: Sequence[_Candidate]) -> None:
+    def _finish(self, subject: Runnable, finalists: Sequence[_Candidate]) -> None:
         """The better a finalist did so far, the larger its last sample."""
         for candidate in finalists:
             last = candidate is finalists[-1]
@@ -94,17 +92,17 @@ class StatisticalTester:
             if size and self._try(subject, candidate, size):
                 return
 
-    def _study(self, subject: Subject, candidate: _Candidate, size: int, table: Table) -> None:
+    def _study(self, subject: Runnable, candidate: _Candidate, size: int, table: Table) -> None:
         half = size // 2
         candidate.order += self._draw(subject, candidate.pair, half)
         candidate.cut += self._draw(subject, candidate.pair, half)
         candidate.lesson = learn(candidate.order, candidate.cut, candidate.pair.moved, table)
 
-    def _confirmed(self, subject: Subject, candidates: Sequence[_Candidate], size: int) -> bool:
+    def _confirmed(self, subject: Runnable, candidates: Sequence[_Candidate], size: int) -> bool:
         sure = [candidate for candidate in candidates if candidate.lesson.score > _SURE]
         return any(self._try(subject, candidate, max(size, 2_000)) for candidate in sure)
 
-    def _try(self, subject: Subject, candidate: _Candidate, size: int) -> bool:
+    def _try(self, subject: Runnable, candidate: _Candidate, size: int) -> bool:
         """Test the learned event on a fresh sample; True when the promise is broken."""
         event = candidate.lesson.event
         if event is None or self._tests >= TESTS:
@@ -124,11 +122,8 @@ class StatisticalTester:
             self._worst = found
         return broken
 
-    def _draw(self, subject: Subject, pair: Pair, n: int) -> Samples:
-        drawn = Samples(self._sample(subject, pair, n, True), self._sample(subject, pair, n, False))
+    def _draw(self, subject: Runnable, pair: Pair, n: int) -> Samples:
+        drawn = Samples(subject.side(pair, True, n), subject.side(pair, False, n))
         self.effort.made += 2 * n
         self.tell(self.effort.share)
         return drawn
-
-    def _sample(self, subject: Subject, pair: Pair, n: int, with_user: bool) -> Sample:
-        return subject.sample(pair.with_user if with_user else pair.without, pair.shape, n)

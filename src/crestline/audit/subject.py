@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from crestline.audit.claims import Claim, Law, claim
-from crestline.audit.neighbours import Counts, Shape, labels
+from crestline.audit.neighbours import Counts, Pair, Shape, labels
 from crestline.audit.outcomes import Outcome, Reader, raised
 from crestline.audit.shapes import choose, number
 from crestline.errors import MechanismError
@@ -44,6 +44,10 @@ class Subject:
         if shape.k_bar is None:
             return Histogram.over_domain(dict.fromkeys(shape.domain, 0) | counts)
         return Histogram.from_counts(counts, shape.k_bar)
+
+    def side(self, pair: Pair, with_user: bool, n: int) -> Counter[Outcome]:
+        """The outcomes of `n` releases of one of the two tables of a pair."""
+        return self.sample(pair.with_user if with_user else pair.without, pair.shape, n)
 
     def sample(self, counts: Counts, shape: Shape, n: int) -> Counter[Outcome]:
         """The outcomes of `n` releases. An error is an outcome like any other."""

@@ -24,6 +24,8 @@ class ReadySource:
             if value is not None:
                 raise QuestionError(f"a ready histogram cannot apply `{option}`; apply it before counting")
         ready = self._histogram
+        if not ready.padded:  # how many rows it has is private, and so is whether they are enough
+            raise QuestionError("give a ready histogram with padding: Histogram.from_counts(counts, k_bar)")
         if ready.domain_size is None and question.k_bar > ready.k_bar:
             raise QuestionError(
                 f"the histogram was cut at k_bar={ready.k_bar}; ask for at most that, or count again with "
