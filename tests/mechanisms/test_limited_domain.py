@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -177,6 +178,32 @@ def test_the_shortfall_bounds_what_is_returned() -> None:
     drawn = mechanism.release_many(Histogram.from_counts(counts, 20), 2_000, replay("q1"))
     below = sum(any(counts[item] < bar for item in selection.items) for selection in drawn)
     assert below <= 2_000 * 0.05
+
+
+def test_the_calculators_by_hand() -> None:
+    """P3.6 in plain arithmetic, defaults included."""
+    mechanism = LimitedDomain(2, 20, "0.5", "0.1")
+    assert mechanism.shortfall() == pytest.approx(math.log(2 * 20 / 0.05) / 0.5)
+    assert mechanism.margin() == pytest.approx(1 + (math.log(20 / 0.1) + math.log(0.95 / 0.05)) / 0.5)
+    assert mechanism.full_margin() == pytest.approx(1 + (math.log(20 / 0.1) + math.log(2 / 0.05)) / 0.5)
+    bounded = LimitedDomain(2, 20, "0.5", "0.1", 3)
+    assert bounded.margin() == pytest.approx(1 + (math.log(3 / 0.1) + math.log(0.95 / 0.05)) / 0.5)
+    assert bounded.full_margin() == pytest.approx(1 + (math.log(3 / 0.1) + math.log(2 / 0.05)) / 0.5)
+    strict = LimitedDomain(2, 20, "0.5", "0.1", 3, strict=True)
+    assert strict.margin() == mechanism.margin()
+    assert strict.full_margin() == mechanism.full_margin()
+
+
+def test_a_budget_is_kept_and_used() -> None:
+    mechanism = LimitedDomain.for_budget(k=3, epsilon=1, delta="1e-6")
+    assert (mechanism.k, mechanism.k_bar) == (3, 15)
+    assert mechanism.delta == mechanism.slack == Fraction(1, 2_000_000)
+    promise = mechanism.guarantee()
+    assert promise.epsilon is not None
+    assert Fraction(99, 100) < promise.epsilon <= 1
+    assert LimitedDomain.for_budget(k=3, k_bar=4, epsilon=1, delta="1e-6", contribution=2) == LimitedDomain(
+        3, 4, mechanism.epsilon, mechanism.delta, 2, slack=mechanism.slack
+    )
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ _SURE = 7.0
 _COMPETITION = 0.55
 _FINALISTS = 5
 _LEADERS = 3
+_LEAST = 40
+_SOME = 2_000
 _KIN = 18
 
 
@@ -55,13 +57,13 @@ class StatisticalTester:
         table = Table(subject.claim)
         self._first_releases(subject, pairs[0])
         candidates = [_Candidate(pair) for pair in pairs[: max(24, self.effort.left // 1500)]]
-        size = min(400, max(100, int(self.effort.left * 0.12 / (2 * len(candidates)))))
+        size = min(400, max(_LEAST, int(self.effort.left * 0.12 / (2 * len(candidates)))))
         while self.effort.share < _COMPETITION:
             for candidate in candidates:
                 if self.effort.share < _COMPETITION:
                     self._study(subject, candidate, size, table)
             candidates.sort(key=lambda candidate: -candidate.lesson.score)
-            if self._confirmed(subject, candidates[:2], 4 * size):
+            if self._confirmed(subject, candidates[:2], max(4 * size, _SOME)):
                 return self._worst
             candidates = candidates[: max(_FINALISTS, len(candidates) // 3)]
             if self.effort.share < _COMPETITION:
@@ -100,7 +102,7 @@ class StatisticalTester:
 
     def _confirmed(self, subject: Runnable, candidates: Sequence[_Candidate], size: int) -> bool:
         sure = [candidate for candidate in candidates if candidate.lesson.score > _SURE]
-        return any(self._try(subject, candidate, max(size, 2_000)) for candidate in sure)
+        return any(self._try(subject, candidate, min(size, self.effort.left // 4)) for candidate in sure)
 
     def _try(self, subject: Runnable, candidate: _Candidate, size: int) -> bool:
         """Test the learned event on a fresh sample; True when the promise is broken."""
