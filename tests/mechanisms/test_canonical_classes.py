@@ -17,7 +17,7 @@ from scipy.stats import chisquare
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical_classes import ClassScores, ClassSizes, RowWeights, classes_of, every_class
 from crestline.mechanisms.canonical_lowest import lowest_classes
-from crestline.mechanisms.canonical_sizes import log_factorials, log_sizes, log_sum, lowest, size, sizes
+from crestline.mechanisms.canonical_sizes import _least_above, log_factorials, log_sizes, log_sum, lowest, size, sizes
 from crestline.mechanisms.canonical_weights import _neighbouring, _scattered, row_weights
 from crestline.mechanisms.universe import universe
 from crestline.randomness.entropy import replay
@@ -126,6 +126,10 @@ def test_the_lowest_rank_is_drawn_by_its_number_of_subsets() -> None:
     expected = weights / weights.sum() * 20_000
     assert chisquare([drawn[q] for q in range(2, 7)], expected).pvalue > 1e-9
     assert chisquare([drawn[q] for q in range(2, 7)], np.full(5, 4_000.0)).pvalue < 1e-9
+    for q in (0, 10**9, 10**10):  # rounding of doubles is far larger than one rank here
+        number = math.comb(q + 1_000, 1_000)
+        assert _least_above(number - 1, 0, 10**10, 1_000) == q
+        assert _least_above(number, 0, 10**10, 1_000) == min(q + 1, 10**10)
     ends = Uniforms(np.array([[0], [2**64 - 1]], dtype=np.uint64), 64, lambda index, bits: index * (2**bits - 1))
     assert lowest(2, 6, 3, ends, 0) == 2
     assert lowest(2, 6, 3, ends, 1) == 6

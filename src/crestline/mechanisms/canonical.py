@@ -22,9 +22,9 @@ from crestline.mechanisms.canonical_law import subset_chances
 from crestline.mechanisms.canonical_ranks import Subsets
 from crestline.mechanisms.lipschitz_noise import lipschitz_noise
 from crestline.mechanisms.mechanism import Catalogued
-from crestline.mechanisms.selection import Selection, collected, selections
+from crestline.mechanisms.selection import Selection, selections
 from crestline.mechanisms.slots import unit_rate
-from crestline.mechanisms.universe import Remembered, universe
+from crestline.mechanisms.universe import Remembered, chosen, universe
 from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
@@ -136,4 +136,4 @@ class Canonical(Catalogued):
         return unit_rate(self._unit_rate(), histogram)
 
     def _selection(self, histogram: Histogram, ranks: range | list[int]) -> Selection:
-        return collected([histogram.name(rank) for rank in ranks], self.k)
+        return chosen(histogram, ranks, self.k, ordered=False)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 
-from crestline.mechanisms.canonical_sizes import ROUNDING, log_factorials, log_sizes, log_sum_groups, size
-from crestline.mechanisms.canonical_weights import SPARSE
+from crestline.mechanisms.canonical_sizes import ROUNDING, log_factorials, log_size, log_sum_groups, size
+from crestline.mechanisms.canonical_weights import by_density
 from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.comparison import largest
 from crestline.randomness.draws import Single
@@ -39,19 +39,19 @@ class LowestSizes:
 
     @cached_property
     def _logs(self) -> tuple[Floats, float]:
-        many = int(self.last[-1]) + 1
-        if many > SPARSE * len(self.first):
-            return self._scattered()
+        return by_density(self.first, self.last, self._neighbouring, self._scattered)
+
+    def _neighbouring(self, a: Indices, b: Indices) -> tuple[Floats, float]:
+        many = int(b[-1]) + 1
         factorials = log_factorials(many + self.k)
         per_rank = factorials[self.k - 1 : self.k - 1 + many] - (factorials[:many] + factorials[self.k - 1])
         error = 4 * ROUNDING * (float(factorials[-1]) + 1)
-        return (per_rank if many == len(self.first) else log_sum_groups(per_rank, self.first)), error
+        return (per_rank if many == len(a) else log_sum_groups(per_rank, a)), error
 
-    def _scattered(self) -> tuple[Floats, float]:
+    def _scattered(self, a: Indices, b: Indices) -> tuple[Floats, float]:
         many = max(1, _CELLS // self.k)
         blocks = [
-            log_sizes(self.first[start : start + many], self.last[start : start + many], self.k)[:, -1]
-            for start in range(0, len(self.first), many)
+            log_size(a[start : start + many], b[start : start + many], self.k) for start in range(0, len(a), many)
         ]
         logs = np.concatenate(blocks)
         return logs, ROUNDING * self.k * (2 + float(logs.max()))

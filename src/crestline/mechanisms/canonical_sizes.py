@@ -8,6 +8,7 @@ hockey-stick identity `C(b + m + 1, m + 1) - C(a + m, m + 1)` subsets.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,12 +42,20 @@ def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
     if a == b:
         return a
     before = math.comb(a + m, m + 1)
-    wanted = before + place(uniforms, index, size(a, b, m))
-    low, high = a, b
-    while low < high:  # the least q with C(q + m + 1, m + 1) > wanted
-        middle = (low + high) // 2
-        low, high = (low, middle) if math.comb(middle + m + 1, m + 1) > wanted else (middle + 1, high)
-    return low
+    wanted = before + place(uniforms, index, math.comb(b + m + 1, m + 1) - before)
+    return _least_above(wanted, a, b, m + 1)
+
+
+def _least_above(wanted: int, a: int, b: int, m: int) -> int:
+    """The least q from `a` to `b` with `C(q + m, m) > wanted`: near where doubles say, and then with whole numbers."""
+    target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)
+    guess = bisect_right(range(a, b), target, key=lambda q: math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant) + a
+    step, low, high = 1, max(a, guess - 1), min(b, guess)
+    while low > a and math.comb(low + m, m) > wanted:
+        low, step = max(a, low - step), 2 * step
+    while high < b and math.comb(high + m, m) <= wanted:
+        low, high, step = high, min(b, high + step), 2 * step
+    return bisect_right(range(low, high), wanted, key=lambda q: math.comb(q + m, m)) + low
 
 
 def log_factorials(n: int) -> Floats:
@@ -66,6 +75,16 @@ def log_sizes(a: Indices, b: Indices, k: int) -> Floats:
     above = np.cumsum(np.log1p(b[:, None] / steps), axis=1)  # ln C(b + m + 1, m + 1)
     with np.errstate(divide="ignore"):  # a = 0: nothing lies before, the ratio is infinite
         ratio = np.cumsum(np.log1p((b - a + 1)[:, None] / (a[:, None] + (steps - 1.0))), axis=1)
+    result: Floats = above + np.log(-np.expm1(-ratio))
+    return result
+
+
+def log_size(a: Indices, b: Indices, k: int) -> Floats:
+    """The logarithm of `size(a, b, k - 1)` for each row: the last column of `log_sizes`."""
+    steps = np.arange(1.0, k + 1.0)
+    above = np.log1p(b[:, None] / steps).sum(axis=1)
+    with np.errstate(divide="ignore"):
+        ratio = np.log1p((b - a + 1)[:, None] / (a[:, None] + (steps - 1.0))).sum(axis=1)
     result: Floats = above + np.log(-np.expm1(-ratio))
     return result
 

@@ -7,6 +7,9 @@ both sequences fit into doubles, and all terms are positive: nothing cancels, no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from crestline.mechanisms.canonical_sizes import (
@@ -19,9 +22,11 @@ from crestline.mechanisms.canonical_sizes import (
 from crestline.mechanisms.universe import Indices
 from crestline.randomness.points import Floats
 
+Way = Callable[[Indices, Indices], tuple[Floats, float]]
+
 _TILE = 512  # the chord of ln j! over two tiles lies less than 400 above it: far from underflow
 _CELLS = 1 << 18
-SPARSE = 128  # a row on its own costs about as much as so many neighbouring ones
+_SPARSE = 128  # a row on its own costs about as much as so many neighbouring ones
 
 
 def row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
@@ -29,11 +34,17 @@ def row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
 
     Rows must be ascending and disjoint.
     """
-    if not len(a):
+    return by_density(a, b, partial(_neighbouring, shifts=shifts), partial(_scattered, shifts=shifts))
+
+
+def by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Floats, float]:
+    """Logarithms of all rows, and their error: `close` up to where ranks become sparse, `apart` from there on."""
+    dense = np.flatnonzero(b - a[:1] < _SPARSE * np.arange(1, len(a) + 1))
+    cut = int(dense[-1]) + 1 if len(dense) else 0
+    parts = [way(a[rows], b[rows]) for way, rows in ((close, slice(cut)), (apart, slice(cut, None))) if len(a[rows])]
+    if not parts:
         return np.zeros(0), 0.0
-    if int(b[-1]) - int(a[0]) < SPARSE * len(a):
-        return _neighbouring(a, b, shifts)
-    return _scattered(a, b, shifts)
+    return np.concatenate([logs for logs, _ in parts]), max(error for _, error in parts)
 
 
 def _scattered(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:

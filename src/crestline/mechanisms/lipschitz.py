@@ -25,10 +25,10 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.lipschitz_noise import lead, lipschitz_noise
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.order_law import order_chances, peeling_chances
-from crestline.mechanisms.selection import Selection, collected, listed, selections
+from crestline.mechanisms.selection import Selection, selections
 from crestline.mechanisms.slots import orderings, unit_rate
 from crestline.mechanisms.top_ranks import top_ranks
-from crestline.mechanisms.universe import universe
+from crestline.mechanisms.universe import chosen, universe
 from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
@@ -138,5 +138,4 @@ class Lipschitz(Catalogued):
         return unit_rate(self._unit_rate(), histogram)
 
     def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
-        names = [histogram.name(rank) for rank in ranks]
-        return listed(names, self.k) if self.ordered else collected(names, self.k)
+        return chosen(histogram, ranks, self.k, ordered=self.ordered)

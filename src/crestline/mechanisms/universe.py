@@ -6,7 +6,7 @@ from 0 through all groups, the largest count first; a histogram names the item a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
+from crestline.mechanisms.selection import Selection
 from crestline.randomness.scores import Logs
 
 Indices = NDArray[np.int64]
@@ -95,6 +96,12 @@ def _grouped(histogram: Histogram) -> Universe:
     edges = np.flatnonzero(ranked[1:] != ranked[:-1]) + 1
     starts = np.concatenate([np.zeros(min(1, size), dtype=np.int64), edges, [size]]).astype(np.int64)
     return Universe(ranked[starts[:-1]], starts)
+
+
+def chosen(histogram: Histogram, ranks: Iterable[int], k: int, *, ordered: bool) -> Selection:
+    """The items at some ranks of a universe; fewer than `k` of them is a stop."""
+    names = histogram.names(ranks)
+    return Selection(names if ordered else frozenset(names), len(names) < k)
 
 
 class Remembered:

@@ -36,6 +36,8 @@ def places(uniforms: Uniforms, sizes: Indices) -> Indices:
 def place(uniforms: Uniforms, index: int, size: int) -> int:
     """The whole part of `size · U` for one uniform; `size` may have thousands of digits."""
     bits = uniforms.first_bits
+    while bits < size.bit_length():  # fewer cannot tell
+        bits *= 2
     while True:
         prefix = uniforms.prefix(index, bits)
         low, high = (size * prefix) >> bits, (size * (prefix + 1) - 1) >> bits
@@ -74,7 +76,9 @@ def subsets(size: int, many: int, trials: int, entropy: Entropy) -> list[list[in
 
 def dealt(choices: Sequence[int]) -> list[int]:
     """Different places from one choice for each, as `Deck` deals them."""
-    if len(choices) == 1:
-        return list(choices)
-    deck = Deck()
-    return [deck.deal(choice) for choice in choices]
+    moved: dict[int, int] = {}
+    result: list[int] = []
+    for at, choice in enumerate(choices):  # a deck dealt in one go
+        result.append(moved.get(at + choice, at + choice))
+        moved[at + choice] = moved.pop(at, at)
+    return result
