@@ -30,9 +30,13 @@ COMMANDS = (
     ("sources", "crestline.cli.sources", "sources"),
     ("account", "crestline.cli.account", "account"),
     ("audit", "crestline.cli.audit", "audit"),
+    ("serve", "crestline.cli.serve", "serve"),
     ("demo", "crestline.cli.demo", "demo"),
 )
-GROUPS = (("ledger", "crestline.cli.ledger", "ledger_app"),)
+GROUPS = (
+    ("ledger", "crestline.cli.ledger", "ledger_app"),
+    ("token", "crestline.cli.token", "token_app"),
+)
 
 app = typer.Typer(
     name="crestline",

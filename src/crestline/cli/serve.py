@@ -1,0 +1,40 @@
+"""`crestline serve`: the HTTP API and the dashboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
+    check: Annotated[bool, typer.Option("--check", help="Check the file and everything it names, then end.")] = False,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen at.", min=0, max=65535)] = 8000,
+) -> None:
+    """Serve private top-k to analysts who hold neither the data nor the books.
+
+    Example: crestline serve crestline.toml --check
+    """
+    from crestline.errors import ParameterError
+    from crestline.service.config import load_config
+
+    loaded = load_config(config)
+    from crestline.service.house import open_house
+
+    house = open_house(loaded)
+    if check:
+        house.close()
+        sizes = (len(loaded.datasets), len(loaded.analysts))
+        typer.echo(f"{config} holds: {sizes[0]} data set(s), {sizes[1]} analyst(s)")
+        return
+    try:
+        import uvicorn
+
+        from crestline.service.app import create_app
+    except ModuleNotFoundError:
+        house.close()
+        raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None
+    uvicorn.run(create_app(house), host=host, port=port, server_header=False, log_level="info")

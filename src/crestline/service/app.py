@@ -1,0 +1,233 @@
+"""The HTTP face: routes, and what each needs. Handlers are plain functions that run in threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.exceptions import HTTPException
+
+from crestline import __version__
+from crestline.cli.ledger_rows import account_json
+from crestline.errors import CrestlineError
+from crestline.randomness.entropy import system
+from crestline.service.asking import Caller, Wanted, answered, stored
+from crestline.service.guard import Guard, error_body
+from crestline.service.house import House, Served
+from crestline.service.metrics import CONTENT_TYPE
+from crestline.service.problems import Problem, forbidden, problem_of
+from crestline.service.requests import CONFLICT, Outcome
+from crestline.service.shapes import AnswerShape, Budgets, Datasets, Error, Health, TopRequest
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Error, "description": words}
+    for status, words in {
+        402: "The budget does not cover this question.",
+        403: "Not there, or not for this token.",
+        409: "The idempotency key belongs to another question, or to one that has not ended.",
+        422: "The question cannot be asked like this.",
+        429: "Too many requests; Retry-After says when to come back.",
+        503: "The data or the ledger did not answer.",
+    }.items()
+}
+_bearer = HTTPBearer(auto_error=False, description="A token made by `crestline token create`.")
+api = APIRouter(prefix="/v1", responses=_ERRORS)
+open_to_all = APIRouter()
+
+
+def create_app(house: House) -> FastAPI:
+    """The service on a house, which it closes when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        house.close()
+
+    app = FastAPI(
+        title="crestline",
+        version=__version__,
+        summary="Private top-k over a data set that stays where it is.",
+        lifespan=lifespan,
+        redoc_url=None,
+    )
+    app.state.house = house
+    app.include_router(api)
+    app.include_router(open_to_all)
+    app.add_middleware(Guard, metrics=house.metrics)
+    app.add_exception_handler(Problem, _on_problem)
+    app.add_exception_handler(CrestlineError, _on_refusal)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    return app
+
+
+def _house(request: Request) -> House:
+    house: House = request.app.state.house
+    return house
+
+
+def admitted(house: House, token: str) -> Caller:
+    """Who holds a token, if anybody does and has not asked too often."""
+    holder = house.tokens.holder(token)
+    person = None if holder is None else house.config.analysts.get(holder[1])
+    if holder is None or person is None:
+        raise forbidden()
+    wait = house.rates.wait(holder[0])
+    if wait:
+        raise Problem(429, "too_many_requests", "Too many requests with this token.", wait=math.ceil(wait))
+    return Caller(person, holder[0])
+
+
+def _caller(
+    house: Annotated[House, Depends(_house)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Caller:
+    return admitted(house, credentials.credentials if credentials else "")
+
+
+OpenHouse = Annotated[House, Depends(_house)]
+Known = Annotated[Caller, Depends(_caller)]
+
+
+@api.post("/datasets/{name}/top", response_model=AnswerShape)
+def top(
+    name: str,
+    asked: TopRequest,
+    house: OpenHouse,
+    caller: Known,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Response:
+    """The most popular items, as far as they can be named privately; charged before a row is read.
+
+    With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
+    """
+    served = caller.dataset(house, name)
+    wanted = _wanted(asked)
+
+    def run() -> Outcome:
+        return _outcome(house, served, caller, wanted)
+
+    if idempotency_key is None:
+        outcome: Outcome | str = run()
+    else:
+        question = [name, asked.model_dump(mode="json")]
+        outcome = house.requests.once(caller.person.name, idempotency_key, _plain(question), run)
+    if isinstance(outcome, str):
+        raise _not_once(outcome)
+    if outcome.status >= 400:
+        raise Problem(outcome.status, **outcome.body)
+    return JSONResponse(outcome.body)
+
+
+def _wanted(asked: TopRequest) -> Wanted:
+    item = (asked.item,) if isinstance(asked.item, str) else tuple(asked.item)
+    epsilon, delta = (None if number is None else str(number) for number in (asked.epsilon, asked.delta))
+    return Wanted(item, asked.k, asked.where, epsilon, delta, asked.mechanism, asked.k_bar, asked.counts)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as text, so that the same request is the same text."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return str(value) if isinstance(value, float) else value
+
+
+def _outcome(house: House, served: Served, caller: Caller, wanted: Wanted) -> Outcome:
+    """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
+    try:
+        return Outcome(200, answered(served, caller, wanted, house.config.limits, system()))
+    except CrestlineError as error:
+        problem = problem_of(error)
+    except Problem as refusal:
+        problem = refusal
+    return Outcome(problem.status, problem.body(), kept=problem.charged)
+
+
+def _not_once(why: str) -> Problem:
+    if why == CONFLICT:
+        return Problem(409, "key_reused", "This idempotency key was used for another question: use a new one.")
+    return Problem(
+        409,
+        "unfinished",
+        "The request with this idempotency key was begun and has not ended. Try again in a moment; if this stays, the "
+        "service stopped in the middle, what was reserved stays charged, and a new key asks anew.",
+    )
+
+
+@api.get("/datasets", response_model=Datasets)
+def datasets(house: OpenHouse, caller: Known) -> dict[str, Any]:
+    """The data sets you may ask, with their columns."""
+    return {"datasets": [_described(part, house) for part in caller.sees(house)]}
+
+
+def _described(part: Served, house: House) -> dict[str, Any]:
+    config = part.config
+    columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
+    bounds = {"contribution": config.contribution, "version": config.version, "most_k": house.config.limits.k}
+    return {"name": config.name, **columns, **bounds}
+
+
+@api.get("/budget", response_model=Budgets)
+def budget(house: OpenHouse, caller: Known) -> dict[str, Any]:
+    """What may be spent, what is, and what is left: of your own budgets, or, for an owner, of all."""
+    return {"budgets": [account_json(account) for account in visible_accounts(house, caller)]}
+
+
+def visible_accounts(house: House, caller: Caller) -> list[Any]:
+    """The accounts of everybody for an owner, one's own for an analyst."""
+    accounts = [account for part in caller.sees(house) for account in part.ledger.accounts]
+    return [account for account in accounts if caller.is_owner or account.analyst == caller.payer]
+
+
+@api.get("/answers/{id}", response_model=AnswerShape)
+def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], house: OpenHouse, caller: Known) -> JSONResponse:
+    """An answer you were given before, at no cost."""
+    return JSONResponse(stored(house, caller, id))
+
+
+@open_to_all.get("/healthz", response_model=Health)
+def healthz() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "ok"}
+
+
+@open_to_all.get("/metrics", response_class=PlainTextResponse)
+def metrics(house: OpenHouse) -> Response:
+    """Requests by route and class of status, for Prometheus."""
+    return Response(house.metrics.text(), media_type=CONTENT_TYPE)
+
+
+def _failed(request: Request, problem: Problem) -> JSONResponse:
+    headers = None if problem.wait is None else {"Retry-After": str(problem.wait)}
+    return JSONResponse(error_body(problem, request.state.request_id), status_code=problem.status, headers=headers)
+
+
+def _on_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return _failed(request, error)
+
+
+def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, CrestlineError)
+    return _failed(request, problem_of(error))
+
+
+def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    parts = [f"{'.'.join(str(step) for step in part['loc'])}: {part['msg']}" for part in error.errors()[:5]]
+    return _failed(request, Problem(422, "invalid_request", "; ".join(parts)))
+
+
+def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    codes = {404: ("no_such_route", "There is nothing at this address; /docs lists what there is.")}
+    code, message = codes.get(error.status_code, ("bad_request", str(error.detail)))
+    return _failed(request, Problem(error.status_code, code, message))

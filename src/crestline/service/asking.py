@@ -1,0 +1,178 @@
+"""One question over HTTP: who may ask it, what is asked, and the answer as JSON. Everything else happens in `ask`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from crestline.answer.answer import Answer
+from crestline.ask import ask, identity
+from crestline.choose import AUTO, Chosen, choose
+from crestline.errors import MechanismError, ParameterError, QuestionError
+from crestline.ledger.receipt import StoredAnswer
+from crestline.mechanisms.catalogue import entry
+from crestline.price.price import question_share
+from crestline.question import Question
+from crestline.randomness.entropy import Entropy
+from crestline.service.config import OWNER, AnalystConfig, Limits
+from crestline.service.house import House, Served
+from crestline.service.problems import forbidden
+from crestline.sources import where
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a request asks for."""
+
+    item: tuple[str, ...]
+    k: int
+    where: str | None = None
+    epsilon: str | None = None
+    delta: str | None = None
+    mechanism: str = AUTO
+    k_bar: int | None = None
+    counts: bool = False
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, and with which token."""
+
+    person: AnalystConfig
+    token: str
+
+    @property
+    def is_owner(self) -> bool:
+        return self.person.role == OWNER
+
+    @property
+    def payer(self) -> str | None:
+        """The name in the books; an owner asks at the expense of the data set itself."""
+        return None if self.is_owner else self.person.name
+
+    def sees(self, house: House) -> list[Served]:
+        """The data sets of an analyst are those they have a budget for; an owner's are all."""
+        return [part for name, part in house.datasets.items() if self.is_owner or name in self.person.budgets]
+
+    def dataset(self, house: House, name: str) -> Served:
+        """One data set, or the one refusal."""
+        for part in self.sees(house):
+            if part.config.name == name:
+                return part
+        raise forbidden()
+
+
+def answered(served: Served, caller: Caller, wanted: Wanted, limits: Limits, entropy: Entropy) -> dict[str, Any]:
+    """Ask, and give the answer as JSON with its number. `entropy` must be this request's own."""
+    question, chosen = _prepared(served, caller, wanted, limits)
+    _answerable(served, question)
+    answer = ask(
+        question, source=served.source, chosen=chosen, entropy=entropy, ledger=served.ledger, analyst=caller.payer
+    )
+    return shown(answer, _number(answer, served, question, chosen, caller))
+
+
+def stored(house: House, caller: Caller, number: int) -> dict[str, Any]:
+    """An answer that was paid for, to whom it was given, or to an owner."""
+    for part in caller.sees(house):
+        found = part.ledger.answer(number)
+        if found is not None and (caller.is_owner or found.analyst == caller.payer):
+            return _shown_again(found)
+    raise forbidden()
+
+
+def shown(answer: Answer, number: int | None) -> dict[str, Any]:
+    """An answer as JSON, with its number and its explanation; where the books are is not the analyst's business."""
+    body = answer.to_dict()
+    if body["bill"] is not None:
+        body["bill"] = {name: value for name, value in body["bill"].items() if name != "ledger"}
+    return {"id": number, **body, "explanation": _without_address(answer).explain()}
+
+
+def _shown_again(found: StoredAnswer) -> dict[str, Any]:
+    answer = Answer.from_dict(found.answer)
+    return {**shown(Answer(**{**vars(answer), "stored": True}), found.number), "time": found.time}
+
+
+def _without_address(answer: Answer) -> Answer:
+    if answer.bill is None:
+        return answer
+    bill = type(answer.bill)(**{**vars(answer.bill), "ledger": "of the data set"})
+    return Answer(**{**vars(answer), "bill": bill})
+
+
+def _prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> tuple[Question, Chosen]:
+    _permitted(served, wanted)
+    _limited("k", wanted.k, limits.k)
+    if wanted.k_bar is not None:
+        _limited("k_bar", wanted.k_bar, limits.k_bar)
+    if wanted.mechanism != AUTO and entry(wanted.mechanism).domain == "known":
+        raise MechanismError(f"{wanted.mechanism} needs a public list of all items, and the service has none")
+    budget = served.ledger.payers(caller.payer)[-1].balance.budget
+    epsilon, delta = question_share(budget, wanted.epsilon, wanted.delta)
+    chosen = choose(
+        wanted.mechanism,
+        k=wanted.k,
+        k_bar=wanted.k_bar,
+        epsilon=epsilon,
+        delta=delta,
+        contribution=served.config.contribution,
+        counts=wanted.counts,
+        books=True,
+    )
+    _limited("k_bar", chosen.k_bar, limits.k_bar)
+    question = Question(
+        served.config.user,
+        wanted.item,
+        wanted.k,
+        chosen.k_bar,
+        where=wanted.where,
+        contribution=served.config.contribution,
+    )
+    return question, chosen
+
+
+def _permitted(served: Served, wanted: Wanted) -> None:
+    """Only columns that the owner listed: another column is refused like a data set that is not there."""
+    if not set(wanted.item) <= set(served.config.items):
+        raise forbidden()
+    if wanted.where is not None and not filter_columns(where.parse(wanted.where)) <= set(served.config.filters):
+        raise forbidden()
+
+
+def filter_columns(tree: where.Condition) -> set[str]:
+    """Every column a filter names."""
+    match tree:
+        case where.Not(part):
+            return filter_columns(part)
+        case where.All(parts) | where.Any_(parts):
+            return {name for part in parts for name in filter_columns(part)}
+        case _:
+            return {tree.column}
+
+
+def _answerable(served: Served, question: Question) -> None:
+    """Refuse what the source refuses, in words that name no column which the caller did not."""
+    try:
+        served.source.check(question)
+        return
+    except QuestionError:
+        pass
+    raise QuestionError(
+        "the question cannot be asked of this data set: compare a column with values of its own type (text and dates "
+        "in single quotes, such as '2026-01-31'; numbers and true/false without), and name each item column once"
+    )
+
+
+def _limited(name: str, value: int, most: int) -> None:
+    if value > most:
+        raise ParameterError(f"{name} is {value}, and this service answers up to {most}: ask for less")
+
+
+def _number(answer: Answer, served: Served, question: Question, chosen: Chosen, caller: Caller) -> int | None:
+    """Under which number the answer can be fetched again."""
+    if answer.bill is not None:
+        return answer.bill.receipt
+    key, version = identity(question, served.source, chosen), served.source.version()
+    found = served.ledger.find_answer(key, version, analyst=caller.payer, record=False)
+    return None if found is None else found.number

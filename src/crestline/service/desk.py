@@ -1,0 +1,45 @@
+"""What the service keeps beside the books, in the same database: hashed tokens, and requests that carry a key.
+
+So every process on every host that shares a ledger shares these too, and one backup holds all of it.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Connection, MetaData, Table, Text
+
+from crestline.ledger.database import Database, open_database
+from crestline.ledger.records import lock
+
+metadata = MetaData()
+
+tokens = Table(
+    "crestline_tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("analyst", Text, nullable=False),
+    Column("salt", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("revoked", Text),
+)
+
+requests = Table(
+    "crestline_requests",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("question", Text, nullable=False),
+    Column("outcome", Text),  # empty: begun, and not ended (or not yet)
+    Column("created", Text, nullable=False),
+)
+
+
+def open_desk(ledger: str, *, timeout: float = 30.0) -> Database:
+    """The tables of the service at a ledger's address. The books must be there already."""
+    database = open_database(ledger, create=False, timeout=timeout)
+
+    def build(connection: Connection) -> None:
+        lock(connection)  # two servers that start at once wait for each other
+        metadata.create_all(connection)
+
+    database.write(build)
+    return database

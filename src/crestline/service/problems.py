@@ -1,0 +1,65 @@
+"""What is said when a request is not answered: one shape, and words that depend on the call and the ledger alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, CrestlineError, LedgerError, SourceError
+
+NOT_ALLOWED = "forbidden"
+
+
+class Problem(Exception):
+    """A request that is not answered. `charged`: it may have been charged all the same."""
+
+    def __init__(self, status: int, code: str, message: str, *, charged: bool = False, wait: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.charged = charged
+        self.wait = wait
+
+    def body(self) -> dict[str, Any]:
+        """The body of the response, but for the number of the request."""
+        return {"code": self.code, "message": self.message}
+
+
+def forbidden() -> Problem:
+    """The one answer to everybody who may not: whether the thing exists, or the token does, is not said."""
+    return Problem(
+        403,
+        NOT_ALLOWED,
+        "This is not there, or not for this token: check the token, the name of the data set, its columns (GET "
+        "/v1/datasets lists yours) and the number of the answer.",
+    )
+
+
+def problem_of(error: CrestlineError) -> Problem:
+    """A refusal of the core in the words of the service. Addresses of sources and ledgers stay out of it."""
+    if isinstance(error, BudgetExhausted):
+        return Problem(402, "budget_exhausted", str(error))
+    if isinstance(error, BudgetMismatch):
+        return Problem(422, "budget_mismatch", str(error))
+    if isinstance(error, BudgetError):
+        return forbidden()
+    if isinstance(error, SourceError):
+        return Problem(
+            503,
+            "source_unavailable",
+            "The data did not answer. If the question was charged, it stays charged; ask the owner to look.",
+            charged=True,
+        )
+    if isinstance(error, LedgerError):
+        return Problem(
+            503,
+            "ledger_unavailable",
+            "The ledger did not answer. If the question was charged, it stays charged; ask the owner to look.",
+            charged=True,
+        )
+    return Problem(422, "bad_question", str(error), charged=True)
+
+
+def fault() -> Problem:
+    """A fault of ours. Its own words may quote private rows, and go nowhere."""
+    return Problem(500, "fault", "A fault of the service. What was reserved stays charged.", charged=True)

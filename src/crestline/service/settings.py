@@ -1,0 +1,143 @@
+"""Reading settings out of TOML: every mistake is named with its place in the file and with what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from crestline.errors import CrestlineError
+from crestline.ledger.budget import Budget
+
+Path: TypeAlias = tuple[str, ...]
+
+_BUDGET = ("epsilon", "delta", "kind", "slack", "items", "questions", "item_epsilon", "question_delta")
+
+
+class Mistake(Exception):
+    """A setting that cannot be used: where it is, and what to do."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The values of a TOML text; numbers with a point stay exact."""
+    return tomllib.loads(text, parse_float=Decimal)
+
+
+def line_of(text: str, path: Path) -> int:
+    """The line where a setting is written; for one that is missing, the line of the table it belongs to.
+
+    The text must be valid TOML. It is read line by line: a setting stands where it first appears in what was read.
+    """
+    lines = text.splitlines()
+    while path:
+        complete = 0  # so many lines are whole statements
+        for end in range(1, len(lines) + 1):
+            try:
+                values = parsed("\n".join(lines[:end]))
+            except tomllib.TOMLDecodeError:
+                continue
+            if _holds(values, path):
+                return complete + 1
+            complete = end
+        path = path[:-1]
+    return 1
+
+
+def _holds(values: Any, path: Path) -> bool:
+    for name in path:
+        if not isinstance(values, dict) or name not in values:
+            return False
+        values = values[name]
+    return True
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of the file. Each method reads one setting, or says what is wrong with it."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+    def only(self, *names: str) -> None:
+        """Refuse settings that nobody reads: they are misspelled."""
+        for name in self.values:
+            if name not in names:
+                close = difflib.get_close_matches(name, names, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"it may hold: {', '.join(names)}"
+                raise Mistake((*self.path, name), f"{self._shown(name)} is not a setting; {hint}")
+
+    def section(self, name: str) -> Section:
+        """A table inside this one; empty where it is left out."""
+        return Section((*self.path, name), self._typed(name, dict, "a table", {}))
+
+    def sections(self) -> list[tuple[str, Section]]:
+        """Every table inside this one, by name."""
+        return [(name, self.section(name)) for name in self.values]
+
+    def text(self, name: str) -> str:
+        """A text that must be given."""
+        self._required(name, "a text in double quotes")
+        return str(self.optional_text(name))
+
+    def optional_text(self, name: str, default: str | None = None) -> str | None:
+        value: str | None = self._typed(name, str, "a text in double quotes", default)
+        if value == "":
+            raise self.mistake(name, "must not be empty; write a value, or leave the setting out")
+        return value
+
+    def choice(self, name: str, allowed: tuple[str, ...], default: str) -> str:
+        """One of a few words."""
+        value = self._typed(name, str, "a text in double quotes", default)
+        if value not in allowed:
+            raise self.mistake(name, f"must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+        return str(value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts; empty where it is left out."""
+        values = self._typed(name, list, 'a list of texts such as ["country", "day"]', [])
+        if not all(isinstance(value, str) and value for value in values):
+            raise self.mistake(name, 'must be a list of texts such as ["country", "day"]')
+        return tuple(values)
+
+    def whole(self, name: str, default: int | None, *, at_least: int = 1) -> int | None:
+        """A whole number."""
+        value = self._typed(name, int, "a whole number", default)
+        if isinstance(value, bool) or (value is not None and value < at_least):
+            raise self.mistake(name, f"must be a whole number of at least {at_least}")
+        return None if value is None else int(value)
+
+    def budget(self, name: str) -> Budget:
+        """A budget: a table with epsilon, delta and, where wanted, kind and its options."""
+        self._required(name, "a budget such as { epsilon = 2, delta = 1e-7 }")
+        part = self.section(name)
+        part.only(*_BUDGET)
+        if "epsilon" not in part.values:
+            raise part.mistake("epsilon", "is missing; a budget is written { epsilon = 2, delta = 1e-7 }")
+        try:
+            return Budget(**part.values)
+        except CrestlineError as error:
+            raise Mistake(part.path, f"{'.'.join(part.path)}: {error}") from None
+
+    def mistake(self, name: str, message: str) -> Mistake:
+        """What is wrong with one setting."""
+        return Mistake((*self.path, name), f"{self._shown(name)} {message}")
+
+    def _required(self, name: str, what: str) -> None:
+        if name not in self.values:
+            raise self.mistake(name, f"is missing; add {what}")
+
+    def _typed(self, name: str, kind: type, what: str, default: Any) -> Any:
+        value = self.values.get(name, default)
+        if value is not default and not isinstance(value, kind):
+            raise self.mistake(name, f"must be {what}")
+        return value
+
+    def _shown(self, name: str) -> str:
+        return ".".join((*self.path, name))

@@ -1,0 +1,85 @@
+"""The shapes of requests and responses, for the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Column = Annotated[str, Field(min_length=1, max_length=200)]
+Number = Annotated[str, Field(max_length=40)] | int | float
+
+
+class TopRequest(BaseModel):
+    """A question. What is left out comes from the data set and its budget."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    k: Annotated[int, Field(ge=1, le=2**31 - 1, description="How many items are wanted.")]
+    item: Annotated[
+        Column | Annotated[list[Column], Field(min_length=1, max_length=16)],
+        Field(description="The column that holds the item, or several."),
+    ]
+    where: Annotated[
+        str | None, Field(max_length=20_000, description="A filter, such as country = 'DE' and day >= '2026-01-01'.")
+    ] = None
+    epsilon: Annotated[Number | None, Field(description="The total ε; a tenth of your budget's unless given.")] = None
+    delta: Annotated[Number | None, Field(description="The total δ; a twentieth of your budget's unless given.")] = None
+    mechanism: Annotated[str, Field(max_length=60, description="auto, or a name of the catalogue.")] = "auto"
+    k_bar: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="How many items the mechanism may see.")] = None
+    counts: Annotated[bool, Field(description="Also release a noisy count for each item.")] = False
+
+
+class ErrorDetail(BaseModel):
+    code: str
+    message: str
+    request_id: str
+
+
+class Error(BaseModel):
+    """The one shape of everything that is not an answer."""
+
+    error: ErrorDetail
+
+
+class Health(BaseModel):
+    status: str
+
+
+class DatasetShape(BaseModel):
+    """What may be asked of a data set."""
+
+    name: str
+    user: str
+    items: list[str]
+    filters: list[str]
+    contribution: int | None
+    version: str | None
+    most_k: int
+
+
+class Datasets(BaseModel):
+    datasets: list[DatasetShape]
+
+
+class Budgets(BaseModel):
+    """The budgets you may see: your own, or, for an owner, all."""
+
+    budgets: list[dict[str, Any]]
+
+
+class AnswerShape(BaseModel):
+    """An answer: its items in order, the promise, the bill, and why it stopped."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: int | None
+    items: list[Any]
+    ordered: bool
+    counts: list[str] | None
+    stopped: bool
+    stored: bool
+    guarantee: dict[str, Any]
+    mechanism: dict[str, Any]
+    bill: dict[str, Any] | None
+    explanation: str
