@@ -1,4 +1,4 @@
-"""Batches of questions: their prices add up, and a fitted batch fits, barely."""
+"""Batches of questions: their prices add up, and are those that `top` will pay."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
+import crestline as cl
+from crestline.errors import BudgetMismatch, ParameterError
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
 from crestline.price.batch import Asked, asked_from, batch
-from crestline.price.fit import answer_epsilon, fit
 from crestline.price.price import Payers
 
 
@@ -44,77 +44,26 @@ def test_what_is_not_given_is_a_share_of_the_budget() -> None:
     assert asked.price == said.price
 
 
+def test_a_question_is_priced_with_the_mechanism_that_top_takes() -> None:
+    budget = Budget(2, "1e-6")
+    data = cl.connect(cl.Histogram.from_counts({"a": 50}, k_bar=20)).dataset("x", user="u", budget=budget)
+    for given in ({}, {"contribution": 3}, {"mechanism": "LimitedDomainLaplace", "contribution": 2}):
+        asked = asked_from({"k": 2, "epsilon": "0.3", "delta": "1e-8", **given})
+        (line,) = batch([asked], lambda analyst: payers(budget)).lines
+        price = data.price(item="i", **{"k": 2, "epsilon": "0.3", "delta": "1e-8", **given})
+        assert (line.price.most, line.price.mechanism) == (price.most, price.mechanism)
+
+
 def test_an_error_names_the_question() -> None:
     budget = Budget(2, "1e-6", kind="homogeneous", items=50, questions=4)
     with pytest.raises(BudgetMismatch, match=r"^question 2: this budget pays for"):
         batch([Asked(1, Fraction(1, 100), Fraction(1, 10**8)), Asked(1, Fraction(2))], lambda a: payers(budget))
 
 
-@pytest.mark.parametrize(
-    "budget",
-    [
-        Budget(2, "1e-6"),
-        Budget(2, "1e-6", kind="pure"),
-        Budget(2, "1e-6", kind="homogeneous", items=6, questions=2),
-    ],
-    ids=["zcdp", "pure", "homogeneous"],
-)
-def test_a_fitted_batch_fits_and_a_little_more_does_not(budget: Budget) -> None:
-    def paid_by(analyst: str | None) -> Payers:
-        return payers(budget)
-
-    made = fit([Asked(2), Asked(4)], paid_by)
-    assert made.fits
-    assert made.item_epsilon is not None
-    assert made.lines[0].asked.epsilon == answer_epsilon(2, made.item_epsilon, made.lines[0].asked.delta or Fraction(1))
-    more = [
-        Asked(asked.k, answer_epsilon(asked.k, made.item_epsilon * Fraction(101, 100), asked.delta), asked.delta)
-        for asked in (line.asked for line in made.lines)
-        if asked.delta is not None
-    ]
-    try:
-        assert not batch(more, paid_by).fits
-    except BudgetMismatch:
-        assert budget.kind == "homogeneous"
-
-
-def test_given_deltas_are_kept_and_given_epsilons_are_not() -> None:
-    made = fit([Asked(1, Fraction(50), Fraction(1, 10**9)), Asked(1)], lambda analyst: payers(Budget(1, "1e-6")))
-    first, second = (line.asked for line in made.lines)
-    assert first.delta == Fraction(1, 10**9)
-    assert second.delta == Fraction(25, 10**8)
-    assert first.epsilon is not None
-    assert first.epsilon < 1
-
-
-def test_the_poorest_account_decides() -> None:
-    rich, poor = Budget(2, "1e-6"), Budget("0.1", "1e-6")
-    both = fit([Asked(2)], lambda analyst: payers(rich, poor))
-    alone = fit([Asked(2)], lambda analyst: payers(poor))
-    assert both.item_epsilon == alone.item_epsilon
-
-
-def test_what_never_fits_is_refused() -> None:
-    with pytest.raises(BudgetExhausted, match="smaller deltas"):
-        fit([Asked(1, delta=Fraction(1, 100))], lambda analyst: payers(Budget(1, "1e-6")))
-    budget = Budget(2, "1e-6", kind="homogeneous", items=3, questions=2)
-    with pytest.raises(BudgetExhausted, match="fewer"):
-        fit([Asked(4)], lambda analyst: payers(budget))
-    with pytest.raises(BudgetExhausted, match="larger delta"):
-        fit([Asked(1)], lambda analyst: payers(Budget(1, 0, kind="pure")))
-    with pytest.raises(ParameterError, match="at least one"):
-        fit([], lambda analyst: payers(Budget(1, "1e-6")))
-
-
-def test_the_total_of_k_items() -> None:
-    assert answer_epsilon(2, Fraction(1, 10), Fraction(1, 10**6)) == Fraction("0.2")  # plain addition is smaller
-    assert answer_epsilon(100, Fraction(1, 10), Fraction(2, 10**6)) == Fraction("2.419")  # P10.3's table, B4
-
-
 def test_arguments_are_read() -> None:
-    given = {"k": "5", "epsilon": "0.5", "delta": 1e-9, "item": "sku", "k_bar": "", "analyst": None}
+    given = {"k": "5", "epsilon": "0.5", "delta": 1e-9, "item": "sku", "k_bar": "", "analyst": None, "counts": "yes"}
     asked = asked_from(given)
-    assert asked == Asked(5, Fraction(1, 2), Fraction(1, 10**9))
+    assert asked == Asked(5, Fraction(1, 2), Fraction(1, 10**9), counts=True)
     assert asked.given["item"] == "sku"
 
 
@@ -122,10 +71,11 @@ def test_arguments_are_read() -> None:
     ("given", "message"),
     [
         ({"item": "sku"}, "every question needs k"),
-        ({"k": 2, "eps": 1}, "eps: no such argument of top; known: analyst, contribution, counts, delta"),
+        ({"k": 2, "eps": 1}, "eps: no such argument of top; known: analyst, contribution, counts, delta, domain"),
         ({"k": 2.5}, "k must be a whole number of at least 1"),
         ({"k": 2, "epsilon": 0}, "epsilon must be larger than zero"),
         ({"k": 2, "mechanism": {}}, "given by its name"),
+        ({"k": 2, "counts": "maybe"}, "counts must be true or false"),
     ],
 )
 def test_wrong_arguments_are_refused(given: dict[str, object], message: str) -> None:

@@ -32,6 +32,7 @@ def price(
     mechanism: Annotated[str, typer.Option(help="A name from `crestline mechanisms`, or auto.")] = "auto",
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
     contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
+    counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
     analyst: Annotated[str | None, typer.Option(help="Who would ask.")] = None,
     fit: Annotated[
         bool, typer.Option("--fit", help="Choose ε, the same for every item, so that all questions can be paid for.")
@@ -54,7 +55,7 @@ def price(
     if (questions is None) == (k is None):
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")
     one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
-    more = {"contribution": contribution, "analyst": analyst}
+    more = {"contribution": contribution, "counts": counts or None, "analyst": analyst}
     asked = [asked_from({**one, **more})] if questions is None else read_questions(questions)
     books = _books(ledger, dataset, budget_epsilon, budget_delta)
     try:

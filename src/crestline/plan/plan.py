@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from crestline.choose import AUTO, choose
+from crestline.choose import automatic
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.parameters import Exact, decimal_text, positive, probability, whole
@@ -84,10 +84,8 @@ def plan_histogram(
 ) -> Plan:
     """A plan for a public histogram: never call it with private data, because a plan shows what it was made from."""
     rows, skipped = forecast(histogram, wish, entropy=entropy, domain=domain, trials=trials, watch=watch)
-    auto = choose(
-        AUTO, k=wish.k, k_bar=wish.k_bar, epsilon=wish.epsilon, delta=wish.delta, contribution=wish.contribution
-    )
-    return Plan(wish, rows, skipped, auto.choice.name, _notes(wish.delta, users))
+    auto = automatic(wish.k, wish.contribution, books=False, known_domain=domain is not None)
+    return Plan(wish, rows, skipped, auto.name, _notes(wish.delta, users))
 
 
 def advice(wish: Wish, rows: tuple[Forecast, ...]) -> str:

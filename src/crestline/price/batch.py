@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ PayersOf: TypeAlias = Callable[[str | None], Payers]  # the accounts that pay fo
 ARGUMENTS = frozenset(
     {
         *("source", "table", "user", "item", "where", "k", "k_bar", "epsilon", "delta", "mechanism", "contribution"),
-        *("counts", "analyst"),
+        *("counts", "domain", "analyst"),
     }
 )
 
@@ -34,8 +34,10 @@ class Asked:
     mechanism: str = AUTO
     k_bar: int | None = None
     contribution: int | None = None
+    counts: bool = False
+    public_domain: bool = False
     analyst: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    given: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def chosen_for(asked: Asked, budget: Budget) -> Chosen:
     """The mechanism that would answer, chosen exactly as `top` chooses."""
     epsilon, delta = question_share(budget, asked.epsilon, asked.delta)
     total = exact(epsilon, "epsilon"), exact(delta, "delta")
-    return _chosen(asked.mechanism, asked.k, asked.k_bar, *total, asked.contribution)
+    return _chosen(replace(asked, epsilon=total[0], delta=total[1], analyst=None, given={}))
 
 
 def asked_from(given: Mapping[str, Any]) -> Asked:
@@ -104,6 +106,8 @@ def asked_from(given: Mapping[str, Any]) -> Asked:
         mechanism=found.get("mechanism", AUTO),
         k_bar=_read(found, "k_bar", _number),
         contribution=_read(found, "contribution", _number),
+        counts=bool(_read(found, "counts", _truth)),
+        public_domain="domain" in found,
         analyst=found.get("analyst"),
         given=found,
     )
@@ -119,11 +123,28 @@ def _line(number: int, asked: Asked, payers_of: PayersOf) -> Line:
 
 
 @lru_cache(maxsize=4096)
-def _chosen(
-    mechanism: str, k: int, k_bar: int | None, epsilon: Fraction, delta: Fraction, contribution: int | None
-) -> Chosen:
+def _chosen(asked: Asked) -> Chosen:
     """`choose`, remembered: batches repeat themselves, and mechanisms are values."""
-    return choose(mechanism, k=k, k_bar=k_bar, epsilon=epsilon, delta=delta, contribution=contribution)
+    return choose(
+        asked.mechanism,
+        k=asked.k,
+        k_bar=asked.k_bar,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        contribution=asked.contribution,
+        counts=asked.counts,
+        books=True,
+        known_domain=asked.public_domain,
+    )
+
+
+def _truth(value: Any, name: str) -> bool:
+    """True or false, also where a file holds it as text."""
+    known = {True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
+    found = known.get(value.lower() if isinstance(value, str) else value)
+    if found is None:
+        raise ParameterError(f"{name} must be true or false, not {value!r}")
+    return found
 
 
 def _read(found: Mapping[str, Any], name: str, read: Callable[[Any, str], Any]) -> Any:
