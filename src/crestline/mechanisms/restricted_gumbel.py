@@ -30,9 +30,8 @@ from crestline.mechanisms.slots import slot_numbers, unit_rate
 from crestline.mechanisms.sparse_tests import SparseTest
 from crestline.parameters import Exact, fill, not_negative, positive, probability
 from crestline.randomness.comparison import exceeding, largest
-from crestline.randomness.draws import Single
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import Keys
+from crestline.randomness.keys import keys
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.points import Floats
 from crestline.randomness.scores import Linear
@@ -105,15 +104,16 @@ class RestrictedGumbel(OneShot):
 
     def _lazily(self, histogram: Histogram, view: Histogram, trials: int, entropy: Entropy) -> list[Selection]:
         """Draw, test, stop: no more than one item is drawn that will not be named."""
-        slots, rows = view.k_bar, np.arange(trials)
+        slots, rows, scores = view.k_bar, np.arange(trials), self.scores(view)
         passes = _Passes(self.test, histogram, trials, entropy)
         empty = np.array([isinstance(histogram.name(slot), Padding) for slot in range(slots)])
         drawn_before = np.zeros((trials, slots), dtype=np.bool_)
         chosen = np.full((trials, min(self.k, slots)), NO_SLOT, dtype=np.int64)
         running = np.ones(trials, dtype=np.bool_)
         for place in range(chosen.shape[1]):
-            draws = Single(entropy.uniforms(trials, slots), absent=drawn_before)
-            drawn = largest(Keys(self.scores(view), GUMBEL, draws), 1)[:, 0]
+            # Fresh keys for all slots; the largest of those not drawn before is among the first `place + 1`.
+            order = largest(keys(scores, GUMBEL, entropy.uniforms(trials, slots)), place + 1)
+            drawn = order[rows, np.argmin(drawn_before[rows[:, None], order], axis=1)]
             running &= passes.next(drawn) & ~empty[drawn]
             chosen[running, place] = drawn[running]
             if not running.any():

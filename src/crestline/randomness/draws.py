@@ -65,14 +65,10 @@ class Draws(Protocol):
 
 @dataclass(frozen=True)
 class Single:
-    """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many.
-
-    `absent` keys do not exist.
-    """
+    """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many."""
 
     uniforms: Uniforms
     copies: Scores | None = None
-    absent: NDArray[np.bool_] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -93,8 +89,8 @@ class Single:
     def edge(self) -> NDArray[np.bool_]:
         return edge_words(self.uniforms.words)
 
-    def missing(self) -> NDArray[np.bool_] | None:
-        return self.absent
+    def missing(self) -> None:
+        return None
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         start = row * self.shape[1]

@@ -67,7 +67,7 @@ def field(keys: Keys, many: int) -> Field:
 
 def _worth_thinning(keys: Keys, many: int) -> bool:
     draws = keys.draws
-    if not isinstance(draws, Single) or draws.copies is not None or draws.absent is not None:
+    if not isinstance(draws, Single) or draws.copies is not None:
         return False
     plain = draws.first_bits == WORD and keys.scale > 0 and keys.law is not CONSTANT
     return plain and keys.scores.approx.ndim == 1 and keys.shape[1] >= max(_WORTH_IT * many, _WORTH_IT * _BLOCK)
