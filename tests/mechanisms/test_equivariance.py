@@ -13,8 +13,7 @@ from tests.mechanisms.black_boxes import BAD, NoisySet, NoisyTop, OneByOne
 
 from crestline.errors import MechanismError
 from crestline.mechanisms import equivariance
-from crestline.mechanisms.equivariance import SIGNIFICANCE, check_equivariance, chosen_slots
-from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.equivariance import SIGNIFICANCE, check_equivariance
 
 
 @pytest.mark.parametrize("good", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
@@ -54,14 +53,3 @@ def test_the_level_is_shared_among_all_comparisons(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(equivariance, "_fisher", lambda table: np.full(table.shape, 1e-12))
     with pytest.raises(MechanismError):
         check_equivariance(NoisyTop(), 6)
-
-
-def test_what_is_chosen_must_be_slots() -> None:
-    slots = {"x": 0, "y": 1}
-    assert chosen_slots(Selection(("y", "x"), False), slots) == [1, 0]
-    assert chosen_slots(Selection(frozenset("yx"), False), slots) == [0, 1]
-    for items in (("q",), ("x", "x")):
-        with pytest.raises(MechanismError, match="each at most once"):
-            chosen_slots(Selection(items, False), slots)
-    with pytest.raises(MechanismError, match="must return a Selection"):
-        chosen_slots(("x",), slots)  # type: ignore[arg-type] # what a third party may get wrong

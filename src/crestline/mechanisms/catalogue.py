@@ -47,6 +47,7 @@ CATALOGUE = (
     Entry("Lipschitz", "lipschitz", "P8.1", "ordered or set", "known", "any", "once"),
     Entry("Canonical", "canonical", "P8.2", "set", "known", "any", "once"),
     Entry("CanonicalBottom", "canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
+    Entry("RestrictedCanonical", "restricted_canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
 )
 
 # What mechanisms are made of, also under `cl.mechanisms`: name to module.

@@ -22,6 +22,7 @@ from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slot_orders import chosen_slots
 from crestline.randomness.choices import subsets
 from crestline.randomness.entropy import Entropy, replay
 
@@ -53,19 +54,6 @@ def check_equivariance(mechanism: Any, k_bar: int) -> None:
     smallest = min(float(_fisher(table).min()) for table in tables)
     if smallest * comparisons < float(SIGNIFICANCE):
         raise MechanismError(_REFUSED)
-
-
-def chosen_slots(selection: Selection, slots: dict[Label, int]) -> list[int]:
-    """The slots behind a black box's items, in its order (a set: by slot); nothing else may be named, nothing twice."""
-    if not isinstance(selection, Selection):
-        raise MechanismError("release() must return a Selection: items (a tuple or a frozenset) and stopped")
-    places = [slots.get(label) for label in selection.items]
-    found = [place for place in places if place is not None]
-    if len(found) < len(places) or len(set(found)) < len(found):
-        raise MechanismError(
-            "the mechanism must choose among the items of the histogram it is given, each at most once"
-        )
-    return found if isinstance(selection.items, tuple) else sorted(found)
 
 
 def released(mechanism: Any, view: Histogram, n: int, entropy: Entropy) -> Sequence[Selection]:

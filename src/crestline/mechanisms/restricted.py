@@ -9,10 +9,8 @@ Proof note  docs/proofs/restricted.md
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,11 +19,12 @@ from crestline.errors import MechanismError
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.equivariance import check_equivariance, chosen_slots, released
-from crestline.mechanisms.framework import NO_SLOT, Choices, Framework, Slots, checked_test
+from crestline.mechanisms.equivariance import check_equivariance, released
+from crestline.mechanisms.framework import Choices, Framework, Slots, checked_test
 from crestline.mechanisms.gap_tests import GapTest
 from crestline.mechanisms.mechanism import Mechanism
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slot_orders import order_law, orders_of
 from crestline.parameters import Exact, fill, not_negative, whole
 from crestline.randomness.choices import subsets
 from crestline.randomness.entropy import Entropy
@@ -70,33 +69,18 @@ class Restricted(Framework):
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
         """Releases made in one call share their names, if the black box makes them in one call."""
         calls = [trials] if hasattr(self.mechanism, "release_many") else [1] * trials
-        rows: list[list[int]] = []
         drawn: list[Selection] = []
+        slots: list[dict[int, int]] = []
         for many in calls:
-            hidden, slots = _nameless(view, entropy)
-            answers = released(self.mechanism, hidden, many, entropy)
-            rows += [chosen_slots(answer, slots) for answer in answers]
-            drawn += answers
-        orders = _table(rows)
-        sets = np.array([not isinstance(answer.items, tuple) for answer in drawn])
-        if sets.any():
-            orders[sets] = _shuffled(orders[sets], entropy)
-        wanted = np.array([len(row) + answer.stopped for row, answer in zip(rows, drawn, strict=True)], dtype=np.int64)
-        return orders, wanted
+            hidden, names = _nameless(view, entropy)
+            drawn += released(self.mechanism, hidden, many, entropy)
+            slots += [names] * many
+        return orders_of(drawn, slots, entropy)
 
     def choices(self, view: Histogram) -> Choices:
         if not hasattr(self.mechanism, "law"):
             raise MechanismError("the black box does not state its law; add law(histogram) to audit it exactly")
-        rows: list[list[int]] = []
-        wanted: list[int] = []
-        chances: list[float] = []
-        for selection, chance in self.mechanism.law(view).items():
-            chosen = chosen_slots(selection, {slot: slot for slot in range(view.k_bar)})
-            orders = [chosen] if isinstance(selection.items, tuple) else [list(row) for row in permutations(chosen)]
-            rows += orders
-            wanted += [len(chosen) + selection.stopped] * len(orders)
-            chances += [chance / math.factorial(len(chosen)) if len(orders) > 1 else chance] * len(orders)
-        return Choices(_table(rows), np.array(wanted, dtype=np.int64), np.array(chances))
+        return order_law(self.mechanism.law(view), {slot: slot for slot in range(view.k_bar)})
 
 
 def own_cost(mechanism: Any) -> Cost:
@@ -121,19 +105,3 @@ def _nameless(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, i
     labels = tuple(names[ranked].tolist())
     hidden = Histogram(labels, view.array[ranked], None, domain_size=view.k_bar, step=view.step)
     return hidden, dict(zip(labels, ranked.tolist(), strict=True))
-
-
-def _table(rows: list[list[int]]) -> Slots:
-    """Rows of different lengths as one table, `NO_SLOT` after the last."""
-    table = np.full((len(rows), max(map(len, rows), default=0)), NO_SLOT, dtype=np.int64)
-    for place, row in enumerate(rows):
-        table[place, : len(row)] = row
-    return table
-
-
-def _shuffled(orders: Slots, entropy: Entropy) -> Slots:
-    """Each row in a fresh uniformly random order, `NO_SLOT` kept last."""
-    rows, width = orders.shape
-    mixed = np.take_along_axis(orders, np.array(subsets(width, width, rows, entropy)), axis=1)
-    front = np.argsort(mixed == NO_SLOT, axis=1, kind="stable")
-    return np.take_along_axis(mixed, front, axis=1)
