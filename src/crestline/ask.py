@@ -16,7 +16,7 @@ from crestline.choose import Chosen
 from crestline.errors import BudgetMismatch, QuestionError
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Guarantee, PureDP
-from crestline.histogram.labels import Label, label_order
+from crestline.histogram.labels import Label, Padding, label_order
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
 from crestline.mechanisms.selection import Selection
@@ -43,6 +43,8 @@ def ask(
     `domain` is the public universe, for mechanisms that need one: items, or what the source takes for them.
     """
     source.check(question)
+    if domain is not None:
+        _universal(source).check_domain(question, domain)
     if ledger is None:
         return _answer(question, source, chosen, entropy, _release(question, source, chosen, entropy, domain))
     key = identity(question, source, chosen, domain)
@@ -101,22 +103,32 @@ def _release(question: Question, source: Source, chosen: Chosen, entropy: Entrop
     if domain is None:
         selection: Selection = chosen.mechanism.release(source.top_counts(question, key), entropy)
         return selection
+    counter = _universal(source)
+    picked: Selection = chosen.mechanism.release(counter.multiplicities(question, domain, key), entropy)
+    return _named(picked, lambda picks: counter.names(question, domain, picks, key))
+
+
+def _universal(source: Source) -> Universal:
     if not isinstance(source, Universal):
         raise QuestionError("this source cannot count over a public universe; ask a file, a table or a database")
-    picked: Selection = chosen.mechanism.release(source.multiplicities(question, domain, key), entropy)
-    return _named(picked, lambda picks: source.names(question, domain, picks, key))
+    return source
 
 
 def _named(picked: Selection, names_of: Callable[[Sequence[tuple[int, int]]], list[Label]]) -> Selection:
-    """A selection of `(count, index)` pairs under the items' own names; counts stay with their items."""
-    if isinstance(picked.items, tuple):
-        return Selection(tuple(names_of(picked.items)), picked.stopped, picked.counts)
-    picks = sorted(picked.items, key=label_order)
-    names = names_of(picks)
-    if picked.counts is None:
-        return Selection(frozenset(names), picked.stopped)
-    pairs = sorted(zip(names, picked.counts, strict=True), key=lambda pair: label_order(pair[0]))
-    return Selection(frozenset(names), picked.stopped, tuple(count for _, count in pairs))
+    """A selection of `(count, index)` pairs under the items' own names; counts stay with their items.
+
+    An item that is gone, because the table changed in between, is an empty slot: a list ends there, a set goes without.
+    """
+    ordered = isinstance(picked.items, tuple)
+    names = names_of(list(picked.items) if ordered else sorted(picked.items, key=label_order))
+    there = [i for i, name in enumerate(names) if not isinstance(name, Padding)]
+    if ordered:
+        kept = [i for place, i in enumerate(there) if place == i]
+    else:
+        kept = sorted(there, key=lambda i: label_order(names[i]))
+    items = tuple(names[i] for i in kept)
+    counts = None if picked.counts is None else tuple(picked.counts[i] for i in kept)
+    return Selection(items if ordered else frozenset(items), picked.stopped or len(kept) < len(names), counts)
 
 
 def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy, selection: Selection) -> Answer:

@@ -33,6 +33,10 @@ class EmptySource:
         """A histogram of padding."""
         return self._table(question).top_counts(question, key)
 
+    def check_domain(self, question: Question, domain: Domain) -> None:
+        """Refuse a universe that does not fit the question."""
+        self._table(question).check_domain(question, domain)
+
     def multiplicities(self, question: Question, domain: Domain, key: bytes = b"") -> Histogram:
         """Every item of the universe has count zero."""
         return self._table(question).multiplicities(question, domain, key)

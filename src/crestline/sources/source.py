@@ -39,10 +39,17 @@ class Source(Protocol):
 class Universal(Protocol):
     """A source that can also count over a public universe without holding it in memory (DESIGN D9)."""
 
+    def check_domain(self, question: Question, domain: Any) -> None:
+        """Refuse a universe that does not fit the question (no such table, other types) without reading a row."""
+        ...
+
     def multiplicities(self, question: Question, domain: Any, key: bytes = b"") -> Histogram:
         """How many items of the universe have each count."""
         ...
 
     def names(self, question: Question, domain: Any, picks: Sequence[tuple[int, int]], key: bytes = b"") -> list[Label]:
-        """The labels behind `(count, index)` pairs of `multiplicities` with the same key."""
+        """The labels behind `(count, index)` pairs of `multiplicities` with the same key, in their order.
+
+        A pair that is gone, because the table changed in between, comes back as padding.
+        """
         ...

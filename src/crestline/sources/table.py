@@ -11,7 +11,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding
 from crestline.question import Question
 from crestline.sources.counting import Counting
-from crestline.sources.domain import Domain, Lookup, domain_counting
+from crestline.sources.domain import Domain, DomainCounting, Lookup, domain_counting
 from crestline.sources.engines import Expression
 from crestline.sources.running import Runner
 
@@ -56,9 +56,13 @@ class TableSource:
         labelled = [(items.label(row[:-1]), row[-1]) for row in rows]
         return Histogram.from_ranked(labelled, question.k_bar, step=counting.step)
 
+    def check_domain(self, question: Question, domain: Domain) -> None:
+        """Build the expression over the domain and throw it away."""
+        self._over(question, domain).multiplicities(bytes(32))
+
     def multiplicities(self, question: Question, domain: Domain, key: bytes = b"") -> Histogram:
         """How many items of a public universe have each count; its items are `(count, index)` pairs for `names`."""
-        over = domain_counting(self._counting(question), domain, self._lookup)
+        over = self._over(question, domain)
         rows = self._runner.rows(over.multiplicities(key))
         return Histogram.from_multiplicities(dict(rows), step=over.counting.step)
 
@@ -69,13 +73,16 @@ class TableSource:
 
         A pair that is no longer there, because the table changed in between, comes back as padding.
         """
-        over = domain_counting(self._counting(question), domain, self._lookup)
+        over = self._over(question, domain)
         rows = self._runner.rows(over.names(picks, key))
         found = {(count, index): over.items.label(values) for count, index, *values in rows}
         return [found.get((int(count), int(index)), Padding(0)) for count, index in picks]
 
     def version(self) -> str | None:
         return None if self._version is None else self._version()
+
+    def _over(self, question: Question, domain: Domain) -> DomainCounting:
+        return domain_counting(self._counting(question), domain, self._lookup)
 
     def _counting(self, question: Question) -> Counting:
         return Counting(self._table, question, self._runner.name, self._untyped)
