@@ -109,6 +109,20 @@ class Histogram:
         """How many slots there are."""
         return len(self.array)
 
+    def cut(self, k_bar: int) -> Histogram:
+        """What would have been seen with fewer slots: the next count is that of the first slot cut off."""
+        if k_bar >= self.k_bar:
+            return self
+        return Histogram(
+            self.items[:k_bar],
+            self.array[:k_bar],
+            int(self.array[k_bar]),
+            domain_size=self.domain_size,
+            step=self.step,
+            padded=self.padded,
+            filled=min(self.filled, k_bar),
+        )
+
     @cached_property
     def counts(self) -> tuple[int, ...]:
         return tuple(self.array.tolist())

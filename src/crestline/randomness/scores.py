@@ -118,6 +118,44 @@ class Logs:
 
 
 @dataclass(frozen=True)
+class Logarithms:
+    """`weight · ln(number)` for an array of positive whole numbers."""
+
+    numbers: NDArray[np.int64]
+    weight: Fraction = Fraction(1)
+
+    @cached_property
+    def approx(self) -> Floats:
+        return np.log(self.numbers) * float(self.weight)
+
+    @cached_property
+    def error(self) -> float:
+        return _ROUNDING * 4 * (abs(float(self.weight)) + float(np.abs(self.approx).max(initial=0.0)))
+
+    def ball(self, row: int, column: int) -> Any:
+        return rational_ball(self.weight) * arb(int(self.numbers[column])).log()
+
+
+@dataclass(frozen=True)
+class Summed:
+    """The sum of two rows of scores, column by column."""
+
+    first: Scores
+    second: Scores
+
+    @cached_property
+    def approx(self) -> Floats:
+        return self.first.approx + self.second.approx
+
+    @cached_property
+    def error(self) -> float:
+        return self.first.error + self.second.error + _ROUNDING * float(np.abs(self.approx).max(initial=0.0))
+
+    def ball(self, row: int, column: int) -> Any:
+        return self.first.ball(row, column) + self.second.ball(row, column)
+
+
+@dataclass(frozen=True)
 class Joined:
     """One row of scores after another."""
 

@@ -1,0 +1,211 @@
+"""Noisy counts: any selection, then a noisy count for each item it named, as a second release that is charged.
+
+Seed        P3.7; the Gaussian and the Laplace mechanism
+Guarantee   the selection's, and one Gaussian step of μ² = c/σ² or c pure steps of 1/scale; c = min(Δ, items named)
+Assumes     what the selection assumes; no user has more items than `contribution`; the grid is public
+Numerics    exact: integer counts, rational scales, the ideal noisy count rounded to a public grid with certainty (P11)
+Proof note  docs/proofs/noisy_counts.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import HistogramError, MechanismError, ParameterError
+from crestline.guarantees.accountants import total
+from crestline.guarantees.conversion import largest_rho
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.gaussian import sigma as sigma_for
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+from crestline.guarantees.rounding import ball, precision, upper
+from crestline.histogram.histogram import Histogram, Multiplicities
+from crestline.histogram.labels import Label, label_order
+from crestline.mechanisms.equivariance import released
+from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.mechanism import Catalogued, Mechanism
+from crestline.mechanisms.restricted import own_cost
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.sensitivity import most_moved
+from crestline.mechanisms.slots import contribution_bound
+from crestline.mechanisms.thresholds import gaussian_threshold
+from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.randomness.comparison import rounded
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
+from crestline.randomness.scores import Linear
+from crestline.randomness.trials import batches
+
+_NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
+_SHARE = Fraction(1, 3)  # of a total ε, for the counts
+# The accountant rounds ε up in its twelfth digit.
+_ROUNDING = 1 - Fraction(1, 10**11)
+
+
+@dataclass(frozen=True, init=False)
+class NoisyCounts(Catalogued):
+    """`scale` of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise. `slack` is that of the counts."""
+
+    mechanism: Any
+    scale: Fraction
+    noise: str
+    contribution: int | None
+    grid: int
+    slack: Fraction
+
+    theorem = "P3.7"
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        scale: Exact,
+        noise: str = GAUSSIAN.name,
+        contribution: int | None = None,
+        *,
+        grid: int = 1,
+        slack: Exact = 0,
+    ) -> None:
+        if not isinstance(mechanism, Mechanism) or not hasattr(mechanism, "k"):
+            raise MechanismError("noisy counts need a mechanism with guarantee(), release() and k, the items it names")
+        if getattr(mechanism, "counts", False):
+            raise MechanismError("this mechanism publishes counts already, at no extra cost")
+        if noise not in _NOISES:
+            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
+        fill(
+            self,
+            mechanism=mechanism,
+            scale=positive(scale, "scale"),
+            noise=noise,
+            contribution=contribution_bound(contribution),
+            grid=whole(grid, "grid"),
+            slack=not_negative(slack, "slack"),
+        )
+        own_cost(mechanism)
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        mechanism: Any = LimitedDomain,
+        share: Exact = _SHARE,
+    ) -> Self:
+        """The instance within a total (epsilon, delta) whose counts are the least noisy; a `share` of ε is for them.
+
+        `mechanism` is a class with `for_budget`. Laplace noise needs no δ; Gaussian noise gets the same share of it.
+        """
+        part, budget = probability(share, "share"), positive(epsilon, "epsilon")
+        failure, bound = probability(delta, "delta"), contribution_bound(contribution)
+        moved = most_moved(whole(k, "k"), bound)
+
+        def selection(left: Fraction) -> Any:
+            total_left = (1 - part) * budget
+            return mechanism.for_budget(k=k, k_bar=k_bar, epsilon=total_left, delta=left, contribution=bound)
+
+        spare = part * failure
+        thrifty = selection(failure - spare)
+        sigma = min([sigma_for(part * budget * _ROUNDING, spare, moved), *_sigmas_left(thrifty, budget, spare, moved)])
+        laplace = moved / (part * budget)
+        if 2 * laplace**2 <= sigma**2:  # the smaller variance
+            return cls(selection(failure), laplace, LAPLACE.name, bound)
+        return cls(thrifty, sigma, GAUSSIAN.name, bound, slack=spare)
+
+    @property
+    def k(self) -> int:
+        return int(self.mechanism.k)
+
+    @property
+    def k_bar(self) -> int | None:
+        return getattr(self.mechanism, "k_bar", None)
+
+    def cost(self) -> Cost:
+        return own_cost(self.mechanism) + self._counts_cost(self.k)
+
+    def settled(self, selection: Selection) -> Cost:
+        """What the selection is settled for, and the counts that were in fact published (P3.7, P10.6)."""
+        settle = getattr(self.mechanism, "settled", None)
+        chosen = own_cost(self.mechanism) if settle is None else settle(selection)
+        return chosen + self._counts_cost(len(selection))
+
+    def guarantee(self) -> Guarantee:
+        """All steps composed at once, or selection and counts each on their own, whichever is less."""
+        spare = self.slack + getattr(self.mechanism, "slack", 0)
+        together = total(self.cost(), spare, theorem=self.theorem)
+        first, second = self.mechanism.guarantee(), total(self._counts_cost(self.k), self.slack)
+        if isinstance(together, ZCDP) or first.epsilon is None or isinstance(second, ZCDP):
+            return together
+        apart = ApproxDP(first.epsilon + second.epsilon, first.delta + second.delta, f"{first.theorem}; {self.theorem}")
+        return min(together, apart, key=lambda promise: promise.epsilon)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        if histogram.step != 1 and self.noise == LAPLACE.name and self.contribution is not None:
+            raise HistogramError("Laplace noise is charged by the items one user has: count distinct users per item")
+        count_of = _lookup(histogram)
+        result: list[Selection] = []
+        for trials in batches(n, self.k):
+            named = released(self.mechanism, histogram, trials, entropy)
+            table = np.zeros((trials, self.k), dtype=np.int64)
+            for row, selection in enumerate(named):
+                table[row, : len(selection)] = [count_of(item) for item in _in_order(selection)]
+            values = self._noisy(table, histogram.step, entropy)
+            result += [_with_counts(*pair) for pair in zip(named, values.tolist(), strict=True)]
+        return result
+
+    def spread(self, chance: float = 0.95) -> float:
+        """With this chance a published count is off by no more than so many users, rounding aside."""
+        if self.noise == LAPLACE.name:
+            return float(self.scale) * -float(np.log(1 - chance))
+        return float(self.scale * gaussian_threshold((1 - chance) / 2)) / float(np.sqrt(2))
+
+    def margin(self, chance: float = 0.95) -> float:
+        """The selection's own margin."""
+        return float(self.mechanism.margin(chance))
+
+    def _counts_cost(self, items: int) -> Cost:
+        moved = most_moved(items, self.contribution)
+        if self.noise == LAPLACE.name:
+            return steps(PureDP(1 / self.scale, theorem=self.theorem), moved)
+        return steps(GaussianDP(moved / self.scale**2, theorem=self.theorem), min(1, moved))
+
+    def _noisy(self, counts: NDArray[np.int64], step: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Every count with fresh noise, on the grid. Columns beyond a row's items are noise on zero, and dropped."""
+        noise = entropy.uniforms(*counts.shape)
+        noisy = keys(Linear(counts, Fraction(1)), _NOISES[self.noise], noise, scale=self.scale * step)
+        return rounded(noisy, Fraction(self.grid)) * self.grid
+
+
+def _sigmas_left(selection: Any, budget: Fraction, spare: Fraction, moved: int) -> list[Fraction]:
+    """σ for the zCDP that the selection leaves of the budget, if it leaves any: composed at once, noise may be less."""
+    left = largest_rho(budget, spare + getattr(selection, "slack", 0)) - own_cost(selection).rho
+    if left <= 0:
+        return []
+    with precision():
+        return [upper((ball(moved) / ball(2 * left)).sqrt())]
+
+
+def _lookup(histogram: Histogram) -> Any:
+    """The count of an item by its label."""
+    if isinstance(histogram, Multiplicities):
+        return lambda item: item[0]
+    counts = dict(zip(histogram.items, histogram.counts, strict=True))
+    return counts.__getitem__
+
+
+def _in_order(selection: Selection) -> Sequence[Label]:
+    """A tuple as it is; a set in byte order, which depends on nothing but the set."""
+    return selection.items if isinstance(selection.items, tuple) else sorted(selection.items, key=label_order)
+
+
+def _with_counts(selection: Selection, counts: list[int]) -> Selection:
+    published = tuple(Fraction(count) for count in counts[: len(selection)])
+    return Selection(selection.items, selection.stopped, published)
