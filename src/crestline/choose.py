@@ -7,6 +7,7 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any
 
+from crestline import mechanisms
 from crestline.answer.answer import Choice
 from crestline.errors import MechanismError
 from crestline.mechanisms.catalogue import entry
@@ -77,7 +78,8 @@ def choose(
     slots = k * rule.k_bar_per_k if k_bar is None else k_bar
     budget = {"epsilon": positive(epsilon, "epsilon"), "delta": probability(delta, "delta")}
     mechanism = _made(rule, counts, k=k, k_bar=slots, contribution=contribution, **budget)
-    return Chosen(mechanism, describe(mechanism, rule.reason), slots)
+    own = getattr(mechanism, "k_bar", None) or slots  # some see as many items as k alone decides
+    return Chosen(mechanism, describe(mechanism, rule.reason), own)
 
 
 def _made(rule: Rule, counts: bool, **question: Any) -> Any:
@@ -87,7 +89,7 @@ def _made(rule: Rule, counts: bool, **question: Any) -> Any:
         return kind.for_budget(**question)
     if question["contribution"] is not None and "counts" in signature(kind.for_budget).parameters:
         return kind.for_budget(counts=True, **question)  # P4.1, P4.2
-    return entry("NoisyCounts").load().for_budget(mechanism=kind, **question)  # P3.7
+    return mechanisms.NoisyCounts.for_budget(mechanism=kind, **question)  # P3.7
 
 
 def automatic(k: int, contribution: int | None, books: bool, known_domain: bool) -> Rule:

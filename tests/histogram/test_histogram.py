@@ -93,3 +93,16 @@ def test_labels_have_one_order() -> None:
     assert [label for label in ordered if isinstance(label, str)] == ["B", "b", "z", "ä"]
     assert [label for label in ordered if isinstance(label, tuple)] == [("a", 1), ("a", 2)]
     assert turned[:7] == ordered[:7]
+
+
+@pytest.mark.parametrize("rows", [{"a": 5, "b": 3, "c": 3, "d": 1}, {"a": 2}, {}])
+@pytest.mark.parametrize("k_bar", [1, 2, 3])
+def test_a_cut_is_what_would_have_been_seen(rows: dict[str, int], k_bar: int) -> None:
+    found, wanted = Histogram.from_counts(rows, 3).cut(k_bar), Histogram.from_counts(rows, k_bar)
+    for name in ("items", "counts", "next_count", "filled", "padded", "step", "domain_size", "k_bar"):
+        assert getattr(found, name) == getattr(wanted, name)
+
+
+def test_a_cut_of_a_universe_still_knows_its_size() -> None:
+    found = Histogram.over_domain({"a": 5, "b": 3, "c": 1}).cut(2)
+    assert (found.items, found.next_count, found.domain_size) == (("a", "b"), 1, 3)

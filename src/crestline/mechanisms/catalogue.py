@@ -27,6 +27,9 @@ class Entry:
 
 CATALOGUE = (
     Entry("LimitedDomain", "limited_domain", "P3.1, P3.4", "ordered, may stop", "unknown", "any", "per drawn item"),
+    Entry(
+        "OptimalThreshold", "optimal_threshold", "P3.5", "ordered, may stop", "unknown", "any", "per drawn item and one"
+    ),
     Entry("LimitedDomainLaplace", "limited_domain_laplace", "P4.1", "ordered, may stop", "unknown", "any", "per move"),
     Entry("LimitedDomainGauss", "limited_domain_gauss", "P4.2", "ordered, may stop", "unknown", "any", "one"),
     Entry("Restricted", "restricted", "P5.1", "ordered, may stop", "unknown", "any", "black box and test"),
@@ -44,6 +47,8 @@ CATALOGUE = (
     Entry(
         "RestrictedLaplace", "restricted_one_shot", "P5.1, P8.1", "ordered, may stop", "unknown", "any", "one and test"
     ),
+    Entry("TopStable", "top_stable", "P6.1, P6.2", "set", "unknown", "any", "one and inner"),
+    Entry("FixedThreshold", "fixed_threshold", "P7.1, P7.2", "set", "unknown", "any", "k items"),
     Entry("Lipschitz", "lipschitz", "P8.1", "ordered or set", "known", "any", "once"),
     Entry("Canonical", "canonical", "P8.2", "set", "known", "any", "once"),
     Entry("CanonicalBottom", "canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
@@ -51,7 +56,12 @@ CATALOGUE = (
 )
 
 # What mechanisms are made of, also under `cl.mechanisms`: name to module.
-PARTS = {"ExponentialTest": "sparse_tests", "JointTest": "gap_tests", "LaplaceTest": "sparse_tests"}
+PARTS = {
+    "ExponentialTest": "sparse_tests",
+    "JointTest": "gap_tests",
+    "LaplaceTest": "sparse_tests",
+    "NoisyCounts": "noisy_counts",
+}
 
 
 def entry(name: str) -> Entry:
