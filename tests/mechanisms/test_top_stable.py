@@ -189,10 +189,19 @@ def test_at_the_margin_k_items_are_named(noise: str) -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES.values())
-def test_a_budget_is_used_up(noise: str) -> None:
-    mechanism = TopStable.for_budget(k=10, epsilon=1, delta="1e-8", contribution=3, noise=noise)
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "1e-6"), (1, "1e-8"), (4, "0.01")])
+@pytest.mark.parametrize(("k", "k_bar", "share"), [(10, None, 0), (10, 10, "0.25"), (1, 5, "0.25"), (40, 100, "0.4")])
+def test_a_budget_is_used_up_and_not_exceeded(
+    noise: str, epsilon: Any, delta: str, k: int, k_bar: int | None, share: Any
+) -> None:
+    mechanism = TopStable.for_budget(
+        k=k, k_bar=k_bar, epsilon=epsilon, delta=delta, contribution=3, noise=noise, inner_share=share
+    )
     promise = mechanism.guarantee()
-    assert (promise.epsilon, promise.delta, mechanism.k_bar) == (1, Fraction(1, 10**8), 20)
+    assert promise.epsilon is not None
+    assert promise.delta == Fraction(delta)
+    assert Fraction(epsilon) * Fraction(85, 100) <= promise.epsilon <= Fraction(epsilon)
+    assert (mechanism.inner is None) == (not share or k_bar == k)
 
 
 class Always:

@@ -22,7 +22,7 @@ from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import sigma as sigma_for
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+from crestline.guarantees.guarantee import GaussianDP, Guarantee, PureDP
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.labels import Label, label_order
@@ -33,6 +33,7 @@ from crestline.mechanisms.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.sensitivity import most_moved
 from crestline.mechanisms.slots import contribution_bound
+from crestline.mechanisms.stages import better
 from crestline.mechanisms.thresholds import gaussian_threshold
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.comparison import rounded
@@ -141,11 +142,7 @@ class NoisyCounts(Catalogued):
         """All steps composed at once, or selection and counts each on their own, whichever is less."""
         spare = self.slack + getattr(self.mechanism, "slack", 0)
         together = total(self.cost(), spare, theorem=self.theorem)
-        first, second = self.mechanism.guarantee(), total(self._counts_cost(self.k), self.slack)
-        if isinstance(together, ZCDP) or first.epsilon is None or isinstance(second, ZCDP):
-            return together
-        apart = ApproxDP(first.epsilon + second.epsilon, first.delta + second.delta, f"{first.theorem}; {self.theorem}")
-        return min(together, apart, key=lambda promise: promise.epsilon)
+        return better(together, self.mechanism.guarantee(), total(self._counts_cost(self.k), self.slack, self.theorem))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         if histogram.step != 1 and self.noise == LAPLACE.name and self.contribution is not None:

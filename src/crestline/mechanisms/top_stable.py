@@ -19,17 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, MechanismError, ParameterError
+from crestline.guarantees.accountants import per_step_epsilon, total
 from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.guarantee import PureDP
+from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.equivariance import released
+from crestline.mechanisms.lipschitz import Lipschitz
 from crestline.mechanisms.mechanism import Catalogued, Mechanism
 from crestline.mechanisms.restricted import own_cost
 from crestline.mechanisms.selection import Selection, collected
 from crestline.mechanisms.slots import check_slots, slot_numbers
+from crestline.mechanisms.stages import better
 from crestline.mechanisms.thresholds import success_threshold, two_rate_threshold
 from crestline.mechanisms.top_stable_law import first_success, subset_law
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.parameters import Exact, fill, not_negative, positive, probability, proportion, whole
 from crestline.randomness.choices import subsets
 from crestline.randomness.comparison import exceeding
 from crestline.randomness.entropy import Entropy
@@ -43,6 +46,7 @@ _NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, EXPONENTIAL)}
 # The threshold noise's part of ε that nearly minimises T: P6.2, and [TS] for Laplace noise.
 _SHARES = {LAPLACE.name: Fraction(37, 100), EXPONENTIAL.name: Fraction(22, 100)}
 _SLOTS = 2  # slots for each item wanted, when the caller does not say
+_INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
 
 
 @dataclass(frozen=True, init=False)
@@ -101,13 +105,36 @@ class TopStable(Catalogued):
         delta: Exact,
         contribution: int | None = None,
         noise: str = EXPONENTIAL.name,
+        inner_share: Exact = _INNER_SHARE,
     ) -> Self:
-        """The instance within a total (epsilon, delta), without an inner selection; a contribution bound is no help."""
-        return cls(k, _SLOTS * whole(k, "k") if k_bar is None else k_bar, epsilon, delta, noise=noise)
+        """The instance within a total (epsilon, delta). A contribution bound is no help.
+
+        Where more than k items may be stable, `inner_share` of both is for peeling the best k of them; with a share of
+        zero they are drawn uniformly.
+        """
+        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
+        budget, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
+        part = proportion(inner_share, "inner_share") if slots > k else Fraction(0)
+        if not part:
+            return cls(k, slots, budget, failure, noise=noise)
+        spare = part * failure
+        inner = Lipschitz(k, k * per_step_epsilon(k, part * budget, spare))
+        return cls(k, slots, (1 - part) * budget, failure - spare, noise=noise, inner=inner, slack=spare)
 
     def cost(self) -> Cost:
-        found = steps(PureDP(self.epsilon, theorem="P6.1"), delta=self.delta)
-        return found if self.inner is None else found + own_cost(self.inner)
+        return self._search_cost() if self.inner is None else self._search_cost() + own_cost(self.inner)
+
+    def guarantee(self) -> Guarantee:
+        """The promise for one release; the slack is for composing the inner selection."""
+        together = total(self.cost(), self.slack, theorem=self.theorem)
+        if self.inner is None:
+            return together
+        return better(
+            together, total(self._search_cost(), theorem=self.theorem), total(own_cost(self.inner), self.slack)
+        )
+
+    def _search_cost(self) -> Cost:
+        return steps(PureDP(self.epsilon, theorem="P6.1"), delta=self.delta)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         gaps = self._gaps(histogram)
