@@ -246,3 +246,33 @@ def test_a_universe_that_does_not_fit_is_refused_before_anything_is_charged(loan
         top(loans, domain=[1, 2], ledger=ledger, mechanism="auto")
     assert ledger.remaining() == before
     ledger.close()
+
+
+def test_a_public_universe_is_counted_in_the_engine(loans: Path) -> None:
+    universe = ["Rivers", "Bridges", "Ponds", "Lakes"]
+    answer = top(loans, domain=universe, k=2, mechanism="auto")
+    assert answer.mechanism.name == "Canonical"
+    assert answer.items == frozenset({"Rivers", "Bridges"})
+    one = top(loans, domain=universe, k=1, mechanism="auto")
+    assert one.items == ("Rivers",)
+
+
+def test_the_same_universe_is_the_same_question(loans: Path) -> None:
+    ledger = cl.Ledger.in_memory(cl.Budget(epsilon=9, delta="1e-4"))
+    universe = ["Rivers", "Bridges", "Ponds"]
+    assert not top(loans, domain=universe, k=1, mechanism="auto", ledger=ledger).stored
+    assert top(loans, domain=universe, k=1, mechanism="auto", ledger=ledger).stored
+    assert not top(loans, domain=[*universe, "Lakes"], k=1, mechanism="auto", ledger=ledger).stored
+
+
+@pytest.mark.parametrize("contribution", [None, 2])
+@pytest.mark.parametrize("domain", [None, ["Rivers", "Bridges", "Ponds"]])
+def test_noisy_counts_stay_with_their_items(loans: Path, contribution: int | None, domain: list[str] | None) -> None:
+    """600 and 400 readers: with this much ε, counts are off by far less than the 200 between them."""
+    answer = top(
+        loans, k=2, epsilon=20, mechanism="auto", counts=True, contribution=contribution, domain=domain, delta="1e-4"
+    )
+    assert answer.counts is not None
+    found = dict(zip(answer.listed_items, answer.counts, strict=True))
+    assert abs(found["Rivers"] - 600) < 90
+    assert abs(found["Bridges"] - 400) < 90

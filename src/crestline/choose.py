@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from inspect import signature
 from typing import Any
@@ -152,5 +153,10 @@ def _text(value: Any) -> str:
 
 def _shortest(number: Fraction) -> str:
     """A decimal where it is exact, else the fraction: parameters are exact, and so is what is said of them."""
-    short = f"{float(number):.12g}"
-    return short if Fraction(short) == number else str(number)
+    for digits in (6, 12, 20, 40):
+        with localcontext() as context:
+            context.prec = digits
+            short = f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():g}"
+        if Fraction(short) == number:
+            return short
+    return str(number)
