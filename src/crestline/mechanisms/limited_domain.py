@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -134,8 +135,7 @@ class LimitedDomain(Catalogued):
 
     def _bottom_weight(self, unstable: int) -> Real:
         """`ln W` (P3.1)."""
-        weight = Fraction(unstable) / self.delta
-        return ln(weight * (1 - self.delta) if self.sharp else weight)
+        return _log_weight(unstable, self.delta, self.sharp)
 
     def _scores(self, histogram: Histogram) -> tuple[Scores, int]:
         """Keys' scores, slots first and ⊥ last (absent when nothing was left out), and the number of slots."""
@@ -152,3 +152,9 @@ class LimitedDomain(Catalogued):
         bottom = self._bottom_weight(unstable) + self.epsilon  # ε (b + 1) + ln W, less ε b
         relative = counts - np.int64(histogram.next_count)
         return joined(Linear(relative, rate), Listed([bottom])), len(relative)
+
+
+@lru_cache(maxsize=256)
+def _log_weight(unstable: int, delta: Fraction, sharp: bool) -> Real:
+    weight = Fraction(unstable) / delta
+    return ln(weight * (1 - delta) if sharp else weight)

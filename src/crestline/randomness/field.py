@@ -60,7 +60,8 @@ class Field:
 def field(keys: Keys, many: int) -> Field:
     """The keys that may be among the `many` largest of their rows."""
     if _worth_thinning(keys, many):
-        return _thinned(keys, many)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them
+            return _thinned(keys, many)
     missing = keys.draws.missing()
     return Field(keys.rough, keys.edge, None, None if missing is None else ~missing)
 
@@ -81,7 +82,10 @@ def _thinned(keys: Keys, many: int) -> Field:
     sure = np.where(head.edge, -np.inf, head.values) if head.edge.any() else head.values
     bar = np.partition(sure, pilot - many, axis=1)[:, pilot - many, None]
     alive = words[:, pilot:] >= _least(keys, bar, scores[pilot:])
-    row, column = np.divmod(np.flatnonzero(alive), alive.shape[1])
+    places = np.flatnonzero(alive)
+    if not len(places):
+        return Field(head.values, head.edge)  # the pilot is all that is left, and it stands in order
+    row, column = np.divmod(places, alive.shape[1])
     column += pilot
     tail = _Stretch(keys, words[row, column], scores[column])
     return _one_row(head, tail, column) if len(words) == 1 else _rows(head, tail, row, column)
@@ -98,8 +102,7 @@ class _Stretch:
 def _least(keys: Keys, bar: Floats, scores: Floats) -> NDArray[np.uint64]:
     """For every row and column a word below which the key certainly stays under the bar of its row."""
     ceilings = np.maximum.reduceat(scores, np.arange(0, len(scores), _BLOCK))
-    with np.errstate(over="ignore"):
-        reach = keys.law.cdf((bar - (ceilings + 2 * keys.margin)) / float(keys.scale))
+    reach = keys.law.cdf((bar - (ceilings + 2 * keys.margin)) / float(keys.scale))
     least = (reach * (_SAFE * 2.0**WORD)).astype(np.uint64)
     return least.repeat(_BLOCK, axis=1)[:, : len(scores)]
 

@@ -42,9 +42,8 @@ class Keys:
     @cached_property
     def rough(self) -> Floats:
         """All keys at full speed; within `margin` of the truth, and no more than a filler where `edge` is true."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            points = self.draws.rough()
-        values = self.rough_of(points, self.scores.approx)
+        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
+            values = self.rough_of(self.draws.rough(), self.scores.approx)
         if self.edge.any():
             values[self.edge] = 0.0  # any finite number: nobody may rely on these
         missing = self.draws.missing()
@@ -53,10 +52,9 @@ class Keys:
         return values
 
     def rough_of(self, points: Points, scores: Floats) -> Floats:
-        """Rough keys from points and scores of any shape."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
-            noise = self.law.quantile(points)
-            return (noise if self.scale == 1 else noise * float(self.scale)) + scores
+        """Rough keys from points and scores of any shape. The caller silences warnings about words at the very ends."""
+        noise = self.law.quantile(points)
+        return (noise if self.scale == 1 else noise * float(self.scale)) + scores
 
     @cached_property
     def margin(self) -> float:

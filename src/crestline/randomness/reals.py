@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from flint import arb, fmpq
@@ -38,11 +39,11 @@ class Real:
     def __sub__(self, other: Real | Fraction | int) -> Real:
         return self + (-other)
 
-    @property
+    @cached_property
     def approx(self) -> float:
         return sum((float(weight) * _log(argument) for weight, argument in self.logs), float(self.rational))
 
-    @property
+    @cached_property
     def error(self) -> float:
         """How far `approx` may be off."""
         sizes = (abs(float(weight)) * (1 + abs(_log(argument))) for weight, argument in self.logs)
