@@ -132,7 +132,6 @@ def _named(picked: Selection, names_of: Callable[[Sequence[tuple[int, int]]], li
 
 
 def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy, selection: Selection) -> Answer:
-    margin = getattr(chosen.mechanism, "margin", None)
     spread = None if selection.counts is None else getattr(chosen.mechanism, "spread", None)
     return Answer(
         items=selection.items,
@@ -142,10 +141,16 @@ def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy
         question=question,
         source=source.name,
         mechanism=chosen.choice,
-        margin=None if margin is None else float(margin()),
+        margin=_margin(chosen.mechanism),
         spread=None if spread is None else float(spread()),
         replayed=entropy.replayable,
     )
+
+
+def _margin(mechanism: Any) -> float | None:
+    """By how much an item must lead to be named; None where nothing is left out, or nobody can say."""
+    inner = getattr(mechanism, "mechanism", mechanism)  # noisy counts are a second release after another mechanism's
+    return float(mechanism.margin()) if hasattr(mechanism, "margin") and hasattr(inner, "margin") else None
 
 
 def _settled(
