@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from crestline.audit.attack import SIGNIFICANCE, audit
+from crestline.audit.attack import SIGNIFICANCE, attack, audit
 from crestline.audit.report import Report
+from crestline.audit.subject import subject
 from crestline.mechanisms.limited_domain import LimitedDomain
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
@@ -140,21 +141,15 @@ def test_an_error_that_depends_on_the_data_is_a_breach() -> None:
 
 def test_time_is_kept() -> None:
     ticks = iter(range(10**9))
-    report = audit(
-        made("limited_domain:Correct"), seconds=400.0, entropy=replay("time"), clock=lambda: float(next(ticks))
-    )
+    tested = subject(made("limited_domain:Correct"), replay("time"))
+    report = attack(tested, seconds=400.0, clock=lambda: float(next(ticks)))
     assert not report.broken
     assert report.releases < 1_000_000
 
 
 def test_progress_is_told() -> None:
     heard: list[tuple[str, float]] = []
-    audit(
-        LimitedDomain(1, 3, 1, "0.01"),
-        releases=30_000,
-        seconds=600.0,
-        entropy=replay("told"),
-        tell=lambda *what: heard.append(what),
-    )
+    tested = subject(LimitedDomain(1, 3, 1, "0.01"), replay("told"))
+    attack(tested, releases=30_000, seconds=600.0, tell=lambda *what: heard.append(what))
     assert {what for what, _ in heard} == {"probing", "comparing laws", "sampling"}
     assert all(0.0 <= share <= 1.0 for _, share in heard)

@@ -51,6 +51,14 @@ def test_the_call_may_say_otherwise() -> None:
         shapes(Plain(), domain="public")
 
 
+def test_a_bound_on_users_is_taken_from_the_mechanism_or_from_the_call() -> None:
+    stated = Plain(k_bar=3, contribution=2)
+    assert subject(stated, replay("bound")).contribution == 2
+    assert subject(stated, replay("bound"), contribution=1).contribution == 1
+    assert subject(stated, replay("bound"), contribution=0).contribution is None
+    assert subject(Plain(k_bar=3), replay("bound")).contribution is None
+
+
 def test_without_a_word_it_is_guessed_and_said() -> None:
     guessed = subject(Plain(k=2), replay("guess"))
     assert guessed.shapes == (Shape(3), Shape(2))

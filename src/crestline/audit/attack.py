@@ -20,6 +20,8 @@ from crestline.audit.subject import Subject, subject
 from crestline.randomness.entropy import Entropy, system
 
 SIGNIFICANCE = 1e-6
+SECONDS = 40.0
+RELEASES = 4_000_000
 _VARIED = 120
 _EXACT_SHARE = 0.4
 _LAW_TRIALS = 20_000
@@ -36,15 +38,33 @@ def audit(
     name: str = "",
     k_bar: int | None = None,
     domain: str | None = None,
-    seconds: float = 30.0,
-    releases: int = 4_000_000,
+    contribution: int | None = None,
+    seconds: float = SECONDS,
+    releases: int = RELEASES,
     significance: float = SIGNIFICANCE,
     entropy: Entropy | None = None,
+) -> Report:
+    """Try to break a mechanism's promise.
+
+    `k_bar`, `domain` and `contribution` override what the mechanism states about itself (`contribution=0`: users may
+    hold any number of items). The rest is said at `attack`.
+    """
+    source = entropy or system()
+    tested = subject(mechanism, source, name=name, k_bar=k_bar, domain=domain, contribution=contribution)
+    return attack(tested, seconds=seconds, releases=releases, significance=significance)
+
+
+def attack(
+    tested: Subject,
+    *,
+    seconds: float = SECONDS,
+    releases: int = RELEASES,
+    significance: float = SIGNIFICANCE,
     seed: int = 0,
     clock: Callable[[], float] = perf_counter,
     tell: Tell = lambda what, share: None,
 ) -> Report:
-    """Try to break a mechanism's promise.
+    """Attack a mechanism with the histograms it is attacked on.
 
     An honest mechanism is called broken with probability at most `significance`. A broken one may get away: that
     nothing was found is no proof. `releases` and `seconds` bound the effort, whichever is reached first; `seed` varies
@@ -52,7 +72,6 @@ def audit(
     """
     tell("probing", 0.0)
     whole = Effort(releases, seconds, clock)
-    tested = subject(mechanism, entropy or system(), name=name, k_bar=k_bar, domain=domain)
     pairs = pairs_for(tested, seed)
     found, notes = _exactly(tested, pairs, Effort(releases, seconds * _EXACT_SHARE, clock), significance, tell)
     sampled = Effort(releases, max(1.0, seconds - whole.spent), clock)

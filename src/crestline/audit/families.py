@@ -9,7 +9,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Special:
         slots = shape.k_bar or len(shape.domain)
         names = list(shape.domain) or labels(slots + 2)
         high = 2 * max(self.levels, default=0) + 20
-        found = chain(
+        families = (
             _from_nothing(names, slots, contribution, high),
             _at_the_cut(names, slots, contribution, high),
             _at_the_top(names, slots, high),
@@ -35,10 +35,11 @@ class Special:
             _ladders(names, slots, self.levels),
             _by_every_letter(names, slots, high) if not shape.domain else (),
         )
-        for without, moved, why in found:
-            made = pair(without, moved, shape, why, contribution)
-            if made is not None:
-                yield made
+        for turn in zip_longest(*families):  # in turn: whoever has time for a few pairs only gets some of each
+            for without, moved, why in filter(None, turn):
+                made = pair(without, moved, shape, why, contribution)
+                if made is not None:
+                    yield made
 
 
 _Move = tuple[Counts, Sequence[str], str]

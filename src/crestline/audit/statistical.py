@@ -101,6 +101,8 @@ class StatisticalTester:
         candidate.lesson = learn(candidate.order, candidate.cut, candidate.pair.moved, table)
 
     def _confirmed(self, subject: Runnable, candidates: Sequence[_Candidate], size: int) -> bool:
+        if self._tests >= TESTS - _FINALISTS:
+            return False
         sure = [candidate for candidate in candidates if candidate.lesson.score > _SURE]
         return any(self._try(subject, candidate, min(size, self.effort.left // 4)) for candidate in sure)
 

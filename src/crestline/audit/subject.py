@@ -80,18 +80,27 @@ class Subject:
 
 
 def subject(
-    mechanism: Any, entropy: Entropy, *, name: str = "", k_bar: int | None = None, domain: str | None = None
+    mechanism: Any,
+    entropy: Entropy,
+    *,
+    name: str = "",
+    k_bar: int | None = None,
+    domain: str | None = None,
+    contribution: int | None = None,
 ) -> Subject:
-    """Prepare a mechanism for the attack: read its promise, find histograms that it accepts."""
+    """Prepare a mechanism for the attack: read its promise, find histograms that it accepts.
+
+    `contribution` is the most items of one user; None takes what the mechanism states, 0 is no bound at all.
+    """
     if not isinstance(mechanism, Auditable):
         raise MechanismError("what is audited needs guarantee() and release(histogram, entropy)")
     try:
         guarantee = mechanism.guarantee()
     except Exception as error:
         raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
-    promise, k, contribution = claim(guarantee), number(mechanism, "k") or 1, number(mechanism, "contribution")
-    name = name or type(mechanism).__name__
-    made = Subject(mechanism, name, promise, str(guarantee), k, contribution, entropy)
+    promise, k = claim(guarantee), number(mechanism, "k") or 1
+    bound = number(mechanism, "contribution") if contribution is None else contribution or None
+    made = Subject(mechanism, name or type(mechanism).__name__, promise, str(guarantee), k, bound, entropy)
     choice = choose(mechanism, k=k, delta=promise.delta, k_bar=k_bar, domain=domain)
     errors = {shape: _first_error(made, shape) for shape in choice.shapes}
     accepted = tuple(shape for shape, error in errors.items() if error is None)

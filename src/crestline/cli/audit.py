@@ -37,10 +37,13 @@ def audit(
             "MODULE is looked for in the current folder first, and may be a path to a file.",
         ),
     ],
-    seconds: Annotated[float, typer.Option(help="Stop after about this many seconds.", min=1)] = 30.0,
+    seconds: Annotated[float, typer.Option(help="Stop after about this many seconds.", min=1)] = 40.0,
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.", min=1)] = None,
     domain: Annotated[
         Domain | None, typer.Option(help="known: every item of a public universe; unknown: cut and padded.")
+    ] = None,
+    contribution: Annotated[
+        int | None, typer.Option(help="The most items of one user; 0: any number. What it states, unless given.", min=0)
     ] = None,
     significance: Annotated[
         float, typer.Option(help="The chance to call an honest mechanism broken.", min=1e-12, max=0.1)
@@ -57,7 +60,7 @@ def audit(
     Ends with 0 when nothing was found, 1 when the promise is broken, 2 when the audit could not run.
     Example: crestline audit my_package:MyMechanism
     """
-    from crestline.audit.attack import audit as attack
+    from crestline.audit.attack import attack
     from crestline.audit.loading import load
     from crestline.audit.plot import plot as draw
     from crestline.audit.subject import subject
@@ -68,16 +71,15 @@ def audit(
         ready_to_draw(plot)
     mechanism = load(target, Path.cwd())
     kind = None if domain is None else str(domain)
+    tested = subject(mechanism, system(), name=target, k_bar=k_bar, domain=kind, contribution=contribution)
     with _progress() as tell:
-        report = attack(
-            mechanism, name=target, k_bar=k_bar, domain=kind, seconds=seconds, significance=significance, tell=tell
-        )
+        report = attack(tested, seconds=seconds, significance=significance, tell=tell)
     if resolved(Format(form)) is Format.JSON:
         print_json(report.to_dict())
     else:
         _print_report(report)
     if plot is not None and report.worst is not None:
-        draw(subject(mechanism, system(), name=target, k_bar=k_bar, domain=kind), report.worst).save(plot)
+        draw(tested, report.worst).save(plot)
     if report.broken:
         raise typer.Exit(1)
 
