@@ -32,6 +32,7 @@ def test_the_whole_path(service: Service) -> None:
     assert 0 < mine["used"] < 1
     again = service.get(f"/v1/answers/{answer['id']}").json()
     assert (again["items"], again["stored"]) == (answer["items"], True)
+    assert again["bill"] == answer["bill"]
 
 
 def test_no_address_of_data_or_books_reaches_an_analyst(service: Service, folder: Path) -> None:

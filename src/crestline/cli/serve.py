@@ -37,4 +37,4 @@ def serve(
     except ModuleNotFoundError:
         house.close()
         raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None
-    uvicorn.run(create_app(house), host=host, port=port, server_header=False, log_level="info")
+    uvicorn.run(create_app(house), host=host, port=port, server_header=False, ws="none")

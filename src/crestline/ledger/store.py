@@ -165,6 +165,10 @@ class Store:
         """The entry that settled this reservation."""
         return self._database.read(lambda connection: records.settlement_of(connection, receipt))
 
+    def entry(self, sequence: int) -> Entry | None:
+        """The entry with this number."""
+        return self._database.read(lambda connection: records.load_entry(connection, sequence))
+
     def datasets(self) -> list[str]:
         """Every data set that has a budget."""
         return self._database.read(records.dataset_names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -15,14 +14,15 @@ from starlette.exceptions import HTTPException
 
 from crestline import __version__
 from crestline.cli.ledger_rows import account_json
+from crestline.dashboard.pages import error_page, pages
 from crestline.errors import CrestlineError
-from crestline.randomness.entropy import system
-from crestline.service.asking import Caller, Wanted, answered, stored
+from crestline.service.admission import admitted
+from crestline.service.answering import answer_once
+from crestline.service.asking import Caller, Wanted, stored
 from crestline.service.guard import Guard, error_body
 from crestline.service.house import House, Served
 from crestline.service.metrics import CONTENT_TYPE
-from crestline.service.problems import Problem, forbidden, problem_of
-from crestline.service.requests import CONFLICT, Outcome
+from crestline.service.problems import Problem, problem_of
 from crestline.service.shapes import AnswerShape, Budgets, Datasets, Error, Health, TopRequest
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -59,6 +59,7 @@ def create_app(house: House) -> FastAPI:
     app.state.house = house
     app.include_router(api)
     app.include_router(open_to_all)
+    app.include_router(pages)
     app.add_middleware(Guard, metrics=house.metrics)
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(CrestlineError, _on_refusal)
@@ -70,18 +71,6 @@ def create_app(house: House) -> FastAPI:
 def _house(request: Request) -> House:
     house: House = request.app.state.house
     return house
-
-
-def admitted(house: House, token: str) -> Caller:
-    """Who holds a token, if anybody does and has not asked too often."""
-    holder = house.tokens.holder(token)
-    person = None if holder is None else house.config.analysts.get(holder[1])
-    if holder is None or person is None:
-        raise forbidden()
-    wait = house.rates.wait(holder[0])
-    if wait:
-        raise Problem(429, "too_many_requests", "Too many requests with this token.", wait=math.ceil(wait))
-    return Caller(person, holder[0])
 
 
 def _caller(
@@ -107,59 +96,13 @@ def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    served = caller.dataset(house, name)
-    wanted = _wanted(asked)
-
-    def run() -> Outcome:
-        return _outcome(house, served, caller, wanted)
-
-    if idempotency_key is None:
-        outcome: Outcome | str = run()
-    else:
-        question = [name, asked.model_dump(mode="json")]
-        outcome = house.requests.once(caller.person.name, idempotency_key, _plain(question), run)
-    if isinstance(outcome, str):
-        raise _not_once(outcome)
-    if outcome.status >= 400:
-        raise Problem(outcome.status, **outcome.body)
-    return JSONResponse(outcome.body)
+    return JSONResponse(answer_once(house, caller, name, _wanted(asked), idempotency_key))
 
 
 def _wanted(asked: TopRequest) -> Wanted:
     item = (asked.item,) if isinstance(asked.item, str) else tuple(asked.item)
     epsilon, delta = (None if number is None else str(number) for number in (asked.epsilon, asked.delta))
     return Wanted(item, asked.k, asked.where, epsilon, delta, asked.mechanism, asked.k_bar, asked.counts)
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as text, so that the same request is the same text."""
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    return str(value) if isinstance(value, float) else value
-
-
-def _outcome(house: House, served: Served, caller: Caller, wanted: Wanted) -> Outcome:
-    """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
-    try:
-        return Outcome(200, answered(served, caller, wanted, house.config.limits, system()))
-    except CrestlineError as error:
-        problem = problem_of(error)
-    except Problem as refusal:
-        problem = refusal
-    return Outcome(problem.status, problem.body(), kept=problem.charged)
-
-
-def _not_once(why: str) -> Problem:
-    if why == CONFLICT:
-        return Problem(409, "key_reused", "This idempotency key was used for another question: use a new one.")
-    return Problem(
-        409,
-        "unfinished",
-        "The request with this idempotency key was begun and has not ended. Try again in a moment; if this stays, the "
-        "service stopped in the middle, what was reserved stays charged, and a new key asks anew.",
-    )
 
 
 @api.get("/datasets", response_model=Datasets)
@@ -178,13 +121,7 @@ def _described(part: Served, house: House) -> dict[str, Any]:
 @api.get("/budget", response_model=Budgets)
 def budget(house: OpenHouse, caller: Known) -> dict[str, Any]:
     """What may be spent, what is, and what is left: of your own budgets, or, for an owner, of all."""
-    return {"budgets": [account_json(account) for account in visible_accounts(house, caller)]}
-
-
-def visible_accounts(house: House, caller: Caller) -> list[Any]:
-    """The accounts of everybody for an owner, one's own for an analyst."""
-    accounts = [account for part in caller.sees(house) for account in part.ledger.accounts]
-    return [account for account in accounts if caller.is_owner or account.analyst == caller.payer]
+    return {"budgets": [account_json(account) for account in caller.accounts(house)]}
 
 
 @api.get("/answers/{id}", response_model=AnswerShape)
@@ -205,8 +142,10 @@ def metrics(house: OpenHouse) -> Response:
     return Response(house.metrics.text(), media_type=CONTENT_TYPE)
 
 
-def _failed(request: Request, problem: Problem) -> JSONResponse:
+def _failed(request: Request, problem: Problem) -> Response:
     headers = None if problem.wait is None else {"Retry-After": str(problem.wait)}
+    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
+        return error_page(problem, request.state.request_id)
     return JSONResponse(error_body(problem, request.state.request_id), status_code=problem.status, headers=headers)
 
 

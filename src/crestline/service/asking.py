@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from crestline.answer.answer import Answer
+from crestline.answer.answer import Answer, Bill
 from crestline.ask import ask, identity
 from crestline.choose import AUTO, Chosen, choose
+from crestline.cli.ledger_rows import entry_row
 from crestline.errors import MechanismError, ParameterError, QuestionError
-from crestline.ledger.receipt import StoredAnswer
+from crestline.ledger.records import Account
 from crestline.mechanisms.catalogue import entry
 from crestline.price.price import question_share
 from crestline.question import Question
@@ -54,6 +55,11 @@ class Caller:
         """The data sets of an analyst are those they have a budget for; an owner's are all."""
         return [part for name, part in house.datasets.items() if self.is_owner or name in self.person.budgets]
 
+    def accounts(self, house: House) -> list[Account]:
+        """The accounts of everybody for an owner, one's own for an analyst."""
+        found = [account for part in self.sees(house) for account in part.ledger.accounts]
+        return [account for account in found if self.is_owner or account.analyst == self.payer]
+
     def dataset(self, house: House, name: str) -> Served:
         """One data set, or the one refusal."""
         for part in self.sees(house):
@@ -64,8 +70,7 @@ class Caller:
 
 def answered(served: Served, caller: Caller, wanted: Wanted, limits: Limits, entropy: Entropy) -> dict[str, Any]:
     """Ask, and give the answer as JSON with its number. `entropy` must be this request's own."""
-    question, chosen = _prepared(served, caller, wanted, limits)
-    _answerable(served, question)
+    question, chosen = prepared(served, caller, wanted, limits)
     answer = ask(
         question, source=served.source, chosen=chosen, entropy=entropy, ledger=served.ledger, analyst=caller.payer
     )
@@ -73,12 +78,27 @@ def answered(served: Served, caller: Caller, wanted: Wanted, limits: Limits, ent
 
 
 def stored(house: House, caller: Caller, number: int) -> dict[str, Any]:
-    """An answer that was paid for, to whom it was given, or to an owner."""
+    """An answer that was paid for, as JSON."""
+    answer, time = recalled(house, caller, number)
+    return {**shown(answer, number), "stored": True, "time": time}
+
+
+def recalled(house: House, caller: Caller, number: int) -> tuple[Answer, str]:
+    """An answer with its bill, and when it was given: for whom it was given to, and for an owner."""
     for part in caller.sees(house):
         found = part.ledger.answer(number)
         if found is not None and (caller.is_owner or found.analyst == caller.payer):
-            return _shown_again(found)
+            answer = Answer.from_dict(found.answer)
+            return Answer(**{**vars(answer), "bill": _bill(house, part, caller, number)}), found.time
     raise forbidden()
+
+
+def _bill(house: House, served: Served, caller: Caller, number: int) -> Bill:
+    """What was reserved and paid then, and what is left now."""
+    reserved, settled = house.store.entry(number), house.store.settlement(number)
+    held, paid = ("" if entry is None else str(entry_row(entry)["charge"]) for entry in (reserved, settled))
+    left = str(served.ledger.payers(caller.payer)[-1].balance.remaining)
+    return Bill(served.ledger.shown, held, paid, left, number)
 
 
 def shown(answer: Answer, number: int | None) -> dict[str, Any]:
@@ -86,22 +106,23 @@ def shown(answer: Answer, number: int | None) -> dict[str, Any]:
     body = answer.to_dict()
     if body["bill"] is not None:
         body["bill"] = {name: value for name, value in body["bill"].items() if name != "ledger"}
-    return {"id": number, **body, "explanation": _without_address(answer).explain()}
+    return {"id": number, **body, "explanation": explained(answer)}
 
 
-def _shown_again(found: StoredAnswer) -> dict[str, Any]:
-    answer = Answer.from_dict(found.answer)
-    return {**shown(Answer(**{**vars(answer), "stored": True}), found.number), "time": found.time}
+def explained(answer: Answer) -> str:
+    """The explanation, without the address of the books."""
+    return _without_address(answer).explain()
 
 
 def _without_address(answer: Answer) -> Answer:
     if answer.bill is None:
         return answer
-    bill = type(answer.bill)(**{**vars(answer.bill), "ledger": "of the data set"})
+    bill = type(answer.bill)(**{**vars(answer.bill), "ledger": "your budget"})
     return Answer(**{**vars(answer), "bill": bill})
 
 
-def _prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> tuple[Question, Chosen]:
+def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> tuple[Question, Chosen]:
+    """The question and the mechanism for it, once it is sure that both may be used."""
     _permitted(served, wanted)
     _limited("k", wanted.k, limits.k)
     if wanted.k_bar is not None:
@@ -129,6 +150,7 @@ def _prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) ->
         where=wanted.where,
         contribution=served.config.contribution,
     )
+    _answerable(served, question)
     return question, chosen
 
 

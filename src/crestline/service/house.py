@@ -21,6 +21,7 @@ from crestline.service.desk import open_desk
 from crestline.service.metrics import Metrics
 from crestline.service.rates import Rates
 from crestline.service.requests import Requests
+from crestline.service.sessions import Sessions
 from crestline.service.tokens import Tokens
 from crestline.sources import Source, open_source
 
@@ -62,13 +63,14 @@ class House:
     requests: Requests
     rates: Rates
     metrics: Metrics
-    _desk: Database
-    _store: Store
+    sessions: Sessions
+    store: Store
+    desk: Database
 
     def close(self) -> None:
         """Let go of the books; sources end with the process."""
-        self._desk.close()
-        self._store.close()
+        self.desk.close()
+        self.store.close()
 
 
 def open_house(
@@ -90,8 +92,9 @@ def open_house(
         Requests(desk, clock),
         Rates(config.limits.requests_per_minute, seconds),
         Metrics(),
-        desk,
+        Sessions(seconds),
         store,
+        desk,
     )
 
 

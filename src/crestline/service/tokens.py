@@ -82,6 +82,11 @@ class Tokens:
             self._remember(digest, number)
         return None if ended is not None else (number, analyst)
 
+    def analyst(self, number: str) -> str | None:
+        """Whose token this is, while it holds. The caller must have verified the token itself before."""
+        found = self._row(number)
+        return None if found is None or found[3] is not None else found[0]
+
     def _row(self, number: str) -> tuple[str, str, str, str | None] | None:
         query = select(tokens.c.analyst, tokens.c.salt, tokens.c.hash, tokens.c.revoked).where(tokens.c.id == number)
         row = self._database.read(lambda connection: connection.execute(query).first())

@@ -1,0 +1,1 @@
+"""The dashboard: pages that are made on the server and need no JavaScript."""

@@ -1,0 +1,40 @@
+"""The chart and the pages around it escape what is not theirs, and draw what was released."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crestline.dashboard.chart import chart
+from crestline.dashboard.html import tag
+from crestline.dashboard.views import answer_page
+from tests.answer.made import made
+from tests.dashboard.conftest import Page
+
+HOSTILE = '<script>alert("x")</script>'
+
+
+def test_bars_have_the_length_of_their_counts() -> None:
+    answer = made(("a", "b", "c"), counts=(100, 50, -3), spread=10.0)
+    drawn = chart(answer)
+    assert drawn is not None
+    page = Page(drawn)
+    first, second, third = (float(bar["width"]) for bar in page.all("rect"))
+    assert abs(first - 2 * second) <= 0.2
+    assert third == 0.0
+    whiskers = [float(line["x2"]) - float(line["x1"]) for line in page.all("line")]
+    assert abs(whiskers[0] - first / 5) <= 0.2
+
+
+def test_without_counts_there_is_nothing_to_draw() -> None:
+    assert chart(made(("a",))) is None
+    assert chart(made((), counts=())) is None
+
+
+def test_labels_are_escaped_everywhere() -> None:
+    answer = replace(made((HOSTILE,), counts=(5,)), source=HOSTILE)
+    text = answer_page(answer, HOSTILE, "2026-11-01T00:00:00")
+    assert "<script" not in text
+    Page(text)
+    assert tag("a", HOSTILE, href='"><b>') == (
+        '<a href="&quot;&gt;&lt;b&gt;">&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;</a>'
+    )
