@@ -109,7 +109,14 @@ def test_the_margin_is_the_mechanisms_own(histogram: Histogram) -> None:
     row = rows(histogram, Wish(5, Fraction(1), Fraction(1, 10**6), k_bar=25))["LimitedDomain"]
     from crestline.mechanisms.limited_domain import LimitedDomain
 
-    assert row.margin == LimitedDomain.for_budget(k=5, k_bar=25, epsilon=1, delta="1e-6").margin(0.95)
+    margin = LimitedDomain.for_budget(k=5, k_bar=25, epsilon=1, delta="1e-6").margin(0.95)
+    assert row.margin == margin
+    assert row.needed == histogram.counts[25] + margin  # of a public histogram, the left-out count may be shown
+
+
+def test_where_k_bars_do_as_well_the_larger_is_kept() -> None:
+    easy = Histogram.from_counts({f"{i:03}": 10**6 - 2000 * i for i in range(51)}, k_bar=50)
+    assert rows(easy, WISH)["LimitedDomain"].k_bar == 50
 
 
 def test_an_empty_histogram_is_planned_too() -> None:

@@ -1,45 +1,17 @@
-"""Plans: one sentence of advice that follows from the lines, and the notes that go with it."""
+"""Plans: from a shape to lines, notes and a picture."""
 
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 
 import pytest
+from tests.plan.made import WISH, line
 
 from crestline.errors import ParameterError
-from crestline.plan.candidates import Wish
-from crestline.plan.forecast import Estimate, Forecast
-from crestline.plan.plan import Plan, advice, plan_shape, wish_for
+from crestline.plan.plan import Plan, plan_shape, wish_for
 from crestline.plan.plot import plot
 from crestline.plan.shapes import PowerLaw
 from crestline.randomness.entropy import replay
-
-WISH = Wish(10, Fraction(1), Fraction(1, 10**6))
-
-
-def line(name: str, returned: float, ratio: float, error: float = 0.01) -> Forecast:
-    return Forecast(
-        name, 50, {}, "ordered", "fixed", "", 40.0, Estimate(returned), Estimate(ratio, error, simulated=True)
-    )
-
-
-def test_the_best_is_recommended() -> None:
-    said = advice(WISH, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)))
-    assert said == (
-        "Take A with k_bar=50: it is expected to name 9.1 of 10 items and to reach 95.0% of the score of the true top "
-        "10; the next best, B, reaches 60.0%."
-    )
-
-
-def test_a_tie_is_called_a_tie() -> None:
-    said = advice(WISH, (line("A", 9.1, 0.95), line("B", 9.0, 0.94), line("C", 8.9, 0.939)))
-    assert said.endswith("; B and C cannot be told apart from it here.")
-
-
-def test_a_hopeless_question_is_called_hopeless() -> None:
-    assert advice(WISH, (line("A", 0.2, 0.05),)).startswith("Expect nothing at this price")
-    assert advice(WISH, ()).startswith("No mechanism can answer this")
 
 
 def test_a_plan_from_a_shape() -> None:

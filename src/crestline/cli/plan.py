@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COLUMNS = {
     "mechanism": "mechanism",
     "k_bar": "k_bar",
-    "margin": "lead for 95%",
+    "needed": "count for 95%",
     "returned": "items named",
     "ratio": "score ratio",
     "output": "output",
@@ -104,10 +104,10 @@ def print_plan(plan: Plan, form: Format) -> None:
 def _cells(row: Forecast, *, plain: bool) -> dict[str, Any]:
     values: dict[str, Any]
     if plain:
-        values = {"margin": row.margin, "returned": row.returned.value, "ratio": row.ratio.value}
+        values = {"needed": row.needed, "returned": row.returned.value, "ratio": row.ratio.value}
     else:
         values = {
-            "margin": "" if row.margin is None else f"{row.margin:,.0f}",
+            "needed": "" if row.needed is None else f"{row.needed:,.0f}",
             "returned": _text(row.returned, "{:.1f}"),
             "ratio": _text(row.ratio, "{:.3f}"),
         }

@@ -39,6 +39,7 @@ class Forecast:
     """One line of a plan.
 
     margin     by how many users an item must exceed the first item left out to be named with 95% probability
+    needed     the count that comes to on this histogram, which is public
     returned   expected number of items
     ratio      expected sum of the returned items' counts over the sum of the k largest counts
     """
@@ -50,6 +51,7 @@ class Forecast:
     price: str
     guarantee: str
     margin: float | None
+    needed: float | None
     returned: Estimate
     ratio: Estimate
 
@@ -94,7 +96,9 @@ def forecast(
 def _row(made: Candidate, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> Forecast:
     mechanism = made.mechanism
     returned, ratio = _expected(mechanism, histogram, k, trials, entropy)
-    margin = getattr(mechanism, "margin", None)
+    calculator = getattr(mechanism, "margin", None)
+    margin = None if calculator is None else float(calculator(CHANCE))
+    left_out = histogram.next_count
     return Forecast(
         mechanism=made.entry.name,
         k_bar=made.k_bar,
@@ -102,7 +106,8 @@ def _row(made: Candidate, histogram: Histogram, k: int, trials: int, entropy: En
         output=made.entry.output,
         price=made.entry.price,
         guarantee=str(mechanism.guarantee()),
-        margin=None if margin is None else float(margin(CHANCE)),
+        margin=margin,
+        needed=None if margin is None or left_out is None else left_out + margin,
         returned=returned,
         ratio=ratio,
     )
@@ -150,6 +155,12 @@ def _mean(values: Sequence[float]) -> Estimate:
 
 def _best(rows: Sequence[Forecast]) -> tuple[Forecast, ...]:
     """Of each mechanism the line with the best score, best first."""
-    ranked = sorted(rows, key=lambda row: (-row.ratio.value, -row.returned.value))
-    first = {row.mechanism: row for row in reversed(ranked)}
-    return tuple(row for row in ranked if first[row.mechanism] is row)
+    first: dict[str, Forecast] = {}
+    for row in sorted(rows, key=_sturdiness, reverse=True):
+        first.setdefault(row.mechanism, row)
+    return tuple(sorted(first.values(), key=lambda row: (-row.ratio.value, -row.returned.value)))
+
+
+def _sturdiness(row: Forecast) -> tuple[float, float, int]:
+    """By score; where scores look the same, by k_bar: the rarer the item left out, the more data may differ."""
+    return round(row.ratio.value, 2), round(row.returned.value, 1), row.k_bar or 0

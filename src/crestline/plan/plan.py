@@ -11,6 +11,7 @@ from crestline.choose import automatic
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.parameters import Exact, decimal_text, positive, probability, whole
+from crestline.plan.advice import advice
 from crestline.plan.candidates import Skipped, Wish
 from crestline.plan.forecast import TRIALS, Forecast, Watch, forecast
 from crestline.plan.shapes import Shape, kept, multiplicities, ranked
@@ -30,7 +31,7 @@ class Plan:
     @property
     def advice(self) -> str:
         """One sentence."""
-        return advice(self.wish, self.rows)
+        return advice(self.wish, self.rows, self.auto)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for pipes and for the service."""
@@ -88,33 +89,8 @@ def plan_histogram(
     return Plan(wish, rows, skipped, auto.name, _notes(wish.delta, users))
 
 
-def advice(wish: Wish, rows: tuple[Forecast, ...]) -> str:
-    """Which mechanism to take, and what to expect of it, in one sentence."""
-    if not rows:
-        return "No mechanism can answer this: see why below."
-    best = rows[0]
-    if best.returned.value < 1:
-        return (
-            f"Expect nothing at this price: the best, {best.mechanism}, names {best.returned.value:.1f} of {wish.k} "
-            "items; raise epsilon, ask for fewer items, or bound the items per user."
-        )
-    sight = "" if best.k_bar is None else f" with k_bar={best.k_bar}"
-    text = (
-        f"Take {best.mechanism}{sight}: it is expected to name {best.returned.value:.1f} of {wish.k} items and to "
-        f"reach {best.ratio.value:.1%} of the score of the true top {wish.k}"
-    )
-    rivals = [row for row in rows[1:] if row.ratio.value + row.ratio.error >= best.ratio.value - best.ratio.error]
-    if rivals:
-        return f"{text}; {_listed([row.mechanism for row in rivals])} cannot be told apart from it here."
-    return f"{text}; the next best, {rows[1].mechanism}, reaches {rows[1].ratio.value:.1%}." if rows[1:] else f"{text}."
-
-
 def _notes(delta: Fraction, users: int | None) -> tuple[str, ...]:
     if users is None or delta * users < 1:
         return ()
     limit = decimal_text(Fraction(1, 10 ** math.ceil(math.log10(10 * users))))
     return (f"delta is not small against one in {users:,} users: choose {limit} or less.",)
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
