@@ -12,10 +12,11 @@ import pytest
 from crestline.cli.main import run
 
 QUESTION = ["plan", "-k", "3", "--epsilon", "1", "--delta", "1e-6", "--trials", "20"]
+ONE = ["--mechanism", "LimitedDomain"]
 
 
 def test_a_table_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*QUESTION, "--users", "50000", "--shape", "power:1.1", "--format", "table"]) == 0
+    assert run([*QUESTION, "--users", "50000", "--shape", "power:1.1", "--k-bar", "9", "--format", "table"]) == 0
     shown = capsys.readouterr().out
     assert "LimitedDomain" in shown
     assert "mechanism='auto' takes" in shown
@@ -35,7 +36,7 @@ def test_json_and_csv(capsys: pytest.CaptureFixture[str]) -> None:
 def test_published_percentiles_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "plan.svg"
     shape = ["--users", "107092", "--items", "100000", "--shape", "percentiles:50:2,99:24,100:2931"]
-    assert run([*QUESTION, *shape, "--plot", str(picture), "--format", "json"]) == 0
+    assert run([*QUESTION, *ONE, *shape, "--plot", str(picture), "--format", "json"]) == 0
     assert "items expected to be named" in picture.read_text()
 
 
@@ -60,7 +61,7 @@ def test_a_file_is_only_read_when_declared_public(loans: Path, capsys: pytest.Ca
 
 def test_a_public_file(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on = ["--on", str(loans), "--public", "--user", "reader", "--item", "title"]
-    assert run([*QUESTION, *on, "--format", "json"]) == 0
+    assert run([*QUESTION, *ONE, *on, "--format", "json"]) == 0
     rows = {row["mechanism"]: row for row in json.loads(capsys.readouterr().out)["mechanisms"]}
     assert rows["LimitedDomain"]["returned"]["value"] > 2.5
 

@@ -7,16 +7,22 @@ import json
 import pytest
 from tests.plan.made import WISH, line
 
-from crestline.errors import ParameterError
+from crestline.errors import MechanismError, ParameterError
 from crestline.plan.plan import Plan, plan_shape, wish_for
 from crestline.plan.plot import plot
 from crestline.plan.shapes import PowerLaw
 from crestline.randomness.entropy import replay
 
+ONE = ("LimitedDomain",)
+
 
 def test_a_plan_from_a_shape() -> None:
     plan = plan_shape(
-        PowerLaw(1.0, 20_000, 5_000), wish_for(5, 1, "1e-6"), users=20_000, entropy=replay("p"), trials=50
+        PowerLaw(1.0, 20_000, 5_000),
+        wish_for(5, 1, "1e-6", mechanisms=ONE),
+        users=20_000,
+        entropy=replay("p"),
+        trials=50,
     )
     assert plan.rows
     assert plan.advice.count(".") >= 1
@@ -28,22 +34,32 @@ def test_a_plan_from_a_shape() -> None:
 
 def test_a_delta_that_is_not_small_is_noted() -> None:
     plan = plan_shape(
-        PowerLaw(1.0, 2_000, 500), wish_for(2, 1, "1e-3", k_bar=2), users=2_000, entropy=replay("d"), trials=2
+        PowerLaw(1.0, 2_000, 500),
+        wish_for(2, 1, "1e-3", k_bar=2, mechanisms=ONE),
+        users=2_000,
+        entropy=replay("d"),
+        trials=2,
     )
     assert plan.notes == ("delta is not small against one in 2,000 users: choose 1e-05 or less.",)
 
 
-def test_a_smaller_contribution_never_raises_the_counts() -> None:
-    shape = PowerLaw(1.0, 20_000, 5_000, per_user=20)
-    free = plan_shape(shape, wish_for(5, 1, "1e-6", k_bar=25), users=20_000, entropy=replay("c"), trials=50)
-    bound = plan_shape(shape, wish_for(5, 1, "1e-6", 2, k_bar=25), users=20_000, entropy=replay("c"), trials=50)
+def test_a_bound_on_contributions_cuts_the_counts() -> None:
+    shape = PowerLaw(1.0, 2_000, 5_000, per_user=20)
+
+    def planned(contribution: int | None) -> Plan:
+        wish = wish_for(5, 1, "1e-6", contribution, k_bar=25, mechanisms=ONE)
+        return plan_shape(shape, wish, users=2_000, entropy=replay("c"), trials=50)
+
+    free, bound = planned(None), planned(2)
     assert bound.to_dict()["contribution"] == 2
-    assert {row.mechanism for row in free.rows} <= {row.mechanism for row in bound.rows}
+    assert bound.rows[0].returned.value < free.rows[0].returned.value - 0.5
 
 
 def test_wrong_numbers_are_refused() -> None:
     with pytest.raises(ParameterError, match="k_bar must be at least k"):
         wish_for(5, 1, "1e-6", k_bar=2)
+    with pytest.raises(MechanismError, match="there is no mechanism 'Magic'"):
+        wish_for(5, 1, "1e-6", mechanisms=["Magic"])
     with pytest.raises(ParameterError, match="delta must be larger than zero"):
         wish_for(5, 1, 0)
 
@@ -56,7 +72,7 @@ def test_the_picture_shows_every_line() -> None:
 
 
 def test_a_public_list_of_items_lets_other_mechanisms_in() -> None:
-    wish = wish_for(3, 1, "1e-6", k_bar=6)
+    wish = wish_for(3, 1, "1e-6", k_bar=6, mechanisms=("LimitedDomain", "Lipschitz"))
     shape = PowerLaw(1.0, 2_000, 500)
     known = plan_shape(shape, wish, users=2_000, entropy=replay("k"), trials=20, public_items=True)
     hidden = plan_shape(shape, wish, users=2_000, entropy=replay("k"), trials=20)

@@ -39,6 +39,9 @@ def plan(
     k_bar: Annotated[
         int | None, typer.Option(help="How many items a mechanism may see; tried out unless given.")
     ] = None,
+    mechanism: Annotated[
+        list[str] | None, typer.Option(help="Compare only this one; repeat it for several. All unless given.")
+    ] = None,
     public_items: Annotated[
         bool, typer.Option("--public-items", help="The list of all items is public (their counts are not).")
     ] = False,
@@ -69,7 +72,7 @@ def plan(
     if plot is not None:
         ready_to_draw(plot)
     whole(trials, "trials", at_least=2)
-    wish = wish_for(k, epsilon, delta, contribution, k_bar)
+    wish = wish_for(k, epsilon, delta, contribution, k_bar, mechanism or ())
     with _progress() as watch:
         if on is not None:
             histogram = _public_counts(on, public, user, item, wish)

@@ -8,7 +8,7 @@ from typing import Any
 
 from crestline.errors import CrestlineError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.catalogue import CATALOGUE, Entry
+from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
 
 MULTIPLES = (1, 2, 5, 10)  # of k: how many items a mechanism may see, unless the caller says
 KNOWN = "known"
@@ -16,13 +16,17 @@ KNOWN = "known"
 
 @dataclass(frozen=True)
 class Wish:
-    """The question as far as a planner needs it: k items within a total (epsilon, delta), for any data."""
+    """The question as far as a planner needs it: k items within a total (epsilon, delta), for any data.
+
+    `mechanisms` names those that are compared; all of the catalogue unless given.
+    """
 
     k: int
     epsilon: Fraction
     delta: Fraction
     contribution: int | None = None
     k_bar: int | None = None
+    mechanisms: tuple[str, ...] = ()
 
     @property
     def k_bars(self) -> tuple[int, ...]:
@@ -48,8 +52,9 @@ class Skipped:
 
 
 def attempts(wish: Wish) -> tuple[tuple[Entry, int], ...]:
-    """Every mechanism of the catalogue that can be made for a budget, with every number of items it may see."""
-    return tuple((line, k_bar) for line in CATALOGUE if hasattr(line.load(), "for_budget") for k_bar in wish.k_bars)
+    """Every mechanism that can be made for a budget, with every number of items it may see."""
+    lines = [entry(name) for name in wish.mechanisms] or CATALOGUE
+    return tuple((line, k_bar) for line in lines if hasattr(line.load(), "for_budget") for k_bar in wish.k_bars)
 
 
 def candidate(line: Entry, k_bar: int, wish: Wish, *, known_domain: bool) -> Candidate | Skipped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from crestline.choose import automatic
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.catalogue import entry
 from crestline.parameters import Exact, decimal_text, positive, probability, whole
 from crestline.plan.advice import advice
 from crestline.plan.candidates import Skipped, Wish
@@ -48,12 +50,20 @@ class Plan:
         }
 
 
-def wish_for(k: int, epsilon: Exact, delta: Exact, contribution: int | None = None, k_bar: int | None = None) -> Wish:
+def wish_for(
+    k: int,
+    epsilon: Exact,
+    delta: Exact,
+    contribution: int | None = None,
+    k_bar: int | None = None,
+    mechanisms: Sequence[str] = (),
+) -> Wish:
     """The wish behind loose numbers, checked."""
     if k_bar is not None and whole(k_bar, "k_bar") < whole(k, "k"):
         raise ParameterError(f"k_bar must be at least k: k is {k}, k_bar is {k_bar}")
     bound = None if contribution is None else whole(contribution, "contribution")
-    return Wish(whole(k, "k"), positive(epsilon, "epsilon"), probability(delta, "delta"), bound, k_bar)
+    names = tuple(entry(name).name for name in mechanisms)
+    return Wish(whole(k, "k"), positive(epsilon, "epsilon"), probability(delta, "delta"), bound, k_bar, names)
 
 
 def plan_shape(
