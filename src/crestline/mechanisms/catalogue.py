@@ -53,6 +53,7 @@ CATALOGUE = (
     Entry("Canonical", "canonical", "P8.2", "set", "known", "any", "once"),
     Entry("CanonicalBottom", "canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
     Entry("RestrictedCanonical", "restricted_canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
+    Entry("JointExponential", "joint_exponential", "P14.4", "ordered", "known", "any", "one"),
 )
 
 # What mechanisms are made of, also under `cl.mechanisms`: name to module.

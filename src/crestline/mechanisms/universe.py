@@ -61,6 +61,10 @@ class Universe:
         kept = np.minimum(self.starts[1 : last + 1], many) - self.starts[:last]
         return np.repeat(self.counts[:last], kept)
 
+    def counts_at(self, ranks: Indices) -> Indices:
+        """The counts of some ranks."""
+        return self.counts[np.searchsorted(self.starts, ranks, side="right") - 1]
+
     def listed(self) -> Indices:
         """All counts, one by one: for exact laws of small universes."""
         if self.items > _MOST_LISTED:

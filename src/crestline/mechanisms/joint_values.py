@@ -1,0 +1,122 @@
+"""The values that the joint exponential mechanism tells apart, and the sequences behind each (P14.4).
+
+A sequence of k different items has the value v = the largest amount by which one of its items falls short of the item
+that belongs there. With `n_i(v)` items of a count within v of the i-th (i from 0), `Π (n_i(v) - i)` sequences have a
+value of at most v. Values beyond a public horizon are not listed: together they are one column, with a weight that is
+an upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpz
+
+from crestline.histogram.histogram import LARGEST_COUNT
+from crestline.mechanisms.universe import Indices, Universe
+from crestline.randomness.points import Floats
+from crestline.randomness.reals import rational_ball
+
+ROUNDING = 2.0**-50
+# All sequences beyond the horizon weigh less than e^-this times the best one: a matter of time, not of the law.
+BEYOND = 60.0
+
+
+@dataclass(frozen=True)
+class Values:
+    """Scores of all values up to the horizon, `ln(number of sequences) - rate · value`; then, if any are left out, one
+    column for all that lie beyond: `ln(all sequences) - rate · horizon`."""
+
+    universe: Universe
+    k: int
+    rate: Fraction
+    horizon: int
+
+    @cached_property
+    def leading(self) -> Indices:
+        return self.universe.leading(self.k)
+
+    @cached_property
+    def beyond(self) -> bool:
+        """Whether values larger than the horizon exist."""
+        return int(self.leading[0] - self.universe.counts[-1]) > self.horizon
+
+    @cached_property
+    def _table(self) -> tuple[Indices, Floats, float]:
+        """The values, ascending; the logarithm of the number of sequences of each; and its error."""
+        value, growth = self._events()
+        order = np.argsort(value, kind="stable")
+        value, growth = value[order], growth[order]
+        starts = np.flatnonzero(np.diff(value, prepend=-1))
+        upto, steps = np.cumsum(growth), np.add.reduceat(growth, starts)
+        ends = np.append(starts[1:], len(value)) - 1
+        logs = upto[ends]
+        logs[1:] += np.log(-np.expm1(-steps[1:]))  # N(v) - N(v-); for v = 0, all of N(0)
+        return value[starts], logs, ROUNDING * (len(value) + 2) * (1 + float(np.abs(upto[-1])))
+
+    def _events(self) -> tuple[Indices, Floats]:
+        """Where `ln(n_i - i)` grows, and by how much: `k` events at zero that start it, then one for each group."""
+        starts, counts = self.universe.starts, self.universe.counts
+        values, growths = [np.zeros(self.k, dtype=np.int64)], [np.zeros(self.k)]
+        for i, count in enumerate(self.leading.tolist()):
+            own = int(np.searchsorted(starts, i, side="right"))  # the first group below that of rank i
+            last = int(np.searchsorted(-counts, self.horizon - count, side="right"))
+            growths[0][i] = math.log(int(starts[own]) - i)
+            values.append(count - counts[own:last])
+            growths.append(np.log((starts[own + 1 : last + 1] - i) / (starts[own:last] - i)))
+        return np.concatenate(values), np.concatenate(growths)
+
+    @property
+    def values(self) -> Indices:
+        return self._table[0]
+
+    @cached_property
+    def approx(self) -> Floats:
+        inside = self._table[1] - self.values * float(self.rate)
+        return np.append(inside, self._log_all - float(self.rate * self.horizon)) if self.beyond else inside
+
+    @cached_property
+    def error(self) -> float:
+        largest = float(self.rate) * (float(self.values[-1]) + self.horizon)
+        return self._table[2] + ROUNDING * (largest + 4 * self._log_all)
+
+    @cached_property
+    def _log_all(self) -> float:
+        return sum(math.log(self.universe.items - i) for i in range(self.k))
+
+    def ball(self, row: int, column: int) -> Any:
+        if column == len(self.values):
+            every = math.perm(self.universe.items, self.k)
+            return arb(fmpz(every)).log() - rational_ball(self.rate * self.horizon)
+        value = int(self.values[column])
+        inside, below = self.within(value)
+        number = math.prod(inside) - math.prod(below)
+        return arb(fmpz(number)).log() - rational_ball(self.rate * value)
+
+    def within(self, value: int) -> tuple[list[int], list[int]]:
+        """`n_i - i` for every i: of items at most `value` short, and of items less than that short, never below 0."""
+        places, counts = np.arange(self.k), -self.universe.counts
+        upto = np.searchsorted(counts, value - self.leading, side="right")
+        before = np.searchsorted(counts, value - self.leading, side="left")
+        inside, below = (np.maximum(self.universe.starts[ends] - places, 0).tolist() for ends in (upto, before))
+        return inside, below
+
+    def first_attaining(self, value: int) -> list[int]:
+        """For each place: how many sequences of exactly this value attain it there first (P14.4)."""
+        inside, below = self.within(value)
+        before = [1, *accumulate(below, mul)][: self.k]
+        after = [1, *accumulate(reversed(inside), mul)][: self.k][::-1]
+        return [b * (n - m) * a for b, n, m, a in zip(before, inside, below, after, strict=True)]
+
+
+def values_of(universe: Universe, k: int, rate: Fraction) -> Values:
+    """The values of a universe with at least k items; the horizon depends on public numbers only."""
+    every = sum(math.log(universe.items - i) for i in range(k))
+    return Values(universe, k, rate, min(LARGEST_COUNT, math.ceil(Fraction(every + BEYOND) / rate)))
