@@ -17,6 +17,7 @@ from crestline.guarantees.rounding import precision
 from crestline.mechanisms import tails
 from crestline.mechanisms.thresholds import (
     GRID,
+    _certified,
     failure_threshold,
     gaussian_threshold,
     gaussian_union_threshold,
@@ -158,6 +159,15 @@ def test_close_rates_meet_equal_rates() -> None:
 def test_the_union_is_sharper_than_the_union_bound() -> None:
     assert laplace_union_threshold(50, "1e-6") < laplace_threshold(Fraction(1, 50 * 10**6))
     assert gaussian_union_threshold(50, "1e-6") < gaussian_threshold(Fraction(1, 50 * 10**6))
+
+
+def test_a_start_that_is_too_small_is_left_behind() -> None:
+    """What is returned was certified itself: the solver's answer is only where the search starts."""
+    delta = Fraction(1, 1000)
+    with precision():
+        found = _certified(tails.two_laplace, delta, laplace_threshold(delta) - Fraction(1, 10**6))
+        assert tails.two_laplace(found) <= float(delta)
+    assert laplace_threshold(delta) <= found < laplace_threshold(delta) + Fraction(1, 10**5)
 
 
 def test_bad_parameters_are_refused() -> None:

@@ -14,8 +14,6 @@ def capped(chances: Floats, most: int) -> Floats:
     """
     result = np.zeros((most + 1, chances.shape[1]))
     result[0] = 1.0
-    if not most:
-        return result
     for chance in chances:
         up = result[:-1] * chance
         result[:-1] *= 1.0 - chance  # the last row absorbs

@@ -21,7 +21,6 @@ from crestline.parameters import Exact, positive, whole
 GRID = Fraction(1, 10**12)  # finer than P11.3 asks, so that laws agree with their vectors to ten digits
 
 _CLOSE = 1e-14  # in the logarithm of the tail: the grid is coarser
-_ROUNDS = 100
 _ONE = Fraction(1)
 
 Tail = Callable[[Fraction], arb]
@@ -127,7 +126,7 @@ def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
         low, above, high = high, below, high * Fraction(3, 2)
         below = excess(high)
     stayed = 0  # the Illinois rule: an end that stays twice has its value halved, so that both ends close in
-    for _ in range(_ROUNDS):
+    while True:
         middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)
         value = excess(middle)
         if abs(value) < _CLOSE or middle in (low, high):
@@ -138,7 +137,6 @@ def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
         else:
             high, below, above = middle, value, above / 2 if stayed < 0 else above
             stayed = -1
-    return high
 
 
 def _certified(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:

@@ -1,0 +1,26 @@
+"""The smaller of two compositions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, PureDP
+from crestline.mechanisms.stages import better
+
+FIRST, SECOND = PureDP("0.5", "A"), ApproxDP("0.25", "1e-6", "B")
+
+
+def test_the_sum_where_it_is_smaller() -> None:
+    assert better(ApproxDP(1, "1e-6"), FIRST, SECOND) == ApproxDP("0.75", "1e-6", "A; B")
+
+
+def test_the_composition_where_it_is_smaller() -> None:
+    together = ApproxDP(Fraction(3, 5), "1e-6", "C")
+    assert better(together, FIRST, SECOND) is together
+
+
+def test_only_the_composition_where_a_stage_has_no_epsilon() -> None:
+    together = ApproxDP(9, "1e-6")
+    assert better(together, ZCDP("0.1"), SECOND) is together
+    concentrated = ZCDP("0.1", "1e-6")
+    assert better(concentrated, FIRST, SECOND) is concentrated
