@@ -16,8 +16,11 @@ from crestline.audit.exact import hockey_stick
 from crestline.errors import MechanismError
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical import Canonical
 from crestline.mechanisms.framework import Choices
+from crestline.mechanisms.lipschitz import Lipschitz
 from crestline.mechanisms.restricted import Restricted
+from crestline.mechanisms.restricted_canonical import RestrictedCanonical
 from crestline.mechanisms.restricted_one_shot import RestrictedPermuteAndFlip
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.sparse_tests import ExponentialTest, LaplaceTest
@@ -195,3 +198,17 @@ class Lawless:
 def test_an_empty_histogram_is_a_stop() -> None:
     mechanism = Restricted(Lawless(), 3, TEST)
     assert mechanism.release(Histogram.from_counts({}, 3), replay(0)) == Selection((), True)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_known_domain_mechanisms_of_the_catalogue_fit_in(ordered: bool) -> None:
+    """Lipschitz with exponential noise inside is RestrictedPermuteAndFlip; as a set, each order of it is as likely."""
+    histogram = Histogram.from_counts(COUNTS, 3)
+    mine = items_law(Restricted(Lipschitz(2, 1, "exponential", ordered), 3, TEST).law(histogram))
+    ready = items_law(RestrictedPermuteAndFlip(2, 3, 1, TEST).law(histogram))
+    assert mine[("a", "b")] + mine[("b", "a")] == pytest.approx(ready[("a", "b")] + ready[("b", "a")], abs=1e-12)
+    assert (mine[("a", "b")] == pytest.approx(ready[("a", "b")], abs=1e-12)) is ordered
+    inside = Restricted(Canonical(2, "0.6"), 3, TEST)
+    wanted = items_law(RestrictedCanonical(2, 3, "0.6", "0.5", TEST).law(histogram))
+    assert items_law(inside.law(histogram)) == pytest.approx(wanted, abs=1e-12)
+    assert inside.guarantee().epsilon == Fraction(8, 5)
