@@ -12,8 +12,11 @@ from scipy.stats import binom, hypergeom
 from tests.mechanisms.black_boxes import BAD, NoisySet, NoisyTop, OneByOne
 
 from crestline.errors import MechanismError
+from crestline.histogram.histogram import Histogram
 from crestline.mechanisms import equivariance
 from crestline.mechanisms.equivariance import SIGNIFICANCE, check_equivariance
+from crestline.mechanisms.selection import Selection
+from crestline.randomness.entropy import Entropy
 
 
 @pytest.mark.parametrize("good", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
@@ -53,3 +56,15 @@ def test_the_level_is_shared_among_all_comparisons(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(equivariance, "_fisher", lambda table: np.full(table.shape, 1e-12))
     with pytest.raises(MechanismError):
         check_equivariance(NoisyTop(), 6)
+
+
+class Redefined(NoisyTop):
+    """Only `release` was rewritten, and it is what people would run; the inherited `release_many` is not asked."""
+
+    def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
+        return Selection(histogram.items[: self.k], False)
+
+
+def test_a_release_rewritten_beneath_a_quick_one_is_what_is_checked() -> None:
+    with pytest.raises(MechanismError, match=r"P1\.5"):
+        check_equivariance(Redefined(), 6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,6 +12,7 @@ from crestline.audit.outcomes import Outcome, Reader, raised
 from crestline.audit.shapes import choose, number
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.mechanism import fast_release
 from crestline.randomness.entropy import Entropy
 
 
@@ -107,20 +107,6 @@ def subject(
     if not accepted:
         raise MechanismError(f"release failed on every table: {next(iter(errors.values()))}; try --k-bar or --domain")
     return replace(made, shapes=accepted, notes=(choice.note,) if choice.note else ())
-
-
-def fast_release(mechanism: Any) -> Callable[[Histogram, int, Entropy], list[Any]] | None:
-    """`release_many`, unless `release` was redefined beneath it: then `release` alone is what people run."""
-    many = getattr(mechanism, "release_many", None)
-    if not callable(many):
-        return None
-    for kind in type(mechanism).__mro__:
-        if "release_many" in vars(kind):
-            break
-        if "release" in vars(kind):
-            return None
-    result: Callable[[Histogram, int, Entropy], list[Any]] = many
-    return result
 
 
 def _first_error(made: Subject, shape: Shape) -> str | None:

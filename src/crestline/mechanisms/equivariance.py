@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
+from crestline.mechanisms.mechanism import fast_release
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slot_orders import chosen_slots
 from crestline.randomness.choices import subsets
@@ -58,10 +59,8 @@ def check_equivariance(mechanism: Any, k_bar: int) -> None:
 
 def released(mechanism: Any, view: Histogram, n: int, entropy: Entropy) -> Sequence[Selection]:
     """`n` releases of a black box, at once where it can."""
-    if hasattr(mechanism, "release_many"):
-        drawn: Sequence[Selection] = mechanism.release_many(view, n, entropy)
-        return drawn
-    return [mechanism.release(view, entropy) for _ in range(n)]
+    many = fast_release(mechanism)
+    return many(view, n, entropy) if many else [mechanism.release(view, entropy) for _ in range(n)]
 
 
 def _size(mechanism: Any, k_bar: int) -> int:

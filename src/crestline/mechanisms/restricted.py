@@ -22,7 +22,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.equivariance import check_equivariance, released
 from crestline.mechanisms.framework import Choices, Framework, Slots, checked_test
 from crestline.mechanisms.gap_tests import GapTest
-from crestline.mechanisms.mechanism import Mechanism
+from crestline.mechanisms.mechanism import Mechanism, fast_release
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slot_orders import order_law, orders_of
 from crestline.parameters import Exact, fill, not_negative, whole
@@ -68,7 +68,7 @@ class Restricted(Framework):
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
         """Releases made in one call share their names, if the black box makes them in one call."""
-        calls = [trials] if hasattr(self.mechanism, "release_many") else [1] * trials
+        calls = [trials] if fast_release(self.mechanism) else [1] * trials
         drawn: list[Selection] = []
         slots: list[dict[int, int]] = []
         for many in calls:
