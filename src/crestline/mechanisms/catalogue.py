@@ -49,11 +49,13 @@ CATALOGUE = (
     ),
     Entry("TopStable", "top_stable", "P6.1, P6.2", "set", "unknown", "any", "one and inner"),
     Entry("FixedThreshold", "fixed_threshold", "P7.1, P7.2", "set", "unknown", "any", "k items"),
-    Entry("Lipschitz", "lipschitz", "P8.1", "ordered or set", "known", "any", "once"),
-    Entry("Canonical", "canonical", "P8.2", "set", "known", "any", "once"),
+    Entry("Lipschitz", "lipschitz", "P8.1", "ordered or set", "known", "any", "one"),
+    Entry("Canonical", "canonical", "P8.2", "set", "known", "any", "one"),
     Entry("CanonicalBottom", "canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
     Entry("RestrictedCanonical", "restricted_canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
     Entry("JointExponential", "joint_exponential", "P14.4", "ordered", "known", "any", "one"),
+    Entry("FirstStable", "first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),
+    Entry("StableAnswers", "stable_answers", "P14.3", "query answers, may stop", "queries", "any", "one"),
 )
 
 # What mechanisms are made of, also under `cl.mechanisms`: name to module.
@@ -62,6 +64,9 @@ PARTS = {
     "JointTest": "gap_tests",
     "LaplaceTest": "sparse_tests",
     "NoisyCounts": "noisy_counts",
+    "Stable": "stability",
+    "most_frequent": "stability",
+    "stable_set": "stability",
 }
 
 
