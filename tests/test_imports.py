@@ -75,7 +75,7 @@ def test_help_loads_no_engine() -> None:
     loaded = set(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
-    assert not loaded & {"scipy", "ibis", "duckdb", "sqlalchemy", "pandas", "altair", "pyspark", "fastapi"}
+    assert not loaded & {"numpy", "scipy", "ibis", "duckdb", "sqlalchemy", "pandas", "altair", "pyspark", "fastapi"}
 
 
 def test_no_mechanism_draws_noise_on_its_own() -> None:

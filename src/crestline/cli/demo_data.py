@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import numpy as np
-
 USERS = 20_000
 TITLES = 400
 LONELY_TITLE = "Living with Fabry disease"
@@ -51,6 +49,8 @@ _THIRD = ("", " in Europe")
 
 def titles() -> list[str]:
     """Four hundred invented titles."""
+    import numpy as np  # here: the command line's help must not wait for it
+
     names = [f"{first} {second}{third}" for third in _THIRD for first in _FIRST for second in _SECOND]
     shuffled: list[str] = np.random.default_rng(7).permutation(names[:TITLES]).tolist()
     return shuffled
@@ -58,6 +58,8 @@ def titles() -> list[str]:
 
 def write_loans(path: Path, *, without: str | None = None) -> None:
     """Write `reader,title` rows as CSV; the same ones every time. `without` leaves one reader out."""
+    import numpy as np
+
     made = np.random.default_rng(2026)  # an invented data set, not a release: any generator will do
     weights = 1.0 / np.arange(1, TITLES + 1) ** 1.1
     weights /= weights.sum()
