@@ -54,7 +54,9 @@ def _promised(guarantee: Guarantee) -> str:
     text = f"Promised: {guarantee} ({guarantee.adjacency.value}; theorem {guarantee.theorem})."
     if guarantee.epsilon is None:
         return text
-    factor = math.exp(min(guarantee.epsilon, 700))  # beyond that the number means nothing, and a float has no room
+    factor = math.exp(
+        min(float(guarantee.epsilon), 700.0)
+    )  # beyond that the number means nothing, and a float has no room
     text += f" This answer shifts anybody's odds about any one user's presence by a factor of at most {factor:.3g}"
     delta: Fraction = getattr(guarantee, "delta", Fraction(0))
     return text + (f", except with probability {decimal_text(delta)}." if delta else ".")
