@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from crestline.errors import SourceError
+from crestline.mechanisms.limited_domain import LimitedDomain
 from crestline.service.app import create_app
 from crestline.service.config import load_config
 from crestline.service.house import open_house
@@ -121,6 +122,10 @@ def test_an_owner_sees_everything_and_pays_from_the_data_set(service: Service) -
         ({"k_bar": 1}, "bad_question"),
         ({"epsilon": -1}, "bad_question"),
         ({"epsilon": "much"}, "bad_question"),
+        ({"epsilon": 1e300}, "bad_question"),
+        ({"epsilon": "1e-300"}, "bad_question"),
+        ({"delta": 0}, "bad_question"),
+        ({"where": "country = '\x00'"}, "bad_question"),
         ({"mechanism": "Nobody"}, "bad_question"),
         ({"mechanism": "Lipschitz"}, "bad_question"),
         ({"where": "country ="}, "bad_question"),
@@ -290,3 +295,15 @@ def test_the_books_hold_after_all_this(service: Service) -> None:
     service.top("bob", counts=False, k=1)
     service.top("olga", item="genre")
     assert service.house.datasets["loans"].ledger.verify().ok
+
+
+def test_numbers_beyond_a_mechanism_are_refused_before_a_charge(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beyond(self: LimitedDomain) -> Any:
+        raise ValueError("too many digits")
+
+    monkeypatch.setattr(LimitedDomain, "guarantee", beyond)
+    response = service.top(mechanism="LimitedDomain")
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "bad_question")
+    assert not service.spent().loss

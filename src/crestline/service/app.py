@@ -131,8 +131,8 @@ def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], house: OpenHouse, calle
 
 
 @open_to_all.get("/healthz", response_model=Health)
-def healthz() -> dict[str, str]:
-    """Whether the process answers."""
+async def healthz() -> dict[str, str]:
+    """Whether the process answers, however busy its threads are."""
     return {"status": "ok"}
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill
 from crestline.ask import ask, identity
 from crestline.choose import AUTO, Chosen, choose
 from crestline.cli.ledger_rows import entry_row
-from crestline.errors import MechanismError, ParameterError, QuestionError
+from crestline.errors import CrestlineError, MechanismError, ParameterError, QuestionError
 from crestline.ledger.records import Account
 from crestline.mechanisms.catalogue import entry
+from crestline.parameters import Exact, decimal_text, exact
 from crestline.price.price import question_share
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
@@ -19,6 +21,10 @@ from crestline.service.config import OWNER, AnalystConfig, Limits
 from crestline.service.house import House, Served
 from crestline.service.problems import forbidden
 from crestline.sources import where
+
+# Nobody needs more or less, and numbers far outside take long to account for.
+EPSILONS = (Fraction(1, 10**6), Fraction(100))
+DELTAS = (Fraction(1, 10**40), Fraction(1, 10))
 
 
 @dataclass(frozen=True)
@@ -131,16 +137,9 @@ def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> 
         raise MechanismError(f"{wanted.mechanism} needs a public list of all items, and the service has none")
     budget = served.ledger.payers(caller.payer)[-1].balance.budget
     epsilon, delta = question_share(budget, wanted.epsilon, wanted.delta)
-    chosen = choose(
-        wanted.mechanism,
-        k=wanted.k,
-        k_bar=wanted.k_bar,
-        epsilon=epsilon,
-        delta=delta,
-        contribution=served.config.contribution,
-        counts=wanted.counts,
-        books=True,
-    )
+    _within("epsilon", epsilon, EPSILONS)
+    _within("delta", delta, DELTAS)
+    chosen = _chosen(served, wanted, epsilon, delta)
     _limited("k_bar", chosen.k_bar, limits.k_bar)
     question = Question(
         served.config.user,
@@ -152,6 +151,29 @@ def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> 
     )
     _answerable(served, question)
     return question, chosen
+
+
+def _chosen(served: Served, wanted: Wanted, epsilon: Exact, delta: Exact) -> Chosen:
+    """The mechanism; its promise is computed here, so that numbers beyond its reach are refused before a charge."""
+    try:
+        chosen = choose(
+            wanted.mechanism,
+            k=wanted.k,
+            k_bar=wanted.k_bar,
+            epsilon=epsilon,
+            delta=delta,
+            contribution=served.config.contribution,
+            counts=wanted.counts,
+            books=True,
+        )
+        chosen.mechanism.guarantee()
+    except CrestlineError:
+        raise
+    except (ArithmeticError, ValueError):
+        raise ParameterError(
+            "this mechanism cannot be accounted for with these numbers: ask with a larger epsilon or another mechanism"
+        ) from None
+    return chosen
 
 
 def _permitted(served: Served, wanted: Wanted) -> None:
@@ -189,6 +211,12 @@ def _answerable(served: Served, question: Question) -> None:
 def _limited(name: str, value: int, most: int) -> None:
     if value > most:
         raise ParameterError(f"{name} is {value}, and this service answers up to {most}: ask for less")
+
+
+def _within(name: str, value: Exact, ends: tuple[Fraction, Fraction]) -> None:
+    low, high = ends
+    if not low <= exact(value, name) <= high:
+        raise ParameterError(f"{name} must lie between {decimal_text(low)} and {decimal_text(high)} here")
 
 
 def _number(answer: Answer, served: Served, question: Question, chosen: Chosen, caller: Caller) -> int | None:
