@@ -6,7 +6,8 @@
     python scripts/mutate.py --list guarantees               only say what would be done
 
 Each mutant is tried in a child of this process: the libraries are loaded once, the mutated module is served by an
-import hook, and nothing is written to disk. A child that fails a test, does not import, or runs too long is dead.
+import hook. Only tests that run the changed statement are tried, the quickest first. A child that fails a test, does
+not import, or runs too long is dead.
 Survivors are listed; a line that ends in `# mutate: <reason>` says why mutants of it are harmless, and is left out.
 """
 
@@ -14,26 +15,26 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import importlib
 import importlib.abc
 import importlib.machinery
+import json
 import os
 import random
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src" / "crestline"
+from mutants import ROOT, SOURCE, Mutant, mutants, mutated
+
 PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
 LIBRARIES = ("numpy", "scipy.special", "scipy.stats", "flint", "cryptography", "pytest", "sqlalchemy")
-MARK = "# mutate:"
 
 # What also tests a package, besides the tests that mirror it.
 ALSO = {
@@ -42,105 +43,6 @@ ALSO = {
     "guarantees": [],
     "ledger": [],
 }
-
-SIGNS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
-COMPARISONS = {
-    ast.Lt: (ast.LtE, ast.Gt),
-    ast.LtE: (ast.Lt, ast.GtE),
-    ast.Gt: (ast.GtE, ast.Lt),
-    ast.GtE: (ast.Gt, ast.LtE),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.Is: (ast.IsNot,),
-    ast.IsNot: (ast.Is,),
-    ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
-}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One changed node of one module, by its place in a walk of the tree."""
-
-    module: Path
-    place: int
-    variant: int
-    line: int
-    words: str
-
-    def __str__(self) -> str:
-        return f"{self.module.relative_to(SOURCE)}:{self.line}  {self.words}"
-
-
-def mutants(module: Path) -> Iterator[Mutant]:
-    """Every mutant of a module, in the order of the source."""
-    text = module.read_text()
-    lines, tree = text.splitlines(), ast.parse(text)
-    quiet = _quiet(tree)
-    for place, node in enumerate(ast.walk(tree)):
-        line = getattr(node, "lineno", 0)
-        if id(node) in quiet or not line or MARK in lines[line - 1]:
-            continue
-        for variant, changed in enumerate(variants(node)):
-            words = f"{ast.unparse(node)}  →  {ast.unparse(changed)}"
-            yield Mutant(module, place, variant, line, " ".join(words.split())[:120])
-
-
-def variants(node: ast.AST) -> Iterator[ast.AST]:
-    """What a node may be changed into."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        yield ast.Constant(node.value + 1)
-        yield ast.Constant(node.value - 1 if node.value in (0, 1) else node.value * 2)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield ast.Constant(not node.value)
-    elif isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
-        yield _with(node, op=SIGNS[type(node.op)]())
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
-        yield node.operand
-    elif isinstance(node, ast.BoolOp):
-        yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
-    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        for other in COMPARISONS[type(node.ops[0])]:
-            yield _with(node, ops=[other()])
-
-
-def mutated(mutant: Mutant) -> ast.Module:
-    """The module's tree with the one change."""
-    tree = ast.parse(mutant.module.read_text())
-    target = next(node for place, node in enumerate(ast.walk(tree)) if place == mutant.place)
-    new = ast.copy_location(list(variants(target))[mutant.variant], target)
-    return ast.fix_missing_locations(_Swap(target, new).visit(tree))
-
-
-class _Swap(ast.NodeTransformer):
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old, self.new = old, new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.new if node is self.old else self.generic_visit(node)
-
-
-def _with(node: ast.AST, **fields: object) -> ast.AST:
-    changed = copy.copy(node)
-    for name, value in fields.items():
-        setattr(changed, name, value)
-    return changed
-
-
-def _quiet(tree: ast.AST) -> set[int]:
-    """Nodes that do nothing at run time, or only save time: annotations, sizes of caches, options of dataclasses."""
-    quiet: set[int] = set()
-    for node in ast.walk(tree):
-        parts: list[ast.AST | None] = []
-        if isinstance(node, ast.AnnAssign | ast.arg):
-            parts = [node.annotation]
-        elif isinstance(node, ast.FunctionDef):
-            parts = [node.returns]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("lru_cache", "dataclass", "field"):
-            parts = [node]
-        for part in parts:
-            quiet |= {id(inner) for inner in ast.walk(part)} if part is not None else set()
-    return quiet
 
 
 class Served(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -188,11 +90,67 @@ def dotted(module: Path) -> str:
     return ".".join(("crestline", *module.relative_to(SOURCE).with_suffix("").parts))
 
 
-def survives(module: Path, tree: ast.Module, seconds: float) -> bool:
-    """Whether all tests pass in a child that has this tree for the module."""
+class Recorder:
+    """A pytest plugin that learns which tests run which lines of a module, and how long each takes."""
+
+    def __init__(self, module: Path) -> None:
+        import coverage
+
+        self.module, self.seconds = module, dict[str, float]()
+        self.cover = coverage.Coverage(data_file=None, include=[str(module)])
+        self.cover.start()
+
+    def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
+        self.cover.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report: object) -> None:
+        name, seconds = report.nodeid, report.duration  # type: ignore[attr-defined] # a TestReport
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def save(self, path: Path) -> None:
+        self.cover.stop()
+        lines = self.cover.get_data().contexts_by_lineno(str(self.module))
+        path.write_text(json.dumps({"lines": lines, "seconds": self.seconds}))
+
+
+class Chosen:
+    """A pytest plugin that runs these tests only, in this order."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.place = {name: place for place, name in enumerate(names)}
+
+    def pytest_collection_modifyitems(self, items: list[object]) -> None:
+        items[:] = [item for item in items if item.nodeid in self.place]  # type: ignore[attr-defined] # pytest items
+        items.sort(key=lambda item: self.place[item.nodeid])  # type: ignore[attr-defined] # as above
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What the tests of an unchanged module were seen to do."""
+
+    lines: dict[int, list[str]]
+    seconds: dict[str, float]
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """The tests that run the mutant's statement, the quickest first; what runs on import concerns them all."""
+        names = {name for line in range(mutant.line, mutant.last + 1) for name in self.lines.get(line, [])}
+        if "" in names:
+            names = set(self.seconds)
+        return sorted(names & self.seconds.keys(), key=lambda name: self.seconds[name])
+
+
+def in_child(seconds: float, work: Callable[[], int]) -> bool:
+    """Whether the work ends well, in time, in a child of this process."""
     child = os.fork()
     if child == 0:
-        _run(module, tree)  # never returns
+        code = 1
+        try:
+            silence = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silence, 1)
+            os.dup2(silence, 2)
+            code = work()
+        finally:
+            os._exit(code)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -204,19 +162,41 @@ def survives(module: Path, tree: ast.Module, seconds: float) -> bool:
     return False
 
 
-def _run(module: Path, tree: ast.Module) -> None:
-    code = 1
-    try:
-        silence = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silence, 1)
-        os.dup2(silence, 2)
-        sys.meta_path.insert(0, Served(dotted(module), module, tree))
-        import pytest
+def run_tests(module: Path, tree: ast.Module, files: Sequence[str], plugin: object) -> int:
+    """Run tests in this process with this tree for the module."""
+    import pytest
 
-        options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        code = int(pytest.main([*options, *tests_for(module)]))
-    finally:
-        os._exit(code)
+    sys.meta_path.insert(0, Served(dotted(module), module, tree))
+    options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+    return int(pytest.main([*options, *files], plugins=[plugin]))
+
+
+def experience(module: Path, seconds: float) -> Experience:
+    """Run the tests once without any change. They must pass, or they say nothing about mutants."""
+    with tempfile.TemporaryDirectory() as folder:
+        notes = Path(folder) / "notes.json"
+
+        def work() -> int:
+            recorder = Recorder(module)
+            code = run_tests(module, ast.parse(module.read_text()), tests_for(module), recorder)
+            recorder.save(notes)
+            return code
+
+        if not in_child(seconds, work):
+            raise SystemExit(f"{dotted(module)}: the tests fail, or take longer than {seconds:g} s, without any change")
+        seen = json.loads(notes.read_text())
+    return Experience({int(line): names for line, names in seen["lines"].items()}, seen["seconds"])
+
+
+def survives(mutant: Mutant, seen: Experience) -> bool:
+    """Whether every test that runs the mutated statement passes."""
+    names = seen.tests(mutant)
+    if not names:
+        return True
+    files = list(dict.fromkeys(name.split("::")[0] for name in names))
+    usual = sum(seen.seconds[name] for name in names)
+    tree = mutated(mutant)
+    return in_child(30 + 5 * usual, lambda: run_tests(mutant.module, tree, files, Chosen(names)))
 
 
 def chosen(targets: Sequence[str]) -> list[Path]:
@@ -228,16 +208,15 @@ def chosen(targets: Sequence[str]) -> list[Path]:
 
 
 def tried(module: Path, group: list[Mutant], seconds: float) -> list[Mutant]:
-    """The mutants of one module that survive. The module as it is must survive, or the tests say nothing."""
+    """The mutants of one module that survive."""
     start = time.monotonic()
-    if not survives(module, ast.parse(module.read_text()), seconds):
-        raise SystemExit(f"{dotted(module)}: the tests fail, or take longer than {seconds:g} s, without any change")
-    usual = time.monotonic() - start
-    print(f"\n{dotted(module)}: {len(group)} mutants, {usual:.0f} s for {' '.join(tests_for(module))}", flush=True)
+    seen = experience(module, seconds)
+    spent = time.monotonic() - start
+    print(f"\n{dotted(module)}: {len(group)} mutants, {len(seen.seconds)} tests in {spent:.0f} s", flush=True)
     alive = []
     for mutant in group:
         start = time.monotonic()
-        if survives(module, mutated(mutant), 20 + 5 * usual):
+        if survives(mutant, seen):
             alive.append(mutant)
             print(f"  ALIVE {time.monotonic() - start:5.1f} s  {mutant}", flush=True)
     return alive

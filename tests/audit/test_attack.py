@@ -33,14 +33,14 @@ QUICK = {
     "optimal_threshold:AddedGumbel": 600_000,
 }
 PATIENT = {
-    "limited_domain:NoPlusOne": 800_000,
-    "limited_domain:HalvedNoise": 800_000,
-    "limited_domain:UnstableOrder": 800_000,
-    "top_stable:HalfReach": 800_000,
-    "known_domain:ClassSizes": 800_000,
-    "known_domain:EveryItem": 300_000,
-    "known_domain:FloatGrid": 300_000,
-    "known_domain:TwiceAlike": 300_000,
+    "limited_domain:NoPlusOne": 500_000,
+    "limited_domain:HalvedNoise": 400_000,
+    "limited_domain:UnstableOrder": 500_000,
+    "top_stable:HalfReach": 500_000,
+    "known_domain:ClassSizes": 600_000,
+    "known_domain:EveryItem": 100_000,
+    "known_domain:FloatGrid": 100_000,
+    "known_domain:TwiceAlike": 100_000,
 }
 HONEST = (
     "limited_domain:Correct",

@@ -20,7 +20,7 @@ from crestline.mechanisms.sparse_tests import ExponentialTest, LaplaceTest
 from crestline.randomness.entropy import replay
 
 RUNS = 20
-RELEASES = 8_000
+RELEASES = 6_000
 TEST = ExponentialTest("0.35", "0.15", "0.01")
 
 

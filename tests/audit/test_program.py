@@ -106,9 +106,9 @@ def test_the_whole_program_keeps_its_promise_and_the_attack_has_power() -> None:
         Pair({"a": 8}, {"a": 7}, Shape(3), "at the edge"),
     ]
     honest = Program(cl.mechanisms.LimitedDomain(1, 3, 1, "0.01"), replay("honest"))
-    found = StatisticalTester(1e-6, Effort(800, 3_600.0)).test(honest, pairs)
+    found = StatisticalTester(1e-6, Effort(560, 3_600.0)).test(honest, pairs)
     assert found is None or not found.broken
-    leaking = StatisticalTester(1e-6, Effort(800, 3_600.0)).test(Program(Open(), replay("open")), pairs)
+    leaking = StatisticalTester(1e-6, Effort(560, 3_600.0)).test(Program(Open(), replay("open")), pairs)
     assert leaking is not None
     assert leaking.broken
 

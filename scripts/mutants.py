@@ -1,0 +1,126 @@
+"""Mutants of a module: one changed constant, sign or comparison each. `mutate.py` runs the tests against them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "crestline"
+MARK = "# mutate:"
+
+SIGNS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
+COMPARISONS = {
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed node of one module, by its place in a walk of the tree."""
+
+    module: Path
+    place: int
+    variant: int
+    line: int
+    last: int
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.module.relative_to(SOURCE)}:{self.words}"
+
+
+def mutants(module: Path) -> Iterator[Mutant]:
+    """Every mutant of a module, in the order of the source."""
+    text = module.read_text()
+    lines, tree = text.splitlines(), ast.parse(text)
+    quiet, statements = _quiet(tree), _statements(tree)
+    for place, node in enumerate(ast.walk(tree)):
+        line = getattr(node, "lineno", 0)
+        if id(node) in quiet or not line or MARK in lines[line - 1]:
+            continue
+        for variant, changed in enumerate(variants(node)):
+            words = f"{ast.unparse(node)}  →  {ast.unparse(changed)}"
+            first, last = statements.get(id(node), (line, line))
+            yield Mutant(module, place, variant, first, last, f"{line}  {' '.join(words.split())[:120]}")
+
+
+def variants(node: ast.AST) -> Iterator[ast.AST]:
+    """What a node may be changed into."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        yield ast.Constant(node.value + 1)
+        yield ast.Constant(node.value - 1 if node.value in (0, 1) else node.value * 2)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
+        yield _with(node, op=SIGNS[type(node.op)]())
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.BoolOp):
+        yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for other in COMPARISONS[type(node.ops[0])]:
+            yield _with(node, ops=[other()])
+
+
+def mutated(mutant: Mutant) -> ast.Module:
+    """The module's tree with the one change."""
+    tree = ast.parse(mutant.module.read_text())
+    target = next(node for place, node in enumerate(ast.walk(tree)) if place == mutant.place)
+    new = ast.copy_location(list(variants(target))[mutant.variant], target)
+    return ast.fix_missing_locations(_Swap(target, new).visit(tree))
+
+
+class _Swap(ast.NodeTransformer):
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+def _with(node: ast.AST, **fields: object) -> ast.AST:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+def _quiet(tree: ast.AST) -> set[int]:
+    """Nodes that do nothing at run time, or only save time: annotations, sizes of caches, options of dataclasses."""
+    quiet: set[int] = set()
+    for node in ast.walk(tree):
+        parts: list[ast.AST | None] = []
+        if isinstance(node, ast.AnnAssign | ast.arg):
+            parts = [node.annotation]
+        elif isinstance(node, ast.FunctionDef):
+            parts = [node.returns]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("lru_cache", "dataclass", "field"):
+            parts = [node]
+        for part in parts:
+            quiet |= {id(inner) for inner in ast.walk(part)} if part is not None else set()
+    return quiet
+
+
+def _statements(tree: ast.AST) -> dict[int, tuple[int, int]]:
+    """The lines of the innermost statement around each node; of a compound one, only its head."""
+    spans: dict[int, tuple[int, int]] = {}
+    for node in ast.walk(tree):  # outer statements come first, and inner ones overwrite them
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
+            for inner in ast.walk(node):
+                spans[id(inner)] = (node.lineno, max(node.lineno, last))
+    return spans
