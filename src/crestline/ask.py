@@ -45,8 +45,10 @@ def ask(
     source.check(question)
     if domain is not None:
         _universal(source).check_domain(question, domain)
+    promise = chosen.mechanism.guarantee()  # before anything is charged: what cannot be promised is not released
     if ledger is None:
-        return _answer(question, source, chosen, entropy, _release(question, source, chosen, entropy, domain))
+        selection = _release(question, source, chosen, entropy, domain)
+        return _answer(question, source, chosen, entropy, selection, promise)
     key = identity(question, source, chosen, domain)
     version = source.version() if key["domain"] != UNNAMED else None  # a universe without a name: never served again
     stored = ledger.find_answer(key, version, analyst=analyst)
@@ -56,7 +58,7 @@ def ask(
         worst_cost(chosen.mechanism), question=key, data_version=version, analyst=analyst, mechanism=chosen.choice.name
     )
     selection = _release(question, source, chosen, entropy, domain)
-    answer = _answer(question, source, chosen, entropy, selection)
+    answer = _answer(question, source, chosen, entropy, selection, promise)
     return _settled(answer, chosen, selection, ledger, receipt, analyst)
 
 
@@ -131,13 +133,20 @@ def _named(picked: Selection, names_of: Callable[[Sequence[tuple[int, int]]], li
     return Selection(items if ordered else frozenset(items), picked.stopped or len(kept) < len(names), counts)
 
 
-def _answer(question: Question, source: Source, chosen: Chosen, entropy: Entropy, selection: Selection) -> Answer:
+def _answer(
+    question: Question,
+    source: Source,
+    chosen: Chosen,
+    entropy: Entropy,
+    selection: Selection,
+    promise: Guarantee,
+) -> Answer:
     spread = None if selection.counts is None else getattr(chosen.mechanism, "spread", None)
     return Answer(
         items=selection.items,
         stopped=selection.stopped,
         counts=selection.counts,
-        guarantee=chosen.mechanism.guarantee(),
+        guarantee=promise,
         question=question,
         source=source.name,
         mechanism=chosen.choice,

@@ -9,7 +9,7 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crestline.guarantees.rounding import ball, lower, precision, round_down, round_up, upper
+from crestline.guarantees.rounding import SMALLEST, ball, lower, precision, round_down, round_up, upper
 
 numbers = st.fractions(min_value=Fraction(-(10**12)), max_value=Fraction(10**12))
 
@@ -36,3 +36,22 @@ def test_the_ends_of_a_ball_contain_the_number(number: Fraction) -> None:
 def test_a_bound_that_is_not_finite_is_no_bound() -> None:
     with pytest.raises(ArithmeticError):
         upper(arb("inf"))
+
+
+def test_numbers_closer_to_zero_than_anybody_asks_for() -> None:
+    """e^-10^7 has millions of digits; rounded outwards it is one short number."""
+    with precision():
+        tiny = (-(arb(10) ** 7)).exp()
+        assert upper(tiny) == SMALLEST
+        assert lower(tiny) == 0
+        assert upper(-tiny) == 0
+        assert lower(-tiny) == -SMALLEST
+
+
+def test_a_gaussian_that_hides_almost_everything_can_be_accounted_for() -> None:
+    from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
+
+    made = LimitedDomainGauss.for_budget(k=3, k_bar=9, epsilon="0.001", delta="1e-9", contribution=1)
+    promise = made.guarantee()
+    assert promise.epsilon is not None
+    assert promise.epsilon <= Fraction(1, 1000)

@@ -18,6 +18,9 @@ from flint import arb, ctx, fmpq  # type: ignore[import-untyped, unused-ignore] 
 DIGITS = 15  # significant decimals kept: coarser than the balls, finer than anybody can use
 BITS = 160
 _TURN = RLock()
+_TINY_BITS = 4000
+# What a number that is closer to zero is rounded to, away from zero: 10^-1200 is above 2^-4000.
+SMALLEST = Fraction(1, 10**1200)
 
 
 @contextmanager
@@ -38,12 +41,18 @@ def ball(number: Fraction | int) -> arb:
 
 def upper(number: arb, digits: int = DIGITS) -> Fraction:
     """A decimal that is certainly not below the ball."""
-    return round_up(_exact(number.upper()), digits)
+    top = number.upper()
+    if _is_tiny(top):
+        return SMALLEST if top > 0 else Fraction(0)
+    return round_up(_exact(top), digits)
 
 
 def lower(number: arb, digits: int = DIGITS) -> Fraction:
     """A decimal that is certainly not above the ball."""
-    return round_down(_exact(number.lower()), digits)
+    bottom = number.lower()
+    if _is_tiny(bottom):
+        return -SMALLEST if bottom < 0 else Fraction(0)
+    return round_down(_exact(bottom), digits)
 
 
 def round_up(number: Fraction, digits: int = DIGITS) -> Fraction:
@@ -75,6 +84,11 @@ def _step(number: Fraction, digits: int) -> Fraction:
     if size < Fraction(10) ** magnitude:
         magnitude -= 1
     return Fraction(10) ** (magnitude + 1 - digits)
+
+
+def _is_tiny(point: arb) -> bool:
+    """Closer to zero than `SMALLEST`: a tail of a normal law can need millions of digits, and nobody asks for them."""
+    return bool(abs(point) < arb(2) ** -_TINY_BITS)
 
 
 def _exact(point: arb) -> Fraction:
