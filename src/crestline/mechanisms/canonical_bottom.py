@@ -1,6 +1,6 @@
 """Canonical with ⊥: one exponential mechanism over all k-subsets of the slots, and the stop.
 
-Seed        ShekelyanLoukides, canonical mechanism with γ = 1, carried to unknown domains (P9.1)
+Seed        ShekelyanLoukides2022, canonical mechanism with γ = 1, carried to unknown domains (P9.1)
 Guarantee   (ε, δ); one bounded-range step (P9.1)
 Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
 Numerics    exact: integer counts, rational ε and δ, binomials as whole numbers, ideal Gumbel keys (P11)

@@ -1,6 +1,6 @@
 """Restricted one-shot selection with pure noise: permute-and-flip's exponential noise, or Laplace noise.
 
-Seed        CarvalhoWang, the framework, with one-shot mechanisms inside (ShekelyanLoukides, Algorithm 2, E-D8)
+Seed        CarvalhoWang, the framework, with one-shot mechanisms inside (ShekelyanLoukides2022, Algorithm 2, E-D8)
 Guarantee   (ε + ε_R, δ_R); ε' by composition of one pure step and the test when there is slack (P5.1, P8.1)
 Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
 Numerics    exact: integer counts, rational ε, ideal keys and tests decided with certainty (P11)
