@@ -214,7 +214,8 @@ def test_a_server_that_goes_away_in_between(postgres_url: str, postgres_database
         ledger.reserve(drawn(1))
         with psycopg.connect(postgres_url, autocommit=True) as admin:
             admin.execute(
-                "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
+                "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity "  # waits until it is gone
+                "WHERE datname = %s AND pid <> pg_backend_pid()",
                 (postgres_database.rpartition("/")[2],),
             )
         ledger.reserve(drawn(1))  # a new connection is made
