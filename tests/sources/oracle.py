@@ -52,9 +52,9 @@ def bounded(pairs: set[tuple[Any, Label]], contribution: int | None, key: bytes)
 
 def digest(key: bytes, user: Any, item: Label) -> str:
     parts = [user, *(item if isinstance(item, tuple) else (item,))]
-    texts = [text(part) for part in parts]
-    message = key.hex() + "".join(f"{len(text)}:{text}" for text in texts)
-    return hashlib.md5(message.encode()).hexdigest()
+    *texts, last = [text(part) for part in parts]
+    message = hashlib.sha256(key).hexdigest()[:32] + "".join(f"{len(text)}:{text}" for text in texts) + last
+    return hashlib.md5(message.encode()).hexdigest()[:12]
 
 
 def text(value: Any) -> str:

@@ -30,9 +30,9 @@ def codec(engine: str) -> Codec:
     return _codecs().get(engine) or Codec(_same, _same, lambda raw: raw.cast("string"))
 
 
-def md5(text: Expression) -> Expression:
-    """The MD5 of a text expression, in lower-case hexadecimal; every engine calls it by this name."""
-    return _declared("md5", "string", "string")(text)
+def md5(text: Expression, digits: int) -> Expression:
+    """The first digits of the MD5 of a text, in lower-case hexadecimal; every engine calls the two functions so."""
+    return _declared("left", "string", "string", option=digits)(_declared("md5", "string", "string")(text))
 
 
 @cache
@@ -57,12 +57,13 @@ def _codecs() -> dict[str, Codec]:
 
 
 @cache
-def _declared(name: str, takes: str, returns: str, *, option: str | None = None) -> Function:
+def _declared(name: str, takes: str, returns: str, *, option: str | int | None = None) -> Function:
     """An engine's own function, made known to Ibis by its name and types."""
     import ibis
     from ibis.expr import datatypes as types
 
-    kinds = tuple(types.dtype(kind) for kind in ((takes,) if option is None else (takes, "string")))
+    second = () if option is None else ("string" if isinstance(option, str) else "int64",)
+    kinds = tuple(types.dtype(kind) for kind in (takes, *second))
     shape: Callable[..., Any] = _one if option is None else _two
     function = ibis.udf.scalar.builtin(shape, name=name, signature=(kinds, types.dtype(returns)))
     return (lambda value: function(value)) if option is None else (lambda value: function(value, option))

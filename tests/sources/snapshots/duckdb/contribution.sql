@@ -14,8 +14,11 @@ FROM (
         "t3"."item_0",
         ROW_NUMBER() OVER (
           PARTITION BY "t3"."user"
-          ORDER BY MD5(
-            '000102030405060708090a0b0c0d0e0f' || CAST(LENGTH(DECODE("t3"."user")) AS TEXT) || ':' || DECODE("t3"."user") || CAST(LENGTH(DECODE("t3"."item_0")) AS TEXT) || ':' || DECODE("t3"."item_0")
+          ORDER BY "LEFT"(
+            MD5(
+              'be45cb2605bf36bebde684841a28f0fd' || CAST(LENGTH(DECODE("t3"."user")) AS TEXT) || ':' || DECODE("t3"."user") || DECODE("t3"."item_0")
+            ),
+            12
           ) ASC, "t3"."item_0" ASC
           ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
         ) - 1 AS "place"

@@ -14,8 +14,11 @@ FROM (
         "t3"."item_0",
         ROW_NUMBER() OVER (
           PARTITION BY "t3"."user"
-          ORDER BY MD5(
-            '000102030405060708090a0b0c0d0e0f' || CAST(LENGTH(CONVERT_FROM("t3"."user", 'UTF8')) AS VARCHAR) || ':' || CONVERT_FROM("t3"."user", 'UTF8') || CAST(LENGTH(CONVERT_FROM("t3"."item_0", 'UTF8')) AS VARCHAR) || ':' || CONVERT_FROM("t3"."item_0", 'UTF8')
+          ORDER BY LEFT(
+            MD5(
+              'be45cb2605bf36bebde684841a28f0fd' || CAST(LENGTH(CONVERT_FROM("t3"."user", 'UTF8')) AS VARCHAR) || ':' || CONVERT_FROM("t3"."user", 'UTF8') || CONVERT_FROM("t3"."item_0", 'UTF8')
+            ),
+            12
           ) ASC, "t3"."item_0" ASC
           ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
         ) - 1 AS "place"

@@ -14,26 +14,23 @@ FROM (
         `t1`.`item_0`,
         ROW_NUMBER() OVER (
           PARTITION BY `t1`.`user`
-          ORDER BY MD5(
-            CONCAT(
+          ORDER BY LEFT(
+            MD5(
               CONCAT(
                 CONCAT(
                   CONCAT(
                     CONCAT(
-                      CONCAT(
-                        '000102030405060708090a0b0c0d0e0f',
-                        CAST(LENGTH(CAST(`t1`.`user` AS STRING)) AS STRING)
-                      ),
-                      ':'
+                      'be45cb2605bf36bebde684841a28f0fd',
+                      CAST(LENGTH(CAST(`t1`.`user` AS STRING)) AS STRING)
                     ),
-                    CAST(`t1`.`user` AS STRING)
+                    ':'
                   ),
-                  CAST(LENGTH(CAST(`t1`.`item_0` AS STRING)) AS STRING)
+                  CAST(`t1`.`user` AS STRING)
                 ),
-                ':'
-              ),
-              CAST(`t1`.`item_0` AS STRING)
-            )
+                CAST(`t1`.`item_0` AS STRING)
+              )
+            ),
+            12
           ) ASC NULLS LAST, `t1`.`item_0` ASC NULLS LAST
         ) - 1 AS `place`
       FROM (
