@@ -34,7 +34,7 @@ def _made(found: Any, target: str) -> Any:
     if isinstance(found, type) or (callable(found) and not isinstance(found, Auditable)):
         try:
             found = found()
-        except Exception as error:
+        except Exception as error:  # code of others may fail in any way
             raise MechanismError(
                 f"{target} could not be made without arguments ({type(error).__name__}: {error}); "
                 "name an object, or a function without arguments that makes one"
@@ -51,7 +51,7 @@ def _module(place: str, folder: Path) -> ModuleType:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
         return importlib.import_module(place)
-    except Exception as error:
+    except Exception as error:  # code of others may fail in any way
         raise MechanismError(f"{place} could not be imported ({type(error).__name__}: {error})") from error
 
 

@@ -57,7 +57,7 @@ class Subject:
             return Counter(self._once(histogram) for _ in range(n))
         try:
             return Counter(map(self.read, many(histogram, n, self.entropy)))
-        except Exception as error:
+        except Exception as error:  # code of others may fail in any way
             return Counter({raised(error): n})
 
     def law(self, counts: Counts, shape: Shape) -> Law:
@@ -75,7 +75,7 @@ class Subject:
     def _once(self, histogram: Histogram) -> Outcome:
         try:
             return self.read(self.mechanism.release(histogram, self.entropy))
-        except Exception as error:
+        except Exception as error:  # code of others may fail in any way
             return raised(error)
 
 
@@ -96,7 +96,7 @@ def subject(
         raise MechanismError("what is audited needs guarantee() and release(histogram, entropy)")
     try:
         guarantee = mechanism.guarantee()
-    except Exception as error:
+    except Exception as error:  # code of others may fail in any way
         raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
     promise, k = claim(guarantee), number(mechanism, "k") or 1
     bound = number(mechanism, "contribution") if contribution is None else contribution or None
@@ -120,6 +120,6 @@ def _first_error(made: Subject, shape: Shape) -> str | None:
             made.mechanism.release(histogram, made.entropy)
         else:
             many(histogram, 1, made.entropy)
-    except Exception as error:
+    except Exception as error:  # code of others may fail in any way
         return f"{type(error).__name__}: {error}"
     return None

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+from flint import arb
 from numpy.lib.stride_tricks import sliding_window_view
 
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_down, floats_up

@@ -11,7 +11,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+from flint import arb
 
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.guarantees.search import largest

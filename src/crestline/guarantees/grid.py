@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+from flint import arb
 from numpy.typing import NDArray
 
 from crestline.guarantees.rounding import ball, precision, upper

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, comb, floor
 
 import numpy as np
-from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+from flint import arb
 
 from crestline.guarantees.gaussian import normal_cdf
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_up

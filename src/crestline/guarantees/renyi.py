@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from flint import arb  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+from flint import arb
 
 from crestline.guarantees.rounding import ball, precision, upper
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, floor
 from threading import RLock
 
-from flint import arb, ctx, fmpq  # type: ignore[import-untyped, unused-ignore] # python-flint ships no types
+from flint import arb, ctx, fmpq
 
 DIGITS = 15  # significant decimals kept: coarser than the balls, finer than anybody can use
 BITS = 160

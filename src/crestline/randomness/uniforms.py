@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import arb, fmpz  # type: ignore[import-untyped, unused-ignore]
+from flint import arb, fmpz
 from numpy.typing import NDArray
 
 Tail = Callable[[int, int], int]
