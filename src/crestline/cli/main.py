@@ -30,6 +30,7 @@ COMMANDS = (
     ("sources", "crestline.cli.sources", "sources"),
     ("account", "crestline.cli.account", "account"),
     ("audit", "crestline.cli.audit", "audit"),
+    ("reproduce", "crestline.cli.reproduce", "reproduce"),
     ("serve", "crestline.cli.serve", "serve"),
     ("demo", "crestline.cli.demo", "demo"),
 )

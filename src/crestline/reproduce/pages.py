@@ -1,0 +1,17 @@
+"""Every page of results, and the first of them: the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from crestline.reproduce.experiment import Paper, Results
+from crestline.reproduce.published import Published
+from crestline.reproduce.render import write
+
+
+def write_pages(folder: Path, papers: Sequence[Paper], results: Results, published: Published) -> None:
+    """Write the page of each paper of which something has been run."""
+    for paper in papers:
+        if any(name == one.name for one in paper.experiments for name, _ in results):
+            write(folder, paper.name, paper.page(results, published))
