@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from crestline.choose import _shortest, automatic, choose, describe
+from crestline.errors import MechanismError
 from crestline.mechanisms.limited_domain import LimitedDomain
 
 
@@ -51,3 +52,9 @@ def test_parameters_are_said_exactly() -> None:
     }
     assert _shortest(Fraction(865708256752521, 10**14)) == "8.65708256752521"
     assert _shortest(Fraction(1, 3)) == "1/3"
+
+
+@pytest.mark.parametrize("name", ["FirstStable", "StableAnswers"])
+def test_a_mechanism_for_queries_answers_no_top_k(name: str) -> None:
+    with pytest.raises(MechanismError, match="not a top-k"):
+        choose(name, k=5, k_bar=None, epsilon=1, delta="1e-6", contribution=None)

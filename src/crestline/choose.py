@@ -106,7 +106,9 @@ def automatic(k: int, contribution: int | None, books: bool, known_domain: bool)
 
 def _named(wanted: str) -> Rule:
     usual = (KNOWN_DOMAIN_ONE, KNOWN_DOMAIN, KNOWN_CONTRIBUTION, WITH_BOOKS, FEW_ITEMS, MANY_ITEMS)
-    per_k = {rule.name: rule.k_bar_per_k for rule in usual}.get(entry(wanted).name, 5)
+    if entry(wanted).domain == "queries":
+        raise MechanismError(f"{wanted} answers queries of your own, not a top-k: call it from Python, or name another")
+    per_k = {rule.name: rule.k_bar_per_k for rule in usual}.get(wanted, 5)
     return Rule(wanted, per_k, "named in the question")
 
 

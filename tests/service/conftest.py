@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,9 +87,16 @@ class Service:
         return self.house.datasets["loans"].ledger.spent(who)
 
 
-@pytest.fixture
-def service(folder: Path) -> Iterator[Service]:
+@contextmanager
+def started(folder: Path) -> Iterator[Service]:
+    """The service of the configuration in a folder, with a token for everybody."""
     house = open_house(load_config(folder / "crestline.toml"))
     tokens = {name: house.tokens.create(name) for name in ("ann", "bob", "olga")}
     with TestClient(create_app(house)) as client:
         yield Service(client, house, tokens)
+
+
+@pytest.fixture
+def service(folder: Path) -> Iterator[Service]:
+    with started(folder) as running:
+        yield running

@@ -28,9 +28,11 @@ from crestline.service.shapes import AnswerShape, Budgets, Datasets, Error, Heal
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error, "description": words}
     for status, words in {
+        400: "The body cannot be read.",
         402: "The budget does not cover this question.",
         403: "Not there, or not for this token.",
         409: "The idempotency key belongs to another question, or to one that has not ended.",
+        413: "The request is too large.",
         422: "The question cannot be asked like this.",
         429: "Too many requests; Retry-After says when to come back.",
         503: "The data or the ledger did not answer.",
