@@ -1,0 +1,38 @@
+"""The exact chance that a canonical draw holds the best `head` items and nothing beyond rank `tail` (P8.2).
+
+With Gumbel noise a class is drawn in proportion to its weight. A class keeps the best h items, leaves out the next, and
+reaches down to rank t; the classes with `h ≥ head` and `t ≤ tail` are the first columns of the first rows.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.mechanisms.canonical_classes import Classes, RowWeights, classes_of
+from crestline.mechanisms.canonical_sizes import log_sum
+from crestline.mechanisms.canonical_weights import row_weights
+from crestline.mechanisms.universe import Universe
+
+
+def canonical_chance(universe: Universe, k: int, gamma: Fraction, rate: Fraction, head: int, tail: int) -> float:
+    """The chance that the first `head` ranks are chosen and none after `tail`; `head ≤ k ≤ tail`, ranks from 1."""
+    if universe.items <= k:
+        return 1.0
+    classes = classes_of(universe, k, gamma, rate)
+    total = float(log_sum(RowWeights(classes).approx))
+    return min(1.0, math.exp(_log_weight(classes, head, tail) - total))
+
+
+def _log_weight(classes: Classes, head: int, tail: int) -> float:
+    """The logarithm of the weight of the best k, and of the classes that keep `head` and end by `tail`."""
+    lowest = tail - classes.k - 1  # the largest q whose rank, k + q counted from 0, is within the tail
+    rows = classes.first <= lowest
+    if head >= classes.k or not rows.any():
+        return 0.0
+    last = np.minimum(classes.last[rows], lowest)
+    found, _ = row_weights(classes.first[rows], last, classes.shifts[: classes.k - head])
+    inner = classes.row_scores[1:][rows] + found
+    return float(log_sum(np.append(inner, 0.0)))
