@@ -106,8 +106,8 @@ def test_multiplicities_and_steps_change_nothing() -> None:
 
 
 def test_scores_that_move_either_way_need_twice_the_epsilon() -> None:
-    loose = Lipschitz(3, 4, "laplace", monotone=False), Canonical(3, 4, monotone=False)
-    tight = Lipschitz(3, 2, "laplace"), Canonical(3, 2)
+    loose: list[Mechanism] = [Lipschitz(3, 4, "laplace", monotone=False), Canonical(3, 4, monotone=False)]
+    tight: list[Mechanism] = [Lipschitz(3, 2, "laplace"), Canonical(3, 2)]
     for one, other in zip(loose, tight, strict=True):
         assert chances(one, SMALL) == pytest.approx(chances(other, SMALL), rel=1e-9)
 

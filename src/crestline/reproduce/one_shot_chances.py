@@ -66,7 +66,7 @@ def _keys(universe: Universe, k: int, rate: float, law: NoiseLogs, head: int, ta
     middle = int(leading[k - 1])
     low = law.lowest(-_NEGLIGIBLE - math.log(k))
     high = law.highest(-_NEGLIGIBLE - math.log(universe.items))
-    best, between = ((part - middle) * rate for part in (leading[:head], leading[head:]))
+    best, between = np.split((leading - middle).astype(np.float64) * rate, [head])
     certain, hopeless = high - law.lowest(-_NEGLIGIBLE), low - law.highest(-_NEGLIGIBLE)
     heads, sizes = np.unique(best[best < certain], return_counts=True)
     beyond, beyonds = _after(universe, tail)
