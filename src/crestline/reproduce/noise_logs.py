@@ -18,6 +18,7 @@ Function = Callable[[Floats], Floats]
 
 _FARTHEST = 2_000.0
 _LOG_2 = math.log(2.0)
+_KINKED = ("exponential", "laplace", "half-logistic")
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class NoiseLogs:
     log_cdf: Function
     log_survival: Function
     hazard: Function
+    kinked: bool  # whether the density is not smooth at zero
 
     def lowest(self, log_chance: float) -> float:
         """A value the noise falls below with at most this chance, `exp(log_chance)`."""
@@ -102,7 +104,7 @@ def _logistic_cdf(z: Floats) -> Floats:
 
 
 _KNOWN: Mapping[str, NoiseLogs] = {
-    name: NoiseLogs(_quietly(log_cdf), _quietly(log_survival), _quietly(hazard))
+    name: NoiseLogs(_quietly(log_cdf), _quietly(log_survival), _quietly(hazard), name in _KINKED)
     for name, log_cdf, log_survival, hazard in (
         ("gumbel", lambda z: -np.exp(-z), _gumbel_log_survival, _gumbel_hazard),
         ("exponential", _exponential_log_cdf, lambda z: -np.maximum(z, 0.0), lambda z: np.where(z > 0, 1.0, 0.0)),

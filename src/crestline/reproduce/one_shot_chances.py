@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import kl_div
 
 from crestline.mechanisms.universe import Universe
 from crestline.randomness.points import Floats
@@ -20,7 +21,7 @@ from crestline.reproduce.tilted import exactly
 
 _NEGLIGIBLE = 46.0  # exp(-46) is 1e-20
 _TOLERANCE = 1e-8
-_NODES = 6
+_NODES = 4
 _HALVINGS = 40
 _LEAST = 1e-13
 _PIECE = 0.5
@@ -54,10 +55,8 @@ def one_shot_chance(universe: Universe, k: int, rate: float, noise: str, head: i
         return 1.0
     law = noise_logs(noise)
     keys = _keys(universe, k, rate, law, head, min(tail, universe.items))
-    edges = _edges(keys)
-    most = keys.log_head(edges[:-1], law) + keys.log_beyond(edges[1:], law)  # one falls with z, the other rises
-    kept = most + math.log(k + len(keys.between) + 1) > -_NEGLIGIBLE
-    return min(1.0, _integral(lambda z: _density(z, keys, law), edges[:-1][kept], edges[1:][kept]))
+    starts, ends = _pieces_that_matter(keys, law)
+    return min(1.0, _integral(lambda z: _density(z, keys, law), starts, ends))
 
 
 def _keys(universe: Universe, k: int, rate: float, law: NoiseLogs, head: int, tail: int) -> _Keys:
@@ -91,12 +90,29 @@ def _after(universe: Universe, tail: int) -> tuple[Floats, Floats]:
     return universe.counts[some].astype(np.float64), sizes[some].astype(np.float64)
 
 
-def _edges(keys: _Keys) -> Floats:
-    """Pieces of the line, cut where many densities have kinks: at the ends of the three kinds of items."""
-    ends = [part[place] for part in (keys.head, keys.between, keys.beyond) if len(part) for place in (0, -1)]
-    grid = np.arange(keys.low, keys.high + _PIECE, _PIECE)
-    inside = [end for end in (0.0, *ends) if grid[0] < end < grid[-1]]
-    return np.unique(np.concatenate([grid, inside]))
+def _pieces_that_matter(keys: _Keys, law: NoiseLogs) -> tuple[Floats, Floats]:
+    """Pieces of the line on which the density is not negligible, cut where it has a kink: at the keys themselves."""
+    edges = np.arange(keys.low, keys.high + _PIECE, _PIECE)
+    kept = _log_bound(keys, law, edges) > -_NEGLIGIBLE
+    ends = [part[place] for part in (keys.head, keys.beyond) if len(part) for place in (0, -1)]
+    kinks = np.concatenate([keys.between if law.kinked else keys.between[:0], [0.0], ends])
+    cuts = np.unique(np.concatenate([edges, kinks]))
+    starts, finish = cuts[:-1], cuts[1:]
+    place = np.searchsorted(edges, (starts + finish) / 2, side="right") - 1
+    matters = (place >= 0) & (place < len(kept)) & kept[np.clip(place, 0, len(kept) - 1)]
+    return starts[matters], finish[matters]
+
+
+def _log_bound(keys: _Keys, law: NoiseLogs, edges: Floats) -> Floats:
+    """For each piece between two edges, more than the logarithm of the density anywhere on it."""
+    bound = keys.log_head(edges[:-1], law) + keys.log_beyond(edges[1:], law)  # one falls with z, the other rises
+    events, m = len(keys.between), keys.wanted
+    bound += math.log(float(keys.heads.sum()) + events + 1)  # hazards are at most one
+    if 0 < m < events:
+        mean = np.exp(law.log_survival(edges[:, None] - keys.between)).sum(axis=1) / events
+        nearest = np.clip(m / events, mean[1:], mean[:-1])
+        bound -= events * kl_div([m / events, 1 - m / events], np.stack([nearest, 1 - nearest], axis=1)).sum(axis=1)
+    return bound
 
 
 def _density(z: Floats, keys: _Keys, law: NoiseLogs) -> Floats:
