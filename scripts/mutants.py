@@ -38,6 +38,11 @@ class Mutant:
     last: int
     words: str
 
+    @property
+    def name(self) -> str:
+        """What tells it apart from the others of the same source."""
+        return f"{self} #{self.variant}"
+
     def __str__(self) -> str:
         return f"{self.module.relative_to(SOURCE)}:{self.words}"
 
@@ -54,7 +59,8 @@ def mutants(module: Path) -> Iterator[Mutant]:
         for variant, changed in enumerate(variants(node)):
             words = f"{ast.unparse(node)}  →  {ast.unparse(changed)}"
             first, last = statements.get(id(node), (line, line))
-            yield Mutant(module, place, variant, first, last, f"{line}  {' '.join(words.split())[:120]}")
+            where = f"{line}:{node.col_offset}"  # type: ignore[attr-defined] # it has a line
+            yield Mutant(module, place, variant, first, last, f"{where}  {' '.join(words.split())[:120]}")
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
