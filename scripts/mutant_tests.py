@@ -25,7 +25,7 @@ from types import ModuleType
 from mutants import SOURCE, Mutant, mutated
 
 PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
-LIBRARIES = ("numpy", "scipy.special", "scipy.stats", "flint", "cryptography", "pytest", "hypothesis", "sqlalchemy")
+LIBRARIES = ("numpy", "scipy.special", "scipy.stats", "flint", "cryptography", "pytest", "sqlalchemy")
 LEAVE_OUT = "postgres"  # a child that is killed could not stop its server
 
 ELSEWHERE = 90.0

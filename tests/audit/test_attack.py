@@ -40,6 +40,8 @@ PATIENT = {
     "known_domain:ClassSizes": 600_000,
     "known_domain:EveryItem": 100_000,
     "known_domain:FloatGrid": 100_000,
+    "known_domain:FloatTail": 200_000,
+    "known_domain:NumPyLaplace": 200_000,
     "known_domain:TwiceAlike": 100_000,
 }
 HONEST = (
@@ -48,6 +50,7 @@ HONEST = (
     "top_stable:CorrectStable",
     "known_domain:PermuteAndFlip",
     "known_domain:CorrectCanonical",
+    "known_domain:OnPublicGrid",
     "optimal_threshold:SubtractedGumbel",
 )
 

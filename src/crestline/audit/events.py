@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +65,13 @@ class Samples:
         return Samples(self.first + other.first, self.second + other.second)
 
 
-def learn(order: Samples, cut: Samples, moved: Sequence[str], table: Table) -> Lesson:
-    """Kinds are ordered by their ratio in one sample; where to stop, and which feature, is decided by the other."""
+def learn(order: Samples, cut: Samples, moved: Sequence[str], table: Table, more: Iterable[Feature] = ()) -> Lesson:
+    """Kinds are ordered by their ratio in one sample; where to stop, and which feature, is decided by the other.
+
+    `more` are features that know the pair.
+    """
     best = NOTHING
-    for feature in features(order.first, order.second, moved):
+    for feature in chain(features(order.first, order.second, moved), more):
         ordered = (_tally(order.first, feature), _tally(order.second, feature))
         cutting = (_tally(cut.first, feature), _tally(cut.second, feature))
         for swapped in (False, True):

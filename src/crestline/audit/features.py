@@ -76,7 +76,7 @@ def _of_numbers(pool: Sample, moved: Sequence[str]) -> Iterator[Feature]:
         yield _binned(pool, lambda outcome, place=place: _at(outcome.numbers, place), f"printed number {place + 1}")  # type: ignore[misc] # mypy cannot type a default in a lambda
         yield _last_bit(place)
     for label in moved[:3]:
-        yield _binned(pool, lambda outcome, label=label: _number_of(outcome, label), f"the number of {label!r}")  # type: ignore[misc] # as above
+        yield _binned(pool, lambda outcome, label=label: number_of(outcome, label), f"the number of {label!r}")  # type: ignore[misc] # as above
     yield _binned(pool, _difference, "the first printed number less the second")
     yield _binned(pool, lambda outcome: _folded(outcome, min), "the smallest printed number")
     yield _binned(pool, lambda outcome: _folded(outcome, max), "the largest printed number")
@@ -111,7 +111,7 @@ def _last_bit(place: int) -> Feature:
 
     def kind(outcome: Outcome) -> Hashable:
         number = _at(outcome.numbers, place)
-        return None if number is None else (_size(number), _fineness(number))
+        return None if number is None else (_size(number), fineness(number))
 
     def say(kind: Hashable) -> str:
         if not isinstance(kind, tuple):
@@ -161,7 +161,8 @@ def _at(numbers: Sequence[Number], place: int) -> Number | None:
     return numbers[place] if place < len(numbers) else None
 
 
-def _number_of(outcome: Outcome, label: str) -> Number | None:
+def number_of(outcome: Outcome, label: str) -> Number | None:
+    """The number printed beside an item."""
     return _at(outcome.numbers, outcome.names.index(label)) if label in outcome.names else None
 
 
@@ -177,7 +178,7 @@ def _size(number: Number) -> int:
     return math.frexp(float(number))[1] if math.isfinite(number) else 9999
 
 
-def _fineness(number: Number) -> int:
+def fineness(number: Number) -> int:
     """The power of two of the last bit, negated; for other fractions, the number of bits of the denominator."""
     if not math.isfinite(number):
         return 9999

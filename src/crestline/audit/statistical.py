@@ -17,6 +17,7 @@ from crestline.audit.effort import Effort
 from crestline.audit.events import NOTHING, Lesson, Samples, learn
 from crestline.audit.families import around
 from crestline.audit.finding import Found, Runnable
+from crestline.audit.floating import reached, scales
 from crestline.audit.neighbours import Pair
 
 TESTS = 12
@@ -98,7 +99,8 @@ class StatisticalTester:
         half = size // 2
         candidate.order += self._draw(subject, candidate.pair, half)
         candidate.cut += self._draw(subject, candidate.pair, half)
-        candidate.lesson = learn(candidate.order, candidate.cut, candidate.pair.moved, table)
+        more = reached(candidate.order.first, candidate.pair, scales(subject.claim.claimed, subject.contribution))
+        candidate.lesson = learn(candidate.order, candidate.cut, candidate.pair.moved, table, more)
 
     def _confirmed(self, subject: Runnable, candidates: Sequence[_Candidate], size: int) -> bool:
         if self._tests >= TESTS - _FINALISTS:

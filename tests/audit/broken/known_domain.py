@@ -1,8 +1,9 @@
-"""Over a public universe (P8), broken in seven ways."""
+"""Over a public universe (P8), broken in many ways."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -87,6 +88,32 @@ class EveryItem(_Counts):
 
 class FloatGrid(_Counts):
     """Floating-point noise printed to the last bit: which bits can be set depends on the count (Mironov 2012)."""
+
+
+class FloatTail(_Counts):
+    """The same where every printed number is large, so that its size says nothing about its last bit."""
+
+    def release_many(self, histogram: Any, n: int, entropy: Any) -> list[Any]:
+        drawn = super().release_many(histogram, n, entropy)
+        return [replace(one, counts=tuple(max(20.0, value) for value in one.counts)) for one in drawn]
+
+
+class NumPyLaplace(_Counts):
+    """NumPy's own Laplace noise, printed as it is."""
+
+    def release_many(self, histogram: Any, n: int, entropy: Any) -> list[Any]:
+        choose = np.random.default_rng(entropy.words(4))
+        names = tuple(sorted(histogram.items))
+        values = [histogram.counts[histogram.items.index(name)] for name in names]
+        drawn = choose.laplace(values, 1 / self.epsilon, size=(n, len(values)))
+        return [Selection(names, False, tuple(row)) for row in np.maximum(drawn, 20.0).tolist()]
+
+
+class OnPublicGrid(_Counts):
+    """Nothing is broken here: rounded to a grid that everybody knows."""
+
+    def noise(self, entropy: Any, n: int, columns: int) -> Table:
+        return np.rint(super().noise(entropy, n, columns) * 1024) / 1024
 
 
 class TwiceAlike(_Counts):
