@@ -13,6 +13,7 @@ from crestline.audit.families import Special, Varied
 from crestline.audit.finding import Found, Tester
 from crestline.audit.neighbours import Neighbours, Pair, every_small
 from crestline.audit.probing import edges
+from crestline.audit.queries import OnHistogram, Opposed
 from crestline.audit.report import Report
 from crestline.audit.stated_law import is_followed
 from crestline.audit.statistical import StatisticalTester
@@ -95,15 +96,16 @@ def attack(
 
 
 def pairs_for(tested: Subject, seed: int) -> list[Pair]:
-    """The special pairs of every shape, then varied ones; shapes take turns."""
+    """The special pairs of every shape, then varied ones; shapes take turns. Those made for queries come first."""
     levels = [edges(tested, shape) for shape in tested.shapes]
     special = [Special(tested.k, known) for known in levels]
     varied = [Varied(known, _VARIED // len(levels), seed) for known in levels]
-    return [*_in_turn(tested, special), *_in_turn(tested, varied)]
+    asked = [Opposed(tested.mechanism.levels)] if isinstance(tested.mechanism, OnHistogram) else []
+    return [*_in_turn(tested, asked), *_in_turn(tested, special), *_in_turn(tested, varied)]
 
 
 def _in_turn(tested: Subject, generators: Sequence[Neighbours]) -> Iterable[Pair]:
-    rows = (make(shape, tested.contribution) for make, shape in zip(generators, tested.shapes, strict=True))
+    rows = (make(shape, tested.contribution) for make, shape in zip(generators, tested.shapes, strict=False))
     return (pair for row in zip_longest(*rows) for pair in row if pair is not None)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from crestline.audit.outcomes import Number, Outcome
+from crestline.mechanisms.stability import QueryAnswer
 
 Sample = Counter[Outcome]
 
@@ -57,12 +58,14 @@ def shown(kind: object) -> str:
     """An outcome for people: `(a, b)`, `{a, b}, stopped`, `nothing, stopped`."""
     if isinstance(kind, tuple) and len(kind) == 2 and isinstance(kind[1], bool) and not isinstance(kind[0], str):
         return shown(kind[0]) + (", stopped" if kind[1] else "")
+    if isinstance(kind, QueryAnswer):
+        return "no answer" if kind.stopped else shown(kind.value)
     if isinstance(kind, tuple | frozenset) and not kind:
         return "nothing"
     if isinstance(kind, frozenset):
         return "{" + ", ".join(sorted(map(str, kind))) + "}"
     if isinstance(kind, tuple):
-        return "(" + ", ".join(map(str, kind)) + ")"
+        return "(" + ", ".join(map(shown, kind)) + ")"
     return str(kind)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from crestline.audit.neighbours import Shape, labels
 from crestline.audit.outcomes import Outcome
 from crestline.audit.subject import Subject
+from crestline.mechanisms.stability import QueryAnswer
 
 _TRIALS = 24
 _LARGEST = 1 << 24
@@ -39,11 +40,18 @@ def _edge(subject: Subject, shape: Shape, group: Sequence[str]) -> int | None:
 
 def _named(subject: Subject, shape: Shape, group: Sequence[str], count: int) -> bool:
     drawn = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
-    wanted = group if len(group) <= subject.k else group[:1]
 
     def names_them(outcome: Outcome) -> bool:
-        if len(group) > subject.k:
-            return any(label in outcome.names for label in group)
-        return all(label in outcome.names for label in wanted)
+        found = [label in _said(outcome) for label in group]
+        return any(found) if len(group) > subject.k else all(found)
 
     return 2 * sum(times for outcome, times in drawn.items() if names_them(outcome)) >= _TRIALS
+
+
+def _said(outcome: Outcome) -> set[Hashable]:
+    """Every item that an outcome speaks of, also within the answers to several queries."""
+    said: set[Hashable] = set()
+    for name in outcome.names:
+        value = name.value if isinstance(name, QueryAnswer) else name
+        said |= value if isinstance(value, frozenset) else {value}
+    return said

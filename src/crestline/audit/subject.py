@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from crestline.audit.claims import Claim, Law, claim
 from crestline.audit.neighbours import Counts, Pair, Shape, labels
 from crestline.audit.outcomes import Outcome, Reader, raised
+from crestline.audit.queries import auditable
 from crestline.audit.shapes import choose, number
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
@@ -92,6 +93,8 @@ def subject(
 
     `contribution` is the most items of one user; None takes what the mechanism states, 0 is no bound at all.
     """
+    named = name or type(mechanism).__name__
+    mechanism = auditable(mechanism)
     if not isinstance(mechanism, Auditable):
         raise MechanismError("what is audited needs guarantee() and release(histogram, entropy)")
     try:
@@ -100,7 +103,7 @@ def subject(
         raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
     promise, k = claim(guarantee), number(mechanism, "k") or 1
     bound = number(mechanism, "contribution") if contribution is None else contribution or None
-    made = Subject(mechanism, name or type(mechanism).__name__, promise, str(guarantee), k, bound, entropy)
+    made = Subject(mechanism, named, promise, str(guarantee), k, bound, entropy)
     choice = choose(mechanism, k=k, delta=promise.delta, k_bar=k_bar, domain=domain)
     errors = {shape: _first_error(made, shape) for shape in choice.shapes}
     accepted = tuple(shape for shape, error in errors.items() if error is None)
