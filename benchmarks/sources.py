@@ -36,7 +36,8 @@ PLAIN = f"""
     where "user" is not null and item is not null
     group by item order by n desc, item limit {K_BAR + 1}
 """
-PEAK = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+# Not ru_maxrss: a fresh process starts with the peak of the one that started it.
+PEAK = "\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
 
 
 def make(path: str, rows: int) -> None:
@@ -95,7 +96,9 @@ def peak_megabytes(path: str, way: str, repetitions: int) -> float:
         code = f"from benchmarks.sources import WAYS\nWAYS[{way!r}]({path!r})"
     command = [sys.executable, "-c", code + PEAK]
     runs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(repetitions)]
-    return statistics.median(float(run.split()[-1]) for run in runs)  # DuckDB may have drawn a progress bar before it
+    return statistics.median(
+        float(run.split()[-1]) / 1024 for run in runs
+    )  # DuckDB may have drawn a progress bar before it
 
 
 def report(path: str, rows: int, repetitions: int) -> None:
