@@ -3,6 +3,8 @@
 postgres_url         one server for the whole run (its maintenance database; leave nothing behind there)
 postgres_database    an empty database on that server for one test
 
+The benchmarks use the same server through `running_postgres` and `empty_database`.
+
 Where the machine can make locales, the server knows `en_US.UTF-8`, whose order of text is not the order of bytes.
 """
 
@@ -16,6 +18,7 @@ import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,8 +27,8 @@ import pytest
 _SETTINGS = "-c fsync=off -c max_connections=150 -c timezone=UTC"
 
 
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
+@contextmanager
+def running_postgres(settings: str = _SETTINGS) -> Iterator[str]:
     """The URL of a running PostgreSQL that listens on this machine only and trusts its clients."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package warns on import where XDG_RUNTIME_DIR is not set
@@ -42,8 +45,8 @@ def postgres_url() -> Iterator[str]:
         pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user, timeout=60)
 
     locales = _locales(folder)
-    port = _free_port()
-    options = f"-h 127.0.0.1 -p {port} -k {server.pgdata} {_SETTINGS}"
+    port = free_port()
+    options = f"-h 127.0.0.1 -p {port} -k {server.pgdata} {settings}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCPATH", str(locales))
         control("-o", options, "-l", str(server.pgdata / "log"), "start")
@@ -54,9 +57,9 @@ def postgres_url() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def postgres_database(postgres_url: str) -> Iterator[str]:
-    """The URL of an empty database, dropped after the test together with whoever is still connected."""
+@contextmanager
+def empty_database(postgres_url: str) -> Iterator[str]:
+    """The URL of an empty database, dropped afterwards together with whoever is still connected."""
     import psycopg
 
     name = f"test_{os.getpid()}_{uuid.uuid4().hex[:12]}"
@@ -69,6 +72,26 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_database(postgres_url: str) -> Iterator[str]:
+    with empty_database(postgres_url) as url:
+        yield url
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
 def _locales(folder: Path) -> Path:
     """A folder with a locale that orders text as people do; empty where the machine cannot make one."""
     folder.chmod(0o755)
@@ -78,10 +101,3 @@ def _locales(folder: Path) -> Path:
         command = ["localedef", "-i", "en_US", "-f", "UTF-8", str(locales / "en_US.UTF-8")]
         subprocess.run(command, capture_output=True, check=False)  # a machine without the sources makes nothing
     return locales
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
