@@ -1,0 +1,144 @@
+"""The mutation runner: what it changes, what it leaves alone, and that it tells the killed from the survivors."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+
+
+@pytest.fixture
+def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """The three scripts, with a small package of our own in the place of crestline's source."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import mutant_tests
+    import mutants
+    import mutate
+
+    for module in (mutants, mutant_tests, mutate):
+        monkeypatch.setattr(module, "SOURCE", tmp_path)
+    yield mutate
+    for name in ("mutate", "mutants", "mutant_tests"):
+        sys.modules.pop(name, None)
+
+
+SMALL = '''
+"""A module."""
+
+LIMIT: int = 3
+
+
+def inside(x: int, y: int = 0) -> bool:
+    if x < LIMIT and not y:
+        return True
+    return x - 1 == y  # mutate: for the test
+'''
+
+
+def written(folder: Path, text: str = SMALL) -> Path:
+    module = folder / "ledger" / "small.py"
+    module.parent.mkdir(exist_ok=True)
+    module.write_text(text)
+    return module
+
+
+def test_every_constant_sign_and_comparison_is_changed_once(tools: Any, tmp_path: Path) -> None:
+    import mutants
+
+    found = list(mutants.mutants(written(tmp_path)))
+    said = [mutant.words.split("  ", 1)[1] for mutant in found]
+    assert "3 → 4" in said
+    assert "x < LIMIT → x <= LIMIT" in said
+    assert "x < LIMIT → x > LIMIT" in said
+    assert "not y → y" in said
+    assert "True → False" in said
+    assert any(words.startswith("x < LIMIT and") for words in said)
+    assert not any("x - 1" in words for words in said), "a line with a reason has no mutants"
+    assert len({mutant.name for mutant in found}) == len(found)
+
+
+def test_a_mutant_differs_from_its_module_in_one_place(tools: Any, tmp_path: Path) -> None:
+    import mutants
+
+    module = written(tmp_path)
+    plain = ast.unparse(ast.parse(module.read_text()))
+    for mutant in mutants.mutants(module):
+        changed = ast.unparse(mutants.mutated(mutant))
+        lines = [pair for pair in zip(plain.splitlines(), changed.splitlines(), strict=True) if pair[0] != pair[1]]
+        assert len(lines) == 1, mutant
+
+
+def test_a_sample_is_the_beginning_of_a_larger_one(tools: Any, tmp_path: Path) -> None:
+    written(tmp_path)
+    every = tools.drawn("ledger", 1.0, 0)
+    assert tools.drawn("ledger", 0.5, 0) == every[: round(len(every) / 2)]
+    assert tools.drawn("ledger", 1.0, 1) != every
+
+
+def test_results_are_kept_and_the_last_word_counts(tools: Any, tmp_path: Path) -> None:
+    written(tmp_path)
+    first, second = tools.drawn("ledger", 1.0, 0)[:2]
+    results = tools.Results(tmp_path / "results", "ledger")
+    results.add(first, "survived", 1.0)
+    results.add(second, "tests/x.py::test_it", 1.0)
+    results.add(first, "time", 1.0)
+    again = tools.Results(tmp_path / "results", "ledger")
+    assert again.fates == {first.name: "time", second.name: "tests/x.py::test_it"}
+    assert tools.report([first, second], again, "ledger") == (2, 2)
+
+
+def test_only_what_is_new_is_tried(tools: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path)
+    found = tools.drawn("ledger", 1.0, 0)[:3]
+    results = tools.Results(tmp_path / "results", "ledger")
+    results.add(found[0], "survived", 1.0)
+    results.add(found[1], "time", 1.0)
+    tried: list[Any] = []
+    monkeypatch.setattr(tools, "fate", lambda mutant, seen: tried.append(mutant) or "time")
+    tools.run(found, results, None, again=False)
+    assert tried == [found[2]]
+    tools.run(found, results, None, again=True)
+    assert tried == [found[2], found[0]]
+
+
+def test_tests_near_a_module_come_first_and_the_quickest_of_them(tools: Any, tmp_path: Path) -> None:
+    import mutant_tests
+
+    module = written(tmp_path)
+    mutant = next(mutant for mutant in tools.drawn("ledger", 1.0, 0) if mutant.line == 8)
+    seconds = {
+        "tests/ledger/test_small.py::slow": 9.0,
+        "tests/ledger/test_small.py::quick": 1.0,
+        "tests/ledger/test_other.py::near": 0.1,
+        "tests/mechanisms/test_far.py::far": 0.1,
+        "tests/mechanisms/test_far.py::endless": 1e6,
+        "tests/ledger/test_other.py::elsewhere": 0.1,
+    }
+    lines = {"ledger/small.py": {8: set(seconds) - {"tests/ledger/test_other.py::elsewhere"}, 4: {""}}}
+    seen = mutant_tests.Experience(lines, seconds)
+    assert [name.split("::")[1] for name in seen.tests(mutant)] == ["quick", "slow", "near", "far"]
+    assert mutant_tests.dotted(module) == "crestline.ledger.small"
+
+
+def test_the_bound_is_clopper_and_pearsons(tools: Any) -> None:
+    assert tools.lower_bound(0, 10) == 0.0
+    assert tools.lower_bound(10, 10) == pytest.approx(0.05 ** (1 / 10))
+    assert tools.lower_bound(480, 500) == pytest.approx(0.9424, abs=2e-3)
+
+
+def test_a_child_ends_well_or_badly_or_is_stopped(tools: Any) -> None:
+    import mutant_tests
+
+    def endless() -> int:
+        while True:
+            pass
+
+    assert mutant_tests.in_child(20, lambda: 0) == 0
+    assert mutant_tests.in_child(20, lambda: 3) == 3
+    assert mutant_tests.in_child(0, endless) is None
