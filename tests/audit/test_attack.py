@@ -17,6 +17,7 @@ from crestline.randomness.entropy import replay
 # Releases after which each is caught, with room: the effort is counted in releases, so that nothing here depends on
 # the speed of the machine.
 QUICK = {
+    "limited_domain:ChargedOnce": 400_000,
     "limited_domain:PrintedThreshold": 400_000,
     "limited_domain:StrictWithContribution": 600_000,
     "fixed_threshold:PrintedCondition": 400_000,
@@ -25,9 +26,11 @@ QUICK = {
     "framework:NoPadding": 400_000,
     "framework:LabelDependent": 400_000,
     "top_stable:OnePositionOff": 400_000,
+    "top_stable:NoNextCount": 400_000,
     "known_domain:NoisyMinimum": 400_000,
     "known_domain:TiesByPosition": 400_000,
     "known_domain:FixedSeed": 400_000,
+    "known_domain:PrintedSensitivity": 400_000,
     "known_domain:UnscaledTop": 400_000,
     "known_domain:DecreasingInverse": 400_000,
     "optimal_threshold:AddedGumbel": 600_000,

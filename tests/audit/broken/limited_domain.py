@@ -1,4 +1,4 @@
-"""Limited domain (P3.1), broken in five ways."""
+"""Limited domain (P3.1), broken in six ways."""
 
 from __future__ import annotations
 
@@ -58,6 +58,15 @@ class HalvedNoise(_Peeling):
 
     def noise(self, entropy: Any, n: int, columns: int) -> Table:
         return gumbel(entropy, n, columns) / 2
+
+
+class ChargedOnce(_Peeling):
+    """Four items are drawn with ε each, and ε is claimed for them all (E-B6)."""
+
+    k = k_bar = 4
+
+    def guarantee(self) -> Any:
+        return cl.ApproxDP(self.epsilon, self.delta)
 
 
 class PrintedThreshold(_Peeling):

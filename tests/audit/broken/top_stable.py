@@ -60,3 +60,11 @@ class HalfReach(_Stable):
     k = k_bar = 5
     epsilon, share, delta = 2.0, 0.2, 0.001
     reach = 1.0
+
+
+class NoNextCount(_Stable):
+    """Only k_bar counts are looked at, and what follows is taken for zero (E-B5)."""
+
+    def gaps(self, histogram: Any) -> list[int]:
+        counts = [*histogram.counts, 0]
+        return [counts[i - 1] - counts[i] - 1 for i in range(self.k_bar, 0, -1)]
