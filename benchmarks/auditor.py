@@ -83,7 +83,7 @@ def page(bad: list[Row], ours: list[Row], runs: int, releases: int) -> str:
             "## Ours",
             "",
             f"{runs} audits of each, {releases:,} releases each; an honest mechanism is called broken with probability",
-            f"at most 10⁻⁹ in each audit, and so at most {runs * len(ours) * SIGNIFICANCE:.1g} in all of them together.",
+            f"at most 10⁻⁹ in each audit, and so at most {runs * len(ours) * SIGNIFICANCE:.1g} in all together.",
             "",
             "| mechanism | audits | alarms | most found, share of the claim | seconds |",
             "|---|---|---|---|---|",

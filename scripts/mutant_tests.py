@@ -28,8 +28,8 @@ PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
 LIBRARIES = ("numpy", "scipy.special", "scipy.stats", "flint", "cryptography", "pytest", "sqlalchemy")
 LEAVE_OUT = "postgres"  # a child that is killed could not stop its server
 
-ELSEWHERE = 90.0
-"""Seconds of tests of other packages that a mutant meets at most, when those of its own package have passed."""
+MOST = 40.0
+"""Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
 
 
 class Served(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -116,14 +116,14 @@ class Experience:
             names = {name for line in lines.values() for name in line}
         near = {name: self.distance(name, mutant.module) for name in names & self.seconds.keys()}
         order = sorted(near, key=lambda name: (near[name], self.seconds[name], name))
-        own = [name for name in order if near[name] < 2]
-        return own + self.affordable([name for name in order if near[name] == 2])
+        mirror = [name for name in order if near[name] == 0]
+        return mirror + self.affordable(order[len(mirror) :])
 
     def affordable(self, names: Sequence[str]) -> list[str]:
         kept, spent = [], 0.0
         for name in names:
             spent += self.seconds[name]
-            if spent <= ELSEWHERE:
+            if spent <= MOST:
                 kept.append(name)
         return kept
 
