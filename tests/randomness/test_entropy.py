@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from crestline.errors import ParameterError
-from crestline.randomness.entropy import replay, system
+from crestline.randomness.entropy import Replay, replay, system
 
 
 def test_the_same_key_gives_the_same_bits() -> None:
@@ -71,6 +73,43 @@ def test_a_forked_child_draws_its_own_bits() -> None:
     theirs = np.frombuffer(os.read(read, 32), dtype=np.uint64)
     ours = np.concatenate([source.words(2), source.uniforms(1, 2).words[0]])
     assert (ours != theirs).all()
+
+
+class Dawdling(Replay):
+    """Takes its time between reading the number of draws and writing it, as a thread that is interrupted there does."""
+
+    @property
+    def _draws(self) -> int:
+        seen = self._count
+        time.sleep(0.001)
+        return seen
+
+    @_draws.setter
+    def _draws(self, value: int) -> None:
+        self._count = value
+
+
+def test_threads_that_share_a_source_never_get_the_same_tail() -> None:
+    source = Dawdling("threads")
+    with ThreadPoolExecutor(8) as threads:
+        drawn = list(threads.map(lambda _: source.uniforms(1, 1), range(64)))
+    assert len({uniforms.tail(0, 128) for uniforms in drawn}) == 64
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_child_is_not_stopped_by_a_thread_that_is_not_there() -> None:
+    source = system()
+    with source._turn:  # type: ignore[attr-defined] # a draw that is going on in another thread
+        child = os.fork()
+        if child == 0:  # pragma: no cover -- runs in the child
+            source.words(1)
+            os._exit(0)
+    end = time.monotonic() + 30
+    while (done := os.waitpid(child, os.WNOHANG)[0]) == 0 and time.monotonic() < end:
+        time.sleep(0.01)
+    if not done:
+        os.kill(child, 9)
+    assert done == child
 
 
 def test_bytes_are_uniform_and_the_test_would_notice() -> None:

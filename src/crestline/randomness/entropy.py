@@ -4,13 +4,17 @@
 stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in
 bulk, the rest exists at a fixed place of the stream and is fetched only when a comparison asks for it, so that no
 decision depends on how many bits were looked at first (P11.1, P13.8).
+
+Threads may share a source: no two draws ever get the same bits.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from typing import Protocol
+from weakref import WeakSet
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
@@ -54,6 +58,7 @@ class _Stream:
         self._rekey(key)
 
     def _rekey(self, key: bytes) -> None:
+        self._turn = threading.Lock()
         self._tail_key = hashlib.sha256(b"crestline tail" + key).digest()
         bulk_key = hashlib.sha256(b"crestline bulk" + key).digest()
         self._bulk: CipherContext = Cipher(AES(bulk_key), CTR(bytes(16))).encryptor()
@@ -63,14 +68,16 @@ class _Stream:
         size = 8 * n
         out = np.empty(size + 15, dtype=np.uint8)  # `update_into` wants room for one block less one byte
         view = out.data
-        for start in range(0, size, _BLOCK):
-            length = min(_BLOCK, size - start)
-            self._bulk.update_into(_ZEROS[:length] if length < _BLOCK else _ZEROS, view[start:])
+        with self._turn:
+            for start in range(0, size, _BLOCK):
+                length = min(_BLOCK, size - start)
+                self._bulk.update_into(_ZEROS[:length] if length < _BLOCK else _ZEROS, view[start:])
         return out[:size].view("<u8").astype(np.uint64, copy=False)
 
     def uniforms(self, rows: int, columns: int) -> Uniforms:
-        self._draws += 1
-        draw, key = self._draws, self._tail_key
+        with self._turn:
+            self._draws += 1
+            draw, key = self._draws, self._tail_key
 
         def tail(index: int, bits: int) -> int:
             """The first `bits` bits that follow the 64 of uniform `index` in this draw."""
@@ -87,20 +94,24 @@ class System(_Stream):
 
     def __init__(self) -> None:
         super().__init__(os.urandom(32))
-        self._process = os.getpid()
+        _KEYED.add(self)
 
-    def words(self, n: int) -> NDArray[np.uint64]:
-        self._own()
-        return super().words(n)
+    def renew(self) -> None:
+        """A new key, and a lock that nobody holds."""
+        self._rekey(os.urandom(32))
 
-    def uniforms(self, rows: int, columns: int) -> Uniforms:
-        self._own()
-        return super().uniforms(rows, columns)
 
-    def _own(self) -> None:
-        if self._process != os.getpid():
-            self._rekey(os.urandom(32))
-            self._process = os.getpid()
+_KEYED: WeakSet[System] = WeakSet()
+
+
+def _after_fork() -> None:
+    """In a new child, before it runs anything: a thread of the parent's may have held a lock, and it is not here."""
+    for source in tuple(_KEYED):
+        source.renew()
+
+
+if hasattr(os, "register_at_fork"):  # where there is no fork, there is nothing to do
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Replay(_Stream):
