@@ -14,11 +14,12 @@ from starlette.exceptions import HTTPException
 
 from crestline import __version__
 from crestline.cli.ledger_rows import account_json
-from crestline.dashboard.pages import error_page, pages
+from crestline.dashboard.pages import error_page, pages, shown
 from crestline.errors import CrestlineError
 from crestline.service.admission import admitted
 from crestline.service.answering import answer_once
 from crestline.service.asking import Caller, Wanted, stored
+from crestline.service.description import description
 from crestline.service.guard import Guard, error_body
 from crestline.service.house import House, Served
 from crestline.service.metrics import CONTENT_TYPE
@@ -56,6 +57,7 @@ def create_app(house: House) -> FastAPI:
         version=__version__,
         summary="Private top-k over a data set that stays where it is.",
         lifespan=lifespan,
+        docs_url=None,  # FastAPI's own pages load scripts from a foreign host
         redoc_url=None,
     )
     app.state.house = house
@@ -136,6 +138,12 @@ def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], house: OpenHouse, calle
 async def healthz() -> dict[str, str]:
     """Whether the process answers, however busy its threads are."""
     return {"status": "ok"}
+
+
+@open_to_all.get("/docs", include_in_schema=False)
+def docs(request: Request) -> Response:
+    """The description, for people."""
+    return shown("The API", description(request.app.openapi()), who=None)
 
 
 @open_to_all.get("/metrics", response_class=PlainTextResponse)
