@@ -94,7 +94,7 @@ def _print_checks(made: Sequence[Verdict]) -> None:
     rows = [
         {
             "place": one.place,
-            "published": f"{one.published.value:.3f}",
+            "published": f"{one.check.published:.3f}",
             "ours": f"{one.ours.value:.3f} ± {one.ours.error:.3f}",
             "verdict": one.words,
         }

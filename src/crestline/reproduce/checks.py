@@ -11,7 +11,7 @@ from crestline.reproduce.published import Published
 
 # Standard errors of the difference: two honest runs differ by more once in 15,000 numbers.
 LIMIT = 4.0
-# The last printed digit of a published number, and what data that were put together again may be off by.
+# The last printed digit of a published number.
 ROUNDING = 0.001
 
 
@@ -21,10 +21,13 @@ class Verdict:
 
     check: Check
     ours: Estimate
+    spread: float = 0.0
 
     @property
-    def published(self) -> Estimate:
-        return self.check.published
+    def error(self) -> float:
+        """The standard error of the difference: of ours, of theirs (the same, over their trials), and of the data."""
+        theirs = self.ours.error * math.sqrt(self.check.cell.trials / self.check.trials) if self.check.trials else 0.0
+        return math.hypot(self.ours.error, theirs, self.spread)
 
     @property
     def place(self) -> str:
@@ -34,8 +37,7 @@ class Verdict:
     @property
     def met(self) -> bool:
         """Within `LIMIT` standard errors of the difference, beside rounding."""
-        error = math.hypot(self.ours.error, self.published.error)
-        return abs(self.ours.value - self.published.value) <= LIMIT * error + ROUNDING
+        return abs(self.ours.value - self.check.published) <= LIMIT * self.error + ROUNDING
 
     @property
     def failed(self) -> bool:
@@ -48,12 +50,17 @@ class Verdict:
 
 def verdicts(papers: Iterable[Paper], results: Results, published: Published) -> list[Verdict]:
     """A verdict on every check whose cell has been run."""
-    return list(_verdicts(papers, results, published))
+    return [one for paper in papers for one in verdicts_of(paper.checks(published), results)]
 
 
-def _verdicts(papers: Iterable[Paper], results: Results, published: Published) -> Iterator[Verdict]:
-    for paper in papers:
-        for check in paper.checks(published):
-            ours = results.of(check.experiment, check.cell).get(check.metric)
-            if ours is not None:
-                yield Verdict(check, ours)
+def verdicts_of(checks: Iterable[Check], results: Results) -> list[Verdict]:
+    """A verdict on each of these whose cell has been run."""
+    return list(_verdicts(checks, results))
+
+
+def _verdicts(checks: Iterable[Check], results: Results) -> Iterator[Verdict]:
+    for check in checks:
+        ours = results.of(check.experiment, check.cell).get(check.metric)
+        if ours is not None:
+            moved = results.of(check.spread, check.cell).get(check.metric, Estimate(0.0))
+            yield Verdict(check, ours, moved.error)

@@ -43,6 +43,7 @@ def curves(
     dots: Sequence[str] = (),
     colours: Mapping[str, str] | None = None,
     size: tuple[int, int] = (230, 170),
+    shared_y: bool = True,
 ) -> Picture:
     """Panels of curves that share their axes; lines named in `dots` (published numbers) are drawn as points."""
     alt = altair()
@@ -71,6 +72,7 @@ def curves(
         alt.layer(*layers, data=alt.Data(values=values))
         .properties(width=size[0], height=size[1])
         .facet(facet=alt.Facet("panel:N", title=None, sort=order), columns=columns)
+        .resolve_scale(y="shared" if shared_y else "independent")
         .properties(title=alt.Title(text=title, subtitle=subtitle) if subtitle else title)
     )
     return Picture(chart)

@@ -83,15 +83,19 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Check:
-    """A published number and the cell that should give it. `error` is the published number's own standard error.
+    """A published number and the cell that should give it.
 
-    `known` explains a difference that is understood; such a check is reported, and does not fail.
+    `trials` is how many the published mean was taken over (0: it is exact). `spread` is an experiment whose cell of the
+    same name says, as its error, how much the number moves with data that were put together again. `known` explains a
+    difference that is understood; such a check does not fail.
     """
 
     experiment: str
     cell: Cell
     metric: str
-    published: Estimate
+    published: float
+    trials: int = 0
+    spread: str = ""
     known: str = ""
 
 

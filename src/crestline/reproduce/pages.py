@@ -8,10 +8,12 @@ from pathlib import Path
 from crestline.reproduce.experiment import Paper, Results
 from crestline.reproduce.published import Published
 from crestline.reproduce.render import write
+from crestline.reproduce.summary import summary
 
 
 def write_pages(folder: Path, papers: Sequence[Paper], results: Results, published: Published) -> None:
-    """Write the page of each paper of which something has been run."""
+    """Write the page of each paper of which something has been run, and the summary."""
     for paper in papers:
         if any(name == one.name for one in paper.experiments for name, _ in results):
             write(folder, paper.name, paper.page(results, published))
+    write(folder, "README", summary(papers, results, published))

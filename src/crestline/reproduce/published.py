@@ -45,7 +45,7 @@ class Published:
         for row in csv.DictReader(self._text(_POINTS).splitlines()):
             k = int(row["k"])
             slots = k * int(row["kbar"].removesuffix("k") or 1)
-            place = (row["dataset"], row["metric"], k, slots, row["mechanism"], row["epsilon_total"])
+            place = (row["dataset"], row["metric"], k, slots, row["mechanism"], f"{float(row['epsilon_total']):g}")
             found[place] = float(row["mean"])
         return found
 
