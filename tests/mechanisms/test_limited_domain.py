@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import chi2
 from tests.mechanisms.conformance import (
     SIGNIFICANCE,
     VECTORS,
@@ -72,6 +75,38 @@ def test_one_bit_at_first_follows_the_law() -> None:
     drawn = mechanism.release_many(histogram, 4_000, replay("one bit", first_bits=1))
     law = items_law(mechanism.law(histogram))
     assert p_value((selection.items for selection in drawn), law) > SIGNIFICANCE
+
+
+def test_long_rows_follow_the_law_and_the_test_has_power() -> None:
+    """1200 slots, of which most are judged by 16 bits: the first item has chance ∝ e^(ε count), and so has ⊥ (P3.1).
+
+    Chi-square over the 40 largest, the other slots in tens, and the stop, at significance 1e-9; ε 10% off is rejected.
+    """
+    counts = [600 - rank // 3 for rank in range(1200)]
+    histogram = Histogram.from_counts({f"{rank:04}": count for rank, count in enumerate(counts)}, 1199)
+    places = {f"{rank:04}": rank if rank < 40 else 36 + rank // 10 for rank in range(1200)}
+
+    def drawn(epsilon: str) -> np.ndarray:
+        mechanism = LimitedDomain(1, 1199, epsilon, "0.4", strict=False)
+        found = Counter(mechanism.release_many(histogram, 60_000, replay("long rows")))
+        seen = np.zeros(157)
+        for selection, times in found.items():
+            seen[places[str(next(iter(selection.items)))] if selection.items else -1] += times
+        return seen
+
+    scores = LimitedDomain(1, 1199, "0.02", "0.4")._scores(histogram)[0].approx
+    chances = np.exp(scores - np.logaddexp.reduce(scores))
+    expected = np.zeros(157)
+    np.add.at(expected, [*(places[f"{rank:04}"] for rank in range(1199)), 156], 60_000 * chances)
+    kept = expected > 5
+
+    def p_value(seen: np.ndarray) -> float:
+        parts = [*zip(seen[kept], expected[kept], strict=True), (seen[~kept].sum(), expected[~kept].sum())]
+        return float(chi2.sf(sum((a - b) ** 2 / b for a, b in parts if b), len(parts) - 1))
+
+    assert p_value(drawn("0.02")) > 1e-9
+    assert p_value(drawn("0.022")) < 1e-9
+    assert p_value(drawn("0.018")) < 1e-9
 
 
 def test_permuting_labels_permutes_the_law() -> None:

@@ -141,6 +141,19 @@ def test_decisions_do_not_depend_on_the_first_bits() -> None:
         assert orders[0] == orders[1] == orders[2]
 
 
+def test_decisions_on_long_rows_do_not_depend_on_the_first_bits() -> None:
+    """Only 16 bits of most uniforms are looked at when 64 are drawn first: the winners are the same."""
+    counts = np.random.default_rng(3).permutation(np.arange(1100, dtype=np.int64) // 2)
+    for law in LAWS.values():
+        orders = [
+            largest(
+                keys(Linear(counts, Fraction(1, 50)), law, replay("long", first_bits=bits).uniforms(4, 1100)), 9
+            ).tolist()
+            for bits in (40, 64)
+        ]
+        assert orders[0] == orders[1]
+
+
 def test_scores_may_differ_from_row_to_row() -> None:
     counts = np.array([[0, 10**6], [10**6, 0]], dtype=np.int64)
     found = largest(keys(Linear(counts, Fraction(1)), LAWS["gumbel"], replay("rows").uniforms(2, 2)), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from scipy.stats import chi2
 
 from crestline.errors import ParameterError
-from crestline.randomness.entropy import Replay, replay, system
+from crestline.randomness.entropy import Entropy, Replay, replay, system
 
 
 def test_the_same_key_gives_the_same_bits() -> None:
@@ -44,6 +45,22 @@ def test_more_bits_only_ever_add_to_the_front() -> None:
     whole = uniforms.prefix(0, 1000)
     for bits in (1, 7, 63, 64, 65, 128, 999):
         assert uniforms.prefix(0, bits) == whole >> (1000 - bits)
+
+
+def test_long_rows_are_completed_the_same_way_all_at_once_or_one_by_one() -> None:
+    at_once, singly = replay("long rows").uniforms(3, 1025), replay("long rows").uniforms(3, 1025)
+    assert at_once.head_bits == 16
+    assert (at_once.heads == at_once.words >> 48).all()
+    places = np.array([[0, 1, 1024], [1025, 2000, 3074]])
+    assert (singly.words_at(places) == at_once.words.reshape(-1)[places]).all()
+    assert singly.prefix(2049, 90) == at_once.prefix(2049, 90)
+
+
+def test_long_rows_never_repeat_themselves() -> None:
+    source = replay("long rows")
+    words = np.concatenate([source.uniforms(2, 1024).words for _ in range(3)])
+    assert len(np.unique(words & (2**48 - 1))) == words.size
+    assert len(np.unique(words[0] >> 48)) > 900
 
 
 def test_first_bits_are_checked() -> None:
@@ -112,9 +129,12 @@ def test_a_child_is_not_stopped_by_a_thread_that_is_not_there() -> None:
     assert done == child
 
 
-def test_bytes_are_uniform_and_the_test_would_notice() -> None:
+@pytest.mark.parametrize(
+    "draw", [lambda source: source.words(1 << 18), lambda source: source.uniforms(256, 1024).words]
+)
+def test_bytes_are_uniform_and_the_test_would_notice(draw: Callable[[Entropy], np.ndarray]) -> None:
     """Chi-square over bytes at significance 1e-9; the same test rejects a generator whose lowest bit sticks."""
-    drawn = np.frombuffer(replay("bytes").words(1 << 18).tobytes(), dtype=np.uint8)
+    drawn = np.frombuffer(draw(replay("bytes")).tobytes(), dtype=np.uint8)
 
     def p_value(values: np.ndarray) -> float:
         seen = np.bincount(values, minlength=256)

@@ -63,10 +63,37 @@ def test_words_at_the_ends_stay_in_the_race(rows: int) -> None:
         assert largest(race, 5)[:, 0].tolist() == [place] * rows
 
 
+@pytest.mark.parametrize("rate", [Fraction(0), Fraction(1, 10)])
+def test_a_bar_that_too_few_keys_reach_is_lowered(monkeypatch: pytest.MonkeyPatch, rate: Fraction) -> None:
+    right = largest(table("gumbel", "mixed", 20, rate), 30)
+    monkeypatch.setattr(module, "_SPARE", -3.0)
+    assert (largest(table("gumbel", "mixed", 20, rate), 30) == right).all()
+
+
+def test_when_nothing_can_be_left_out_everything_stays() -> None:
+    race = table("gumbel", "mixed", 3, Fraction(1))
+    assert module._expected_bar(race, COLUMNS) == -np.inf
+    with np.errstate(all="ignore"):  # as `field` does
+        assert module._above(race, -np.inf, 1).values.shape == (3, COLUMNS)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_about_as_many_keys_stay_as_were_expected(law: str) -> None:
+    for rate in (Fraction(0), Fraction(1, 10_000), Fraction(1, 10)):
+        race = table(law, "descending", 50, rate)
+        with np.errstate(all="ignore"):  # as `field` does
+            left = module._above(race, module._expected_bar(race, 100), 1).values
+        assert 80 < np.isfinite(left).sum(axis=1).mean() < 180
+
+
 def test_a_bar_that_is_too_high_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Power: were the safety of the bar lost, winners would be missing."""
-    race = table("gumbel", "mixed", 20, Fraction(1, 10_000))
-    right = largest(race, 30)
+    """Power: were the safety of the bar lost, winners would be missing; several rows would notice and lower it."""
+
+    def winners(rows: int) -> np.ndarray:
+        return largest(table("gumbel", "mixed", rows, Fraction(1, 10_000)), 30)
+
+    one, several = winners(1), winners(20)
     monkeypatch.setattr(module, "_SAFE", 1.01)
     monkeypatch.setattr(module, "_PILOT", 60)
-    assert (largest(table("gumbel", "mixed", 20, Fraction(1, 10_000)), 30) != right).any()
+    assert (winners(1) != one).any()
+    assert (winners(20) == several).all()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,9 +138,12 @@ class Histogram:
         """The item at a rank (0 is the largest count)."""
         return self.items[position]
 
-    def names(self, positions: Iterable[int]) -> tuple[Label, ...]:
+    def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
         """The items at several ranks."""
-        return tuple(map(self.items.__getitem__, positions))
+        if len(positions) < 2:  # `itemgetter` gives a tuple only for two or more
+            return tuple(self.items[position] for position in positions)
+        items: tuple[Label, ...] = itemgetter(*positions)(self.items)
+        return items
 
     def __repr__(self) -> str:  # counts are private: a histogram must not spill them into a log or a traceback
         return f"Histogram(k_bar={self.k_bar})"
@@ -167,7 +171,7 @@ class Multiplicities(Histogram):
     def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # no cache: it is stored
         return self._values, self._sizes
 
-    def names(self, positions: Iterable[int]) -> tuple[Label, ...]:
+    def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
         return tuple(map(self.name, positions))
 
     def name(self, position: int) -> Label:

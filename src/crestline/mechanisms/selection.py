@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding
+
+_END = -1
+_SHARED = 32
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ def collected(labels: Sequence[Label], k: int) -> Selection:
 
 
 def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
-    """One selection for each row of drawn columns; equal rows share one (selections are values)."""
+    """One selection for each row of drawn columns; equal short rows share one (selections are values)."""
+    if drawn.shape[1] > _SHARED:  # long rows are hardly ever equal
+        return [make(row) for row in drawn.tolist()]
     made: dict[bytes, Selection] = {}
     result: list[Selection] = []
     for row in np.ascontiguousarray(drawn):
@@ -59,10 +63,12 @@ def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection])
 
 def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int, k: int) -> list[Selection]:
     """Ordered selections from rows of drawn columns: cut at ⊥ (any column after the slots) or at an empty slot."""
-    inside = min(slots, histogram.filled).__gt__
+    outside = drawn >= min(slots, histogram.filled)
+    if outside.any():
+        drawn = np.where(np.logical_or.accumulate(outside, axis=1), _END, drawn)
 
     def make(row: list[int]) -> Selection:
-        items = histogram.names(takewhile(inside, row))
+        items = histogram.names(row[: row.index(_END)] if _END in row[-1:] else row)
         return Selection(items, len(items) < k)
 
     return selections(drawn, make)

@@ -6,7 +6,7 @@ from 0 through all groups, the largest count first; a histogram names the item a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -102,7 +102,7 @@ def _grouped(histogram: Histogram) -> Universe:
     return Universe(ranked[starts[:-1]], starts)
 
 
-def chosen(histogram: Histogram, ranks: Iterable[int], k: int, *, ordered: bool) -> Selection:
+def chosen(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:
     """The items at some ranks of a universe; fewer than `k` of them is a stop."""
     names = histogram.names(ranks)
     return Selection(names if ordered else frozenset(names), len(names) < k)

@@ -29,6 +29,9 @@ from crestline.randomness.reals import rational_ball
 Indices = NDArray[np.int64]
 Ball = Callable[[int], Any]
 
+# Sorting a row is quicker than partitioning it first while it is no longer than so many times what is wanted.
+_SHORT = 3
+
 
 def largest(keys: Keys, k: int) -> Indices:
     """The columns of the `k` largest keys of every row, largest first. There must be at least `k` keys."""
@@ -76,9 +79,12 @@ def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, ND
     """
     rough = race.values
     width = rough.shape[1]
-    best = rough.argpartition(width - many, axis=1)[:, width - many :]
     rows = np.arange(len(rough))[:, None]
-    best = best[rows, (-rough[rows, best]).argsort(axis=1)]
+    if width <= _SHORT * many:
+        best = (-rough).argsort(axis=1)[:, :many]
+    else:
+        best = rough.argpartition(width - many, axis=1)[:, width - many :]
+        best = best[rows, (-rough[rows, best]).argsort(axis=1)]
     values = rough[rows, best]
     with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number, and not sure
         apart = values[:, :-1] - values[:, 1:] > 2 * margin

@@ -218,7 +218,7 @@ def edge_words(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
 def _ends(uniforms: Uniforms, indices: Sequence[int]) -> tuple[Points, Points]:
     """Careful ends from the first bits: `[p, p + 1] · 2^-bits`, and the same for `1 - U`, rounded only once each."""
     bits = min(uniforms.first_bits, WORD)
-    prefixes = [uniforms.prefix(index, bits) for index in indices]
+    prefixes = uniforms.prefixes(indices, bits)
     top, unit = 1 << bits, 2.0**-bits
 
     def scaled(numbers: list[int]) -> Floats:

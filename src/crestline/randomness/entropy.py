@@ -2,8 +2,9 @@
 
 `system()` is keyed by the operating system; `replay(key)` is deterministic, for tests and simulations only. Both
 stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in
-bulk, the rest exists at a fixed place of the stream and is fetched only when a comparison asks for it, so that no
-decision depends on how many bits were looked at first (P11.1, P13.8).
+bulk (16 where rows are long, since most of their keys never matter: field.py), the rest exists at a fixed place and is
+fetched only when a comparison asks for it, so that no decision depends on how many bits were looked at first
+(P11.1, P13.8).
 
 Threads may share a source: no two draws ever get the same bits.
 """
@@ -19,14 +20,15 @@ from weakref import WeakSet
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import CTR
+from cryptography.hazmat.primitives.ciphers.modes import CTR, ECB
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
-from crestline.randomness.uniforms import Uniforms
+from crestline.randomness.uniforms import LONG, Uniforms
 
 _BLOCK = 1 << 16
 _ZEROS = bytes(_BLOCK)
+_HEAD = np.dtype("<u2")
 
 
 class Entropy(Protocol):
@@ -62,6 +64,7 @@ class _Stream:
         self._tail_key = hashlib.sha256(b"crestline tail" + key).digest()
         bulk_key = hashlib.sha256(b"crestline bulk" + key).digest()
         self._bulk: CipherContext = Cipher(AES(bulk_key), CTR(bytes(16))).encryptor()
+        self._rest_key = hashlib.sha256(b"crestline rest" + key).digest()
         self._draws = 0
 
     def words(self, n: int) -> NDArray[np.uint64]:
@@ -77,7 +80,7 @@ class _Stream:
     def uniforms(self, rows: int, columns: int) -> Uniforms:
         with self._turn:
             self._draws += 1
-            draw, key = self._draws, self._tail_key
+            draw, key, rest_key = self._draws, self._tail_key, self._rest_key
 
         def tail(index: int, bits: int) -> int:
             """The first `bits` bits that follow the 64 of uniform `index` in this draw."""
@@ -86,7 +89,41 @@ class _Stream:
             stream = Cipher(AES(key), CTR(place)).encryptor().update(bytes(size))
             return int.from_bytes(stream, "big") >> (8 * size - bits)
 
-        return Uniforms(self.words(rows * columns).reshape(rows, columns), self._first_bits, tail)
+        if rows == 1 or columns < LONG:
+            return Uniforms(self.words(rows * columns).reshape(rows, columns), self._first_bits, tail)
+        size = rows * columns
+        heads = self.words(-(-size // 4)).view(_HEAD)[:size]
+        complete = _Rest(rest_key, draw, heads)
+        return Uniforms(heads.reshape(rows, columns), self._first_bits, tail, complete)
+
+
+class _Rest:
+    """What completes heads of 16 bits to words: half a block of AES, at a counter made of the draw and the place."""
+
+    def __init__(self, key: bytes, draw: int, heads: NDArray[np.uint16]) -> None:
+        self._key = key
+        self._draw = draw
+        self._heads = heads
+
+    def __call__(self, places: NDArray[np.int64] | None) -> NDArray[np.uint64]:
+        if places is None:
+            size = len(self._heads)
+            return _joined(self._heads, self._pairs(np.arange(-(-size // 2))).reshape(-1)[:size])
+        pairs = self._pairs(places.reshape(-1) >> 1).reshape(*places.shape, 2)
+        return _joined(self._heads[places], np.where(places & 1, pairs[..., 1], pairs[..., 0]))
+
+    def _pairs(self, blocks: NDArray[np.int64]) -> NDArray[np.uint64]:
+        counters = np.empty((len(blocks), 2), dtype=">u8")
+        counters[:, 0] = self._draw
+        counters[:, 1] = blocks
+        # One block for each counter, in any order: counter mode by hand, so no two blocks of a key are ever alike.
+        cipher = Cipher(AES(self._key), ECB()).encryptor()  # noqa: S305 -- of counters only
+        stream = cipher.update(counters.tobytes())
+        return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
+
+
+def _joined(heads: NDArray[np.uint16], rest: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return (heads.astype(np.uint64) << np.uint64(48)) | (rest >> np.uint64(16))
 
 
 class System(_Stream):

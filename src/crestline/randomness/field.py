@@ -1,13 +1,15 @@
 """The field: the keys that are still in the race, with rough values.
 
-Before any logarithm is taken, most keys of a long row can be left out with certainty. A pilot of columns gives a bar
-that the last wanted key certainly reaches; a key reaches it only if its uniform exceeds `F((bar - score) / scale)`,
-and the largest score of a block of columns bounds that from below. One comparison of whole numbers does the rest. It is
+Before any logarithm is taken, most keys of a long row can be left out with certainty. Take any bar that the last
+wanted key certainly reaches: a key reaches it only if its uniform exceeds `F((bar - score) / scale)`, so one comparison
+of whole numbers leaves the others out. For a single row the bar comes from a pilot of its first columns; for many it is
+where so many keys are expected above it that too few are hardly ever found, which is looked at afterwards. It is
 quickest when scores come in descending order, as they do in a histogram; it is right for any order.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,7 @@ from crestline.randomness.draws import Single, edge_words, rough_points
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.points import Floats
-from crestline.randomness.uniforms import WORD
+from crestline.randomness.uniforms import WORD, Uniforms
 
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
@@ -25,6 +27,9 @@ Marks = NDArray[np.bool_]
 _BLOCK = 128
 _PILOT = 2
 _WORTH_IT = 8
+# How many standard deviations more keys than wanted are expected above the bar: it is missed by one row in 10^4.
+_SPARE = 4.0
+_HALVINGS = 3
 # The doubles of a distribution function are right to far more than this relative error.
 _SAFE = 1.0 - 2.0**-20
 
@@ -75,55 +80,85 @@ def _worth_thinning(keys: Keys, many: int) -> bool:
 
 
 def _thinned(keys: Keys, many: int) -> Field:
-    assert isinstance(keys.draws, Single)
-    words, scores = keys.draws.uniforms.words, keys.scores.approx
+    if keys.shape[0] == 1:
+        return _above(keys, _pilot_bar(keys, many), _BLOCK)
+    wanted = many
+    while True:
+        bar = _expected_bar(keys, wanted + _SPARE * math.sqrt(wanted))
+        race = _above(keys, bar, 1)
+        reached = np.count_nonzero((race.values >= bar + keys.margin) & ~race.edge, axis=1)
+        if (reached >= many).all() or bar == -np.inf:
+            return race
+        wanted *= 2
+
+
+def _pilot_bar(keys: Keys, many: int) -> float:
+    """What the wanted keys certainly reach, from the first columns of a single row."""
     pilot = _PILOT * many
-    head = _Stretch(keys, words[:, :pilot], scores[:pilot])
-    sure = np.where(head.edge, -np.inf, head.values) if head.edge.any() else head.values
-    bar = np.partition(sure, pilot - many, axis=1)[:, pilot - many, None]
-    alive = words[:, pilot:] >= _least(keys, bar, scores[pilot:])
-    places = np.flatnonzero(alive)
-    if not len(places):
-        return Field(head.values, head.edge)  # the pilot is all that is left, and it stands in order
-    row, column = np.divmod(places, alive.shape[1])
-    column += pilot
-    tail = _Stretch(keys, words[row, column], scores[column])
-    return _one_row(head, tail, column) if len(words) == 1 else _rows(head, tail, row, column)
+    values, edge = _rough(keys, _single(keys).words[0, :pilot], slice(pilot))
+    if edge.any():
+        values[edge] = -np.inf
+    return float(np.partition(values, pilot - many)[pilot - many]) - keys.margin
 
 
-class _Stretch:
-    """Some keys: their rough values, and which of them must not be relied on."""
+def _expected_bar(keys: Keys, wanted: float) -> float:
+    """A bar above which at least so many keys are expected, and not many more; none when that takes half of them."""
+    scores, scale = keys.scores.approx, float(keys.scale)
+    if 2 * wanted > len(scores):
+        return -math.inf
+    place = len(scores) - math.ceil(wanted)
+    low = high = float(np.partition(scores, place)[place])
 
-    def __init__(self, keys: Keys, words: NDArray[np.uint64], scores: Floats) -> None:
-        self.values = keys.rough_of(rough_points(words), scores)
-        self.edge = edge_words(words)
+    def expected(bar: float) -> float:
+        return len(scores) - float(keys.law.cdf((bar - scores) / scale).sum())
 
-
-def _least(keys: Keys, bar: Floats, scores: Floats) -> NDArray[np.uint64]:
-    """For every row and column a word below which the key certainly stays under the bar of its row."""
-    ceilings = np.maximum.reduceat(scores, np.arange(0, len(scores), _BLOCK))
-    reach = keys.law.cdf((bar - (ceilings + 2 * keys.margin)) / float(keys.scale))
-    least = (reach * (_SAFE * 2.0**WORD)).astype(np.uint64)
-    return least.repeat(_BLOCK, axis=1)[:, : len(scores)]
-
-
-def _one_row(head: _Stretch, tail: _Stretch, column: Indices) -> Field:
-    pilot = np.arange(head.values.shape[1])
-    return Field(
-        np.concatenate((head.values[0], tail.values))[None, :],
-        np.concatenate((head.edge[0], tail.edge))[None, :],
-        np.concatenate((pilot, column))[None, :],
-    )
+    step = scale
+    while expected(low) < wanted:
+        low, high, step = low - step, low, 2 * step
+    while low == high or expected(high) >= wanted:
+        low, high, step = high, high + step, 2 * step
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected(middle) >= wanted else (low, middle)
+    return low
 
 
-def _rows(head: _Stretch, tail: _Stretch, row: Indices, column: Indices) -> Field:
-    """The pilot, and behind it, row by row, the keys beyond the pilot that are still in the race."""
-    rows, pilot = head.values.shape
-    sizes = np.bincount(row, minlength=rows)
-    width = pilot + int(sizes.max())
-    rank = pilot + np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    values, edge = np.full((rows, width), -np.inf), np.zeros((rows, width), dtype=np.bool_)
-    names = np.zeros((rows, width), dtype=np.int64)
-    values[:, :pilot], edge[:, :pilot], names[:, :pilot] = head.values, head.edge, np.arange(pilot)
-    values[row, rank], edge[row, rank], names[row, rank] = tail.values, tail.edge, column
-    return Field(values, edge, names, np.arange(width) < pilot + sizes[:, None])
+def _above(keys: Keys, bar: float, block: int) -> Field:
+    """Every key that may reach the bar; columns are judged by blocks."""
+    uniforms, scores = _single(keys), keys.scores.approx
+    rows, columns = uniforms.shape
+    ceilings = scores if block == 1 else np.maximum.reduceat(scores, np.arange(0, columns, block))
+    reach = keys.law.cdf((bar - (ceilings + keys.margin)) / float(keys.scale)) * _SAFE
+    least = (reach * 2.0**uniforms.head_bits).astype(uniforms.heads.dtype)
+    places = np.flatnonzero(uniforms.heads >= least.repeat(block)[:columns])
+    words = uniforms.words_at(places)
+    if rows == 1:
+        values, edge = _rough(keys, words, places)
+        return Field(values[None, :], edge[None, :], places[None, :])
+    starts = np.arange(rows + 1) * columns
+    sizes = np.diff(places.searchsorted(starts))
+    row = np.arange(rows).repeat(sizes)
+    column = places - starts[row]
+    return _table(sizes, row, column, *_rough(keys, words, column))
+
+
+def _rough(keys: Keys, words: NDArray[np.uint64], columns: Indices | slice) -> tuple[Floats, Marks]:
+    """Rough values of some keys, and which of them must not be relied on."""
+    return keys.rough_of(rough_points(words), keys.scores.approx[columns]), edge_words(words)
+
+
+def _table(sizes: Indices, row: Indices, column: Indices, values: Floats, edge: Marks) -> Field:
+    """The keys that are left, row by row, as a table as wide as its longest row."""
+    rows, width = len(sizes), int(sizes.max())
+    place = np.arange(len(row)) + (np.arange(rows) * width - (np.cumsum(sizes) - sizes))[row]
+    table = np.full(rows * width, -np.inf)
+    edges = np.zeros(rows * width, dtype=np.bool_)
+    names = np.zeros(rows * width, dtype=np.int64)
+    table[place], edges[place], names[place] = values, edge, column
+    shape = rows, width
+    return Field(table.reshape(shape), edges.reshape(shape), names.reshape(shape), np.arange(width) < sizes[:, None])
+
+
+def _single(keys: Keys) -> Uniforms:
+    assert isinstance(keys.draws, Single)
+    return keys.draws.uniforms

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from crestline.randomness.uniforms import LONG
+
 _CELLS = 1 << 18
+_HEADS = 1 << 20  # long rows are drawn by heads of 16 bits, a quarter of a word
 
 
 def batches(trials: int, columns: int) -> Iterator[int]:
     """How many trials to run at a time, so that one table fits the cache."""
-    size = max(1, _CELLS // max(1, columns))
+    size = max(1, (_CELLS if columns < LONG else _HEADS) // max(1, columns))
     for start in range(0, trials, size):
         yield min(size, trials - start)

@@ -3,41 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
+Words = NDArray[np.unsignedinteger[Any]]
 Tail = Callable[[int, int], int]
+Complete = Callable[[NDArray[np.int64] | None], NDArray[np.uint64]]  # None: all of them
 
 WORD = 64
+# Several rows at least this long are drawn by heads of 16 bits first; a single one is sooner drawn than judged.
+LONG = 1024
 
 
-@dataclass(frozen=True)
 class Uniforms:
     """A table of uniforms in (0, 1). Row after row, uniform `index` is `0.b₁b₂b₃…` in binary.
 
-    words        the first 64 bits of each, as whole numbers
-    first_bits   how many of those may be used before refinement starts (64; fewer in tests)
+    heads        the first bits of each, as whole numbers: all 64 of a word, or fewer where the rest can wait
+    first_bits   how many bits may be used before refinement starts (64; fewer in tests)
     tail         `tail(index, bits)`: the first `bits` bits after the 64th
+    complete     the first 64 bits of the uniforms at these places; needed only where heads are shorter
     """
 
-    words: NDArray[np.uint64]
-    first_bits: int
-    tail: Tail
+    def __init__(self, heads: Words, first_bits: int, tail: Tail, complete: Complete | None = None) -> None:
+        self.heads = heads
+        self.head_bits = 8 * heads.itemsize
+        self.first_bits = first_bits
+        self.tail = tail
+        self._complete = complete
 
     @property
     def shape(self) -> tuple[int, int]:
-        rows, columns = self.words.shape
+        rows, columns = self.heads.shape
         return rows, columns
+
+    @cached_property
+    def words(self) -> NDArray[np.uint64]:
+        """The first 64 bits of each."""
+        if self._complete is None:
+            return self.heads.astype(np.uint64, copy=False)
+        return self._complete(None).reshape(self.shape)
+
+    def words_at(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The first 64 bits of some, counted row after row."""
+        if self._complete is None or "words" in self.__dict__:
+            return self.words.reshape(-1)[places]
+        return self._complete(places)
 
     def prefix(self, index: int, bits: int) -> int:
         """The first `bits` bits of one uniform, as a whole number."""
-        word = int(self.words.flat[index])
         if bits <= WORD:
-            return word >> (WORD - bits)
-        return (word << (bits - WORD)) | self.tail(index, bits - WORD)
+            return self.prefixes([index], bits)[0]
+        return (self.prefixes([index], WORD)[0] << (bits - WORD)) | self.tail(index, bits - WORD)
+
+    def prefixes(self, indices: Sequence[int], bits: int) -> list[int]:
+        """The first `bits` bits of several uniforms, at most 64, as whole numbers."""
+        words = self.words_at(np.array(indices, dtype=np.int64))
+        return [word >> (WORD - bits) for word in words.tolist()]
 
     def ball(self, index: int, bits: int) -> arb:
         """A ball that contains the uniform, from its first `bits` bits: midpoint of the interval, half its width."""
@@ -53,7 +78,8 @@ def picked(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
         row, place = divmod(index, many)
         return uniforms.tail(row * width + int(columns[row, place]), bits)
 
-    return Uniforms(np.take_along_axis(uniforms.words, columns, axis=1), uniforms.first_bits, tail)
+    places = columns + np.arange(len(columns))[:, None] * width
+    return Uniforms(uniforms.words_at(places), uniforms.first_bits, tail)
 
 
 def interleaved(parts: Sequence[Uniforms], groups: int) -> Uniforms:
