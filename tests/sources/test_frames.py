@@ -62,3 +62,10 @@ def test_labels_are_plain(name: str, contribution: int | None) -> None:
 def test_what_has_no_plain_value_is_refused(item: Any) -> None:
     with pytest.raises(QuestionError, match="column 'item' is of type"):
         open_source(arrow(item)).check(Question("user", ("item",), 1, 1))
+
+
+def test_text_that_is_no_text_is_no_error() -> None:
+    broken = pa.array([b"\xff\xfe", b"\xff\xfe", b"a"], pa.binary()).view(pa.string())
+    source = open_source(pa.table({"user": [1, 2, 3], "item": broken}))
+    histogram = source.top_counts(Question("user", ("item",), 1, 2), bytes(32))
+    assert (histogram.items, histogram.counts) == (("\\xff\\xfe", "a"), (2, 1))

@@ -47,9 +47,16 @@ def between(low: float, high: float, kinks: Iterable[float], piece: float) -> Qu
         many = max(1, int(np.ceil((end - start) / piece)))
         cuts += np.linspace(start, end, many + 1)[:-1].tolist()
     edges = np.array([*cuts, high])
-    place, weight = np.polynomial.legendre.leggauss(_POINTS)
+    place, weight = _rule()
     half = np.diff(edges)[:, None] / 2
     return Quadrature((edges[:-1, None] + half + half * place).ravel(), (half * weight).ravel())
+
+
+@lru_cache(maxsize=1)
+def _rule() -> tuple[Floats, Floats]:
+    """Places and weights on [-1, 1]; finding them takes longer than most integrals."""
+    place, weight = np.polynomial.legendre.leggauss(_POINTS)
+    return place, weight
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +65,7 @@ def _upward() -> Floats:
 
     Values are expanded in Legendre polynomials, of which `∫_x^1 P_n = (P_{n-1}(x) - P_{n+1}(x))/(2n + 1)`.
     """
-    place, _ = np.polynomial.legendre.leggauss(_POINTS)
+    place, _ = _rule()
     polynomials = np.polynomial.legendre.legvander(place, _POINTS)
     degrees = np.arange(1, _POINTS)
     upper = np.empty((_POINTS, _POINTS))

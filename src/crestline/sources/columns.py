@@ -68,7 +68,7 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
 def _text(value: Expression, engine: str) -> Key:
     value = value.cast("string") if value.type().is_uuid() else value
     functions = codec(engine)
-    return Key(functions.encode(value), (value.notnull(),), _decoded, text=functions.decode)
+    return Key(functions.encode(value), (value.notnull(),), _decoded, fetched=functions.sent, text=functions.decode)
 
 
 def _decoded(raw: bytes | str) -> str:

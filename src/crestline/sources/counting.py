@@ -106,7 +106,7 @@ class Counting:
         items = self.items
         parts = zip((USER, *items.names), (self.user, *items.keys), strict=True)
         texts = [part.text(pairs[name]) for name, part in parts]
-        return bounded(pairs, USER, items.names, texts, contribution, key)
+        return bounded(pairs, USER, items.names, texts, contribution, key, self.engine)
 
     def top(self, key: bytes) -> Expression:
         """The first `k_bar + 1` items by count descending, then by label ascending (P0.5)."""

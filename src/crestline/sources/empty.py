@@ -68,5 +68,6 @@ class EmptySource:
             name=self.name,
             timeout=self._timeout,
             untyped=True,
+            embedded=True,
             close=engine.disconnect,
         )

@@ -2,27 +2,40 @@
 
 Engines compare text by a collation, which a server, a database or a column may set. Bytes have only one order and one
 equality, so text is turned into bytes before it is grouped or ranked (P0.5). The functions below are the engines' own,
-called through Ibis; no SQL is written by hand. An engine that is not listed compares text its own way.
+called through Ibis; no SQL is written by hand. An engine that is not listed compares text its own way. Files are
+read by a DuckDB of our own, where nobody set a collation, and which checks that text is UTF-8: it has the order of its
+bytes as it is. (Tables in memory are not checked, and DuckDB ranks text that is none in an order of its own.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from inspect import Parameter, Signature
 from typing import Any, TypeAlias
 
 Expression: TypeAlias = Any  # an Ibis expression; Ibis carries no types that a checker could follow
 Function: TypeAlias = Callable[[Expression], Expression]
 
 
+EMBEDDED = "embedded"
+
+
 @dataclass(frozen=True)
 class Codec:
-    """An engine's functions: text to its UTF-8 bytes, those bytes back to text, any bytes to hexadecimal digits."""
+    """An engine's functions.
+
+    encode   from text to what is compared: its UTF-8 bytes, or text itself where that is compared by its bytes
+    decode   from there back to text
+    hex      from any bytes to hexadecimal digits
+    sent     from what is compared to what is sent back: bytes, which nothing on the way can refuse
+    """
 
     encode: Function
     decode: Function
     hex: Function
+    sent: Function = lambda compared: compared
 
 
 def codec(engine: str) -> Codec:
@@ -35,15 +48,24 @@ def md5(text: Expression, digits: int) -> Expression:
     return _declared("left", "string", "string", option=digits)(_declared("md5", "string", "string")(text))
 
 
+def joined(texts: Sequence[Expression], engine: str) -> Expression:
+    """Texts one after the other, in one call: DuckDB copies the whole for every `||`, as which it would be written if
+    the function were not named with its schema."""
+    schema = "main" if engine in ("duckdb", EMBEDDED) else None
+    return _declared("concat", *["string"] * (len(texts) + 1), schema=schema)(*texts)
+
+
 @cache
 def _codecs() -> dict[str, Codec]:
     duckdb_hex, spark_hex = _declared("hex", "binary", "string"), _declared("hex", "binary", "string")
+    duckdb_encode = _declared("encode", "string", "binary")
     return {
         "duckdb": Codec(
-            _declared("encode", "string", "binary"),
+            duckdb_encode,
             _declared("decode", "binary", "string"),
             lambda raw: duckdb_hex(raw).lower(),
         ),
+        EMBEDDED: Codec(_same, _same, lambda raw: duckdb_hex(raw).lower(), sent=duckdb_encode),
         "postgres": Codec(
             _declared("convert_to", "string", "binary", option="UTF8"),
             _declared("convert_from", "binary", "string", option="UTF8"),
@@ -57,25 +79,30 @@ def _codecs() -> dict[str, Codec]:
 
 
 @cache
-def _declared(name: str, takes: str, returns: str, *, option: str | int | None = None) -> Function:
-    """An engine's own function, made known to Ibis by its name and types."""
+def _declared(
+    name: str, *kinds: str, option: str | int | None = None, schema: str | None = None
+) -> Callable[..., Expression]:
+    """An engine's own function, made known to Ibis by its name and the kinds it takes; the last is what it returns."""
     import ibis
     from ibis.expr import datatypes as types
 
-    second = () if option is None else ("string" if isinstance(option, str) else "int64",)
-    kinds = tuple(types.dtype(kind) for kind in (takes, *second))
-    shape: Callable[..., Any] = _one if option is None else _two
-    function = ibis.udf.scalar.builtin(shape, name=name, signature=(kinds, types.dtype(returns)))
-    return (lambda value: function(value)) if option is None else (lambda value: function(value, option))
+    *takes, returns = kinds
+    if option is not None:
+        takes.append("string" if isinstance(option, str) else "int64")
+    signature = tuple(types.dtype(kind) for kind in takes), types.dtype(returns)
+    function = ibis.udf.scalar.builtin(_shape(len(takes)), name=name, database=schema, signature=signature)
+    return function if option is None else (lambda value: function(value, option))
 
 
 def _same(value: Expression) -> Expression:
     return value
 
 
-def _one(value: Any) -> Any:
-    """The shape of an engine's function of one argument; the engine has the body."""
+def _shape(arguments: int) -> Callable[..., Any]:
+    """The shape of an engine's function of so many arguments; the engine has the body."""
 
+    def shape(*values: Any) -> None: ...
 
-def _two(value: Any, option: Any) -> Any:
-    """The shape of an engine's function of two arguments."""
+    named = [Parameter(f"value_{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(arguments)]
+    shape.__signature__ = Signature(named)  # type: ignore[attr-defined] # inspect reads it, mypy does not know it
+    return shape

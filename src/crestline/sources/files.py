@@ -47,6 +47,7 @@ def file_source(path: str, timeout: float) -> Source:
         name=path,
         timeout=timeout,
         untyped=not typed,
+        embedded=True,
         lookup=lambda other: _read(engine, other, _matches(other)),
         version=version,
         close=engine.disconnect,

@@ -12,12 +12,16 @@ from crestline.histogram.labels import Label, Padding
 from crestline.question import Question
 from crestline.sources.counting import Counting
 from crestline.sources.domain import Domain, DomainCounting, Lookup, domain_counting
-from crestline.sources.engines import Expression
+from crestline.sources.engines import EMBEDDED, Expression
 from crestline.sources.running import Runner
 
 
 class TableSource:
-    """One Ibis table on one engine. `untyped`: its columns are text that may hold numbers (CSV, JSON lines)."""
+    """One Ibis table on one engine.
+
+    untyped    its columns are text that may hold numbers (CSV, JSON lines)
+    embedded   its text is UTF-8 for sure and compared by its bytes: files in a DuckDB of our own
+    """
 
     def __init__(
         self,
@@ -27,6 +31,7 @@ class TableSource:
         name: str,
         timeout: float,
         untyped: bool = False,
+        embedded: bool = False,
         lookup: Lookup | None = None,
         version: Callable[[], str] | None = None,
         close: Callable[[], None] | None = None,
@@ -35,6 +40,7 @@ class TableSource:
         self._table = table
         self._untyped = untyped
         self._runner = Runner(engine, timeout)
+        self._dialect = EMBEDDED if embedded else self._runner.name
         self._lookup = lookup or _no_lookup
         self._version = version
         if close is not None:
@@ -85,7 +91,7 @@ class TableSource:
         return domain_counting(self._counting(question), domain, self._lookup)
 
     def _counting(self, question: Question) -> Counting:
-        return Counting(self._table, question, self._runner.name, self._untyped)
+        return Counting(self._table, question, self._dialect, self._untyped)
 
 
 def _no_lookup(name: str) -> Expression:

@@ -16,7 +16,13 @@ FROM (
           PARTITION BY "t3"."user"
           ORDER BY "LEFT"(
             MD5(
-              'be45cb2605bf36bebde684841a28f0fd' || CAST(LENGTH(DECODE("t3"."user")) AS TEXT) || ':' || DECODE("t3"."user") || DECODE("t3"."item_0")
+              MAIN.CONCAT(
+                'be45cb2605bf36bebde684841a28f0fd',
+                CAST(LENGTH(DECODE("t3"."user")) AS TEXT),
+                ':',
+                DECODE("t3"."user"),
+                DECODE("t3"."item_0")
+              )
             ),
             12
           ) ASC, "t3"."item_0" ASC

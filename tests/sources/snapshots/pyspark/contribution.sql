@@ -17,16 +17,10 @@ FROM (
           ORDER BY LEFT(
             MD5(
               CONCAT(
-                CONCAT(
-                  CONCAT(
-                    CONCAT(
-                      'be45cb2605bf36bebde684841a28f0fd',
-                      CAST(LENGTH(CAST(`t1`.`user` AS STRING)) AS STRING)
-                    ),
-                    ':'
-                  ),
-                  CAST(`t1`.`user` AS STRING)
-                ),
+                'be45cb2605bf36bebde684841a28f0fd',
+                CAST(LENGTH(CAST(`t1`.`user` AS STRING)) AS STRING),
+                ':',
+                CAST(`t1`.`user` AS STRING),
                 CAST(`t1`.`item_0` AS STRING)
               )
             ),
