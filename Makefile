@@ -1,6 +1,7 @@
-# Two commands do all the set-up on a machine that has Python 3.11 or newer:
+# Each command does all the set-up on a machine that has Python 3.11 or newer:
 #   make demo     makes a virtual environment, installs crestline, runs the guided tour
 #   make test     the same with the development tools, then every gate of scripts/check
+#   make bench    every table of docs/results/performance.md, measured here (about a quarter of an hour)
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -17,7 +18,7 @@ test: $(VENV)/.developer
 check: test
 
 bench: $(VENV)/.developer
-	$(BIN)/python -m benchmarks.release
+	$(BIN)/python -m benchmarks
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -1,154 +1,122 @@
-"""The whole of `top_k` on 10^7 rows of Parquet against the same question in plain SQL, in time and in memory.
+"""The whole of `top_k` against the same question in plain SQL, on DuckDB, PostgreSQL and Spark, in time and memory.
 
-    python -m benchmarks.sources [--rows 10000000] [--repetitions 5] [--spark]
-
-10^6 users, 10^6 items, Zipf; the data are made here, by DuckDB, in a temporary directory. Times are medians over
-interleaved repetitions in one process, on the clock and in processor time (all threads); peak memory is the median of
-fresh processes, of which the one with plain SQL imports DuckDB and nothing else.
+10^7 rows; on DuckDB also from 10^5 to 10^8. Data are made in a temporary directory. Processor time is that of all
+threads of this process; peak memory is that of fresh processes, of which the one with plain SQL imports DuckDB alone.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
+from benchmarks.engines import postgres, spark
+from benchmarks.measuring import Row, human, interleaved, spread
+from benchmarks.zipf import CONTRIBUTION, counted, make, plain, plain_sql, private
+from crestline.sources import open_source
 
-import crestline as cl
-from crestline.histogram.histogram import Histogram
-from crestline.question import Question
-from crestline.sources import Source, open_source
-
-K, K_BAR, CONTRIBUTION = 100, 1000, 5
-PEOPLE = ITEMS = 1_000_000
-KEY = bytes(range(32))
-
-# The question as an analyst would write it, without privacy.
-PLAIN = f"""
-    select item, count(distinct "user") as n from read_parquet(?)
-    where "user" is not null and item is not null
-    group by item order by n desc, item limit {K_BAR + 1}
-"""
+TITLE = "End to end: `top_k` against plain SQL"
+ACROSS = ()
+ROWS = 10**7
+SIZES = (10**5, 10**6, 10**8)
+PLAIN, TOP_K, BOUNDED = "plain SQL", "`top_k`", f"`top_k`, contribution={CONTRIBUTION}"
+COUNTING = "counting alone"
+WAYS: dict[str, Callable[[str], Any]] = {
+    PLAIN: plain,
+    TOP_K: private,
+    COUNTING: lambda path: counted(open_source(path)),
+    BOUNDED: lambda path: private(path, contribution=CONTRIBUTION),
+}
+REPETITIONS, PEAKS = 5, 3
 # Not ru_maxrss: a fresh process starts with the peak of the one that started it.
 PEAK = "\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
 
 
-def make(path: str, rows: int) -> None:
-    """Rows whose user is uniform and whose item has rank r with probability proportional to 1/r."""
-    uniform = "(hash(i + {}) / 18446744073709551616.0)"
-    duckdb.sql(
-        f"""
-        copy (
-            select cast(floor({uniform.format(0)} * {PEOPLE}) as bigint) as "user",
-                   'item ' || cast(floor(exp({uniform.format(rows)} * ln({ITEMS} + 1))) as bigint) as item
-            from range({rows}) as numbers(i)
-        ) to '{path}' (format parquet)
-        """
-    )
-
-
-def plain(path: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect() as connection:
-        return connection.execute(PLAIN, [path]).fetchall()
-
-
-def counted(source: Source, contribution: int | None = None) -> Histogram:
-    return source.top_counts(Question("user", ("item",), K, K_BAR, contribution=contribution), KEY)
-
-
-def whole(path: str, **options: Any) -> Any:
-    return cl.top_k(path, user="user", item="item", k=K, k_bar=K_BAR, epsilon=1, delta=1e-8, **options)
-
-
-WAYS: dict[str, Callable[[str], Any]] = {
-    "plain SQL in DuckDB": plain,
-    "top_k": whole,
-    "its counting alone": lambda path: counted(open_source(path)),
-    f"counting, contribution={CONTRIBUTION}": lambda path: counted(open_source(path), CONTRIBUTION),
-}
-BASE = next(iter(WAYS))
-
-
-def measure(path: str, repetitions: int) -> dict[str, tuple[float, float]]:
-    """Median seconds on the clock and of processor time; every way once, then all again."""
-    seen: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
+def on_duckdb(path: Path, rows: int, repetitions: int) -> Iterator[Row]:
+    """Every way in turn, on the clock and in processor time."""
+    clock: dict[str, list[float]] = {name: [] for name in WAYS}
+    busy: dict[str, list[float]] = {name: [] for name in WAYS}
     for turn in range(repetitions + 1):
         for name, way in WAYS.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            way(path)
+            start, processor = time.perf_counter(), time.process_time()
+            way(str(path))
             if turn:  # the first turn warms caches up
-                seen[name].append((time.perf_counter() - clock, time.process_time() - processor))
-    return {name: tuple(map(statistics.median, zip(*values, strict=True))) for name, values in seen.items()}  # type: ignore[misc] # two medians
+                clock[name].append(time.perf_counter() - start)
+                busy[name].append(time.process_time() - processor)
+    for name in WAYS:
+        extra = {
+            "processor": statistics.median(busy[name]),
+            "megabytes": peak_megabytes(path, name, min(PEAKS, repetitions)),
+        }
+        yield _row(name, "DuckDB", rows, clock[name], extra)
 
 
-def peak_megabytes(path: str, way: str, repetitions: int) -> float:
+def peak_megabytes(path: Path, way: str, runs: int) -> float:
     """The largest resident size of a fresh process that goes one way once."""
-    if way == BASE:
-        code = f"import duckdb\nduckdb.connect().execute({PLAIN!r}, [{path!r}]).fetchall()"
+    if way == PLAIN:
+        code = f"import duckdb\nduckdb.connect().execute({plain_sql('read_parquet(?)')!r}, [{str(path)!r}]).fetchall()"
     else:
-        code = f"from benchmarks.sources import WAYS\nWAYS[{way!r}]({path!r})"
+        code = f"from benchmarks.sources import WAYS\nWAYS[{way!r}]({str(path)!r})"
     command = [sys.executable, "-c", code + PEAK]
-    runs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(repetitions)]
+    found = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(runs)]
     return statistics.median(
-        float(run.split()[-1]) / 1024 for run in runs
+        float(text.split()[-1]) for text in found
     )  # DuckDB may have drawn a progress bar before it
 
 
-def report(path: str, rows: int, repetitions: int) -> None:
-    print(f"{rows:,} rows, k={K}, k_bar={K_BAR}, medians of {repetitions}; × is relative to {BASE}")
-    times = measure(path, repetitions)
-    memory = {name: peak_megabytes(path, name, repetitions) for name in WAYS}
-    for name, (clock, processor) in times.items():
-        print(
-            f"  {name:26} {clock:6.2f} s {clock / times[BASE][0]:5.2f}×   processor {processor:6.2f} s "
-            f"{processor / times[BASE][1]:5.2f}×   memory {memory[name]:5.0f} MB {memory[name] / memory[BASE]:5.2f}×"
-        )
-    rows_of_sql, histogram = plain(path), counted(open_source(path))
-    same = [*zip(histogram.items, histogram.counts, strict=True)] == rows_of_sql[:K_BAR]
-    print(f"  same counts as plain SQL: {same and histogram.next_count == rows_of_sql[K_BAR][1]}")
-    print("  targets: top_k within 1.05× in time and 1.10× in memory; contribution within 3×")
+def measure(quick: bool) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory(prefix="crestline-bench-") as folder:
+        yield from _measured(Path(folder), quick)
 
 
-def spark(path: str) -> None:
-    """The same data and question on Spark in local mode: the same answer, and how long it takes."""
-    import ibis
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    table = ibis.pyspark.connect(session).read_parquet(path)
-    for contribution in (None, CONTRIBUTION):
-        seconds, histogram = [], Histogram.from_counts({}, 1)
-        for _ in range(3):
-            start = time.perf_counter()
-            histogram = counted(open_source(table), contribution)
-            seconds.append(time.perf_counter() - start)
-        here = counted(open_source(path), contribution)
-        same = (here.items, here.counts, here.next_count) == (histogram.items, histogram.counts, histogram.next_count)
-        print(f"  Spark, contribution={contribution}: {statistics.median(seconds):.1f} s; same as DuckDB: {same}")
-    session.stop()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--spark", action="store_true", help="also run Spark in local mode")
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "zipf.parquet")
-        make(path, chosen.rows)
-        report(path, chosen.rows, chosen.repetitions)
-        if chosen.spark:
-            spark(path)
+def _measured(folder: Path, quick: bool) -> Iterator[Row]:
+    rows = 10**4 if quick else ROWS
+    path = folder / f"{rows}.parquet"
+    make(path, rows)
+    yield from on_duckdb(path, rows, 1 if quick else REPETITIONS)
+    if quick:
+        return
+    for engine in (postgres, spark):
+        with engine(path, folder) as works:
+            for name, times in interleaved(works, 3, seconds=60).items():
+                yield _row(name, engine.__name__, rows, times)
+    path.unlink()
+    for size in SIZES:
+        path = folder / f"{size}.parquet"
+        make(path, size)
+        works = {name: lambda way=WAYS[name], at=str(path): way(at) for name in (PLAIN, TOP_K)}
+        for name, times in interleaved(works, REPETITIONS, seconds=15).items():
+            yield _row(name, "DuckDB", size, times)
+        path.unlink()
 
 
-if __name__ == "__main__":
-    main()
+def _row(name: str, engine: str, rows: int, times: list[float], extra: dict[str, Any] | None = None) -> Row:
+    ideal = None if name in (PLAIN, COUNTING) else True
+    setting = {"engine": NAMES.get(engine, engine), "rows": rows}
+    return Row(name, setting, **spread(times), exact=ideal, cryptographic=ideal, extra=extra or {})
+
+
+NAMES = {"postgres": "PostgreSQL", "spark": "Spark"}
+
+
+def words(rows: list[Row]) -> list[str]:
+    """How the bounds that matter were met."""
+    result = []
+    for engine in ("DuckDB", "PostgreSQL", "Spark"):
+        at = {row.who: row for row in rows if row.setting == {"engine": engine, "rows": ROWS} and row.median}
+        if {PLAIN, TOP_K, BOUNDED} <= set(at):
+            base, ours, bounded = (at[name].median or 0.0 for name in (PLAIN, TOP_K, BOUNDED))
+            result.append(
+                f"{engine}, 10^7 rows: plain SQL {human(base)}, `top_k` {human(ours)}, {ours / base:.3f} times "
+                f"(the bound is 1.05); bounding contributions {bounded / base:.2f} times."
+            )
+            if "megabytes" in at[PLAIN].extra:
+                ratio = at[TOP_K].extra["megabytes"] / at[PLAIN].extra["megabytes"]
+                processor = at[TOP_K].extra["processor"] / at[PLAIN].extra["processor"]
+                result.append(f"{engine}: {processor:.3f} times the processor time, {ratio:.2f} times the peak memory.")
+    return result

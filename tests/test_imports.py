@@ -62,7 +62,7 @@ def test_imports_point_inwards(path: Path) -> None:
 
 
 def test_the_package_is_quick_to_import() -> None:
-    """No heavy dependency is loaded by `import crestline`; the seconds are in benchmarks/release.py."""
+    """No heavy dependency is loaded by `import crestline`; the seconds are in benchmarks/startup.py."""
     code = "import sys, crestline; print(' '.join(sys.modules))"
     loaded = set(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

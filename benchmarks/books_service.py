@@ -1,0 +1,20 @@
+"""The service under 64 clients on this machine, with books in SQLite and in PostgreSQL; milliseconds and requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.books import measured
+from benchmarks.measuring import Row
+
+TITLE = "The service"
+ACROSS = ()
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    options = ("--seconds", "1", "--clients", "2", "--ledgers", "sqlite") if quick else ("--seconds", "20")
+    yield from measured("service", *options)
+
+
+def words(rows: list[Row]) -> list[str]:
+    return []
