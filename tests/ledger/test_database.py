@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from tests.ledger.conftest import small_budget
+from tests.ledger.conftest import drawn, small_budget
 
 from crestline.errors import LedgerError
 from crestline.ledger import database
@@ -123,3 +123,21 @@ def test_unknown_codes_are_named() -> None:
     strange = Conflict()
     strange.sqlstate = "XX001"
     assert "XX001" in str(ledger_error(OperationalError("", {}, strange), "x"))
+
+
+LOOK = "import sys; from crestline.ledger.ledger import Ledger; print(Ledger.open(sys.argv[1]).spent().loss)"
+
+
+def test_opening_books_a_second_time_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
+    """POSIX: whoever closes a file gives up all its locks on it. Another process would then remove the log in use."""
+
+    def elsewhere() -> str:
+        look = [sys.executable, "-c", LOOK, str(tmp_path / "books.db")]
+        return subprocess.run(look, check=True, capture_output=True, text=True, timeout=120).stdout.strip()
+
+    with Ledger.create(tmp_path / "books.db", small_budget()) as ledger:
+        ledger.reserve(drawn(1))
+        Ledger.open(tmp_path / "books.db").close()
+        assert elsewhere() == str(ledger.spent().loss)
+        ledger.reserve(drawn(1))
+        assert elsewhere() == str(ledger.spent().loss)  # a charge made since is seen by everybody

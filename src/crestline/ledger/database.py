@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 _ATTEMPTS = 10
 _WRITING = "crestline_writing"
-_MAGIC = b"SQLite format 3\x00"
+_SMALLEST = 512  # bytes of the smallest SQLite file
 
 
 class Database:
@@ -123,7 +123,7 @@ def _sqlite_file(path: Path, *, create: bool, timeout: float) -> Database:
         raise LedgerError(f"ledger {path}: its directory does not exist; create it first")
     if not create and not path.exists():
         raise LedgerError(f"ledger {path}: there is no such file; make one with `crestline ledger create`")
-    if not _fresh(path) and not _is_sqlite(path):
+    if not _fresh(path) and not _may_be_sqlite(path):
         raise LedgerError(f"ledger {path}: {NOT_A_LEDGER}")
     new = create and _fresh(path)
     address = f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}"
@@ -151,13 +151,15 @@ def _fresh(path: Path) -> bool:
     return not path.exists() or path.stat().st_size == 0
 
 
-def _is_sqlite(path: Path) -> bool:
-    """SQLite takes a file shorter than its header for an empty database, and would write over it."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        raise LedgerError(f"ledger {path}: it cannot be read; check the permissions of the file") from None
+def _may_be_sqlite(path: Path) -> bool:
+    """SQLite takes a file shorter than its header for an empty database, and writes over it; longer ones it checks.
+
+    The file is not opened here: closing it would end every lock that this process holds on it (POSIX), and another
+    process would then take away the log that our open connections still write to.
+    """
+    if not os.access(path, os.R_OK):
+        raise LedgerError(f"ledger {path}: it cannot be read; check the permissions of the file")
+    return path.stat().st_size >= _SMALLEST
 
 
 def _postgres(url: URL, timeout: float) -> Database:
