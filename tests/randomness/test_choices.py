@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from tests.randomness.test_comparison import hard_uniforms
 
-from crestline.randomness.choices import Deck, place, places, subsets
+from crestline.randomness.choices import Deck, dealt, place, places, subsets
 from crestline.randomness.entropy import replay
 from crestline.randomness.uniforms import Uniforms
 
@@ -59,9 +59,18 @@ def test_nothing_and_everything_are_subsets() -> None:
 
 
 def test_a_huge_deck_costs_what_is_dealt() -> None:
-    dealt = subsets(2**61, 100, 1, replay("huge"))[0]
-    assert len(set(dealt)) == 100
-    assert max(dealt) < 2**61
+    found = subsets(2**61, 100, 1, replay("huge"))[0]
+    assert len(set(found)) == 100
+    assert max(found) < 2**61
+
+
+@given(st.data())
+def test_cards_dealt_in_one_go_are_those_of_a_deck(data: st.DataObject) -> None:
+    """Whether the deck is small enough for a list or not."""
+    size = data.draw(st.sampled_from([12, 1000]))
+    choices = [data.draw(st.integers(0, size - at - 1)) for at in range(data.draw(st.integers(0, 12)))]
+    deck = Deck()
+    assert dealt(choices) == [deck.deal(choice) for choice in choices]
 
 
 def test_a_deck_grows_with_its_prefix() -> None:
