@@ -60,6 +60,12 @@ CALLS: dict[str, Callable[[], object]] = {
     "where two": top(where="n > 1; drop table x"),
     "where column": top(where="country = 'DE'"),
     "where star": top(where="1 = 1"),
+    "score form": top(score="max(n)", clip=3),
+    "score without clip": top(score="sum(n)"),
+    "clip without score": top(clip=3),
+    "clip zero": top(score="sum(n)", clip=0),
+    "score column": top(score="sum(price)", clip=3),
+    "score and Laplace": top(score="sum(n)", clip=3, contribution=2, mechanism="LimitedDomainLaplace"),
     "table with file": top(table="sales"),
     "url without table": top("duckdb:///nothing.duckdb"),
     "url scheme": top("oracle9://x/y", table="t"),
@@ -141,6 +147,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "where star": (
         "QuestionError",
         "where may not contain '1': only columns compared with values, and, or, not, in, between, like, is null",
+    ),
+    "score form": ("QuestionError", "score must be of the form sum(column); leave it out to count users"),
+    "score without clip": (
+        "QuestionError",
+        "a score needs clip: the most that one user may add to one item (a public number)",
+    ),
+    "clip without score": ("QuestionError", "clip goes with score, as in score='sum(price)', clip=100"),
+    "clip zero": ("ParameterError", "clip must be at least 1, not 0"),
+    "score column": ("QuestionError", "there is no column 'price'; the columns are: n, reader, title"),
+    "score and Laplace": (
+        "MechanismError",
+        "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another mechanism, or leave contribution or counts out",
     ),
     "table with file": (
         "QuestionError",

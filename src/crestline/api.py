@@ -37,6 +37,8 @@ def top_k(
     contribution: int | None = None,
     where: str | None = None,
     counts: bool = False,
+    score: str | None = None,
+    clip: int | None = None,
     domain: Any = None,
     ledger: Ledger | Address | None = None,
     table: str | None = None,
@@ -45,8 +47,10 @@ def top_k(
     """The most popular items of a source, as far as they can be named privately.
 
     `source` is a path or glob (Parquet, CSV, JSON lines), a database URL plus `table`, an Ibis, pandas, Polars or Arrow
-    table, or a `Histogram`. `epsilon` and `delta` are the total for this answer. With a `ledger` the release is charged
-    to it before a row is read, and the same question on the same data is answered again at no cost.
+    table, or a `Histogram`. `epsilon` and `delta` are the total for this answer. Items are ranked by their distinct
+    users, or, with `score="sum(column)"`, by a sum to which each user adds at most `clip` (a public number) per item.
+    With a `ledger` the release is charged to it before a row is read, and the same question on the same data is
+    answered again at no cost.
     """
     opened = open_source(source, table=table)
     chosen = choose(
@@ -59,8 +63,9 @@ def top_k(
         counts=counts,
         books=ledger is not None,
         known_domain=domain is not None,
+        scored=score is not None,
     )
-    question = _question(user, item, k, chosen, where, contribution)
+    question = _question(user, item, k, chosen, where, contribution, score, clip)
     books = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
     try:
         return ask(question, source=opened, chosen=chosen, entropy=entropy or system(), ledger=books, domain=domain)
@@ -119,6 +124,8 @@ class Dataset:
         k_bar: int | None = None,
         contribution: int | None = None,
         counts: bool = False,
+        score: str | None = None,
+        clip: int | None = None,
         domain: Any = None,
         analyst: str | None = None,
     ) -> Answer:
@@ -127,7 +134,7 @@ class Dataset:
         Unless `epsilon` and `delta` are given, a question may cost a tenth of the budget's ε and a twentieth of its δ.
         """
         question, chosen = self._prepared(
-            k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain
+            k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain, score, clip
         )
         return ask(
             question,
@@ -151,12 +158,14 @@ class Dataset:
         k_bar: int | None = None,
         contribution: int | None = None,
         counts: bool = False,
+        score: str | None = None,
+        clip: int | None = None,
         domain: Any = None,
         analyst: str | None = None,
     ) -> Price:
         """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
         question, chosen = self._prepared(
-            k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain
+            k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain, score, clip
         )
         self.source.check(question)
         key, version = identity(question, self.source, chosen, domain), self.source.version()
@@ -176,6 +185,8 @@ class Dataset:
         contribution: int | None,
         counts: bool,
         domain: Any,
+        score: str | None,
+        clip: int | None,
     ) -> tuple[Question, Chosen]:
         """The question and the mechanism for it; what is not given comes from the data set and its budget."""
         bound = self.contribution if contribution is None else contribution
@@ -190,8 +201,9 @@ class Dataset:
             counts=counts,
             books=True,
             known_domain=domain is not None,
+            scored=score is not None,
         )
-        return _question(self.user, item, k, chosen, where, bound), chosen
+        return _question(self.user, item, k, chosen, where, bound, score, clip), chosen
 
     @property
     def remaining(self) -> Amount:
@@ -200,6 +212,15 @@ class Dataset:
 
 
 def _question(
-    user: str, item: str | Sequence[str], k: int, chosen: Chosen, where: str | None, contribution: int | None
+    user: str,
+    item: str | Sequence[str],
+    k: int,
+    chosen: Chosen,
+    where: str | None,
+    contribution: int | None,
+    score: str | None,
+    clip: int | None,
 ) -> Question:
-    return Question(user, item_columns(item), k, chosen.k_bar, where=where, contribution=contribution)
+    return Question(
+        user, item_columns(item), k, chosen.k_bar, where=where, contribution=contribution, score=score, clip=clip
+    )

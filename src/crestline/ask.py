@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill
@@ -103,11 +104,21 @@ def _one_step(guarantee: Guarantee) -> Cost:
 def _release(question: Question, source: Source, chosen: Chosen, entropy: Entropy, domain: Any) -> Selection:
     key = entropy.words(KEY_BYTES // 8).tobytes()
     if domain is None:
-        selection: Selection = chosen.mechanism.release(source.top_counts(question, key), entropy)
-        return selection
+        histogram = source.top_counts(question, key)
+        return _in_units(question, histogram.step, chosen.mechanism.release(histogram, entropy))
     counter = _universal(source)
-    picked: Selection = chosen.mechanism.release(counter.multiplicities(question, domain, key), entropy)
-    return _named(picked, lambda picks: counter.names(question, domain, picks, key))
+    counted = counter.multiplicities(question, domain, key)
+    picked: Selection = chosen.mechanism.release(counted, entropy)
+    named = _named(picked, lambda picks: counter.names(question, domain, picks, key))
+    return _in_units(question, counted.step, named)
+
+
+def _in_units(question: Question, step: int, selection: Selection) -> Selection:
+    """Published sums in the units of their column: one user adds at most `step` to a histogram and `clip` to a sum."""
+    if question.clip is None or selection.counts is None:
+        return selection
+    unit = Fraction(question.clip, step)
+    return Selection(selection.items, selection.stopped, tuple(unit * count for count in selection.counts))
 
 
 def _universal(source: Source) -> Universal:
@@ -142,6 +153,7 @@ def _answer(
     promise: Guarantee,
 ) -> Answer:
     spread = None if selection.counts is None else getattr(chosen.mechanism, "spread", None)
+    margin, one_user = _margin(chosen.mechanism), question.clip or 1
     return Answer(
         items=selection.items,
         stopped=selection.stopped,
@@ -150,8 +162,8 @@ def _answer(
         question=question,
         source=source.name,
         mechanism=chosen.choice,
-        margin=_margin(chosen.mechanism),
-        spread=None if spread is None else float(spread()),
+        margin=None if margin is None else margin * one_user,
+        spread=None if spread is None else float(spread()) * one_user,
         replayed=entropy.replayable,
     )
 

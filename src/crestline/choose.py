@@ -64,14 +64,15 @@ def choose(
     counts: bool = False,
     books: bool = False,
     known_domain: bool = False,
+    scored: bool = False,
 ) -> Chosen:
     """The mechanism for a question: `wanted` is `"auto"`, a catalogue name, or a mechanism.
 
     `counts` asks for a noisy count of every item, `books` says that a ledger is kept (many questions, each paid for),
-    `known_domain` that the universe is public.
+    `known_domain` that the universe is public, `scored` that sums are ranked and not numbers of users.
     """
     if not isinstance(wanted, str):
-        return _given(wanted, k, k_bar, contribution)
+        return _fit_for(scored, _given(wanted, k, k_bar, contribution))
     if epsilon is None or delta is None:
         raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
     whole(k, "k")
@@ -80,7 +81,20 @@ def choose(
     budget = {"epsilon": positive(epsilon, "epsilon"), "delta": probability(delta, "delta")}
     mechanism = _made(rule, counts, k=k, k_bar=slots, contribution=contribution, **budget)
     own = getattr(mechanism, "k_bar", None) or slots  # some see as many items as k alone decides
-    return Chosen(mechanism, describe(mechanism, rule.reason), own)
+    return _fit_for(scored, Chosen(mechanism, describe(mechanism, rule.reason), own))
+
+
+def _fit_for(scored: bool, chosen: Chosen) -> Chosen:
+    """Refuse, before anything is charged, what would refuse sums: Laplace noise charged by a user's items (P1.1e)."""
+    mechanism = chosen.mechanism
+    counted = isinstance(mechanism, mechanisms.NoisyCounts) and mechanism.contribution is not None
+    by_items = isinstance(mechanism, mechanisms.LimitedDomainLaplace) or (counted and mechanism.noise == "laplace")
+    if scored and by_items:
+        raise MechanismError(
+            "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
+            "mechanism, or leave contribution or counts out"
+        )
+    return chosen
 
 
 def _made(rule: Rule, counts: bool, **question: Any) -> Any:

@@ -30,6 +30,11 @@ class Question:
     score: str | None = None
     clip: int | None = None
 
+    @property
+    def unit(self) -> str:
+        """What a margin or a noise is so many of: users, or what is added up."""
+        return "users" if self.score is None else f"of {self.score}"
+
     def __post_init__(self) -> None:
         whole(self.k, "k")
         whole(self.k_bar, "k_bar")

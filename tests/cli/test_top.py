@@ -134,3 +134,14 @@ def test_the_demo_shows_the_leak_and_the_answer(tmp_path: Path, capsys: pytest.C
     assert "Living with Fabry disease" in shown
     assert "Promised:" in shown
     assert (tmp_path / "demo" / "loans.csv").exists()
+
+
+def test_a_sum_is_ranked_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sales.csv"
+    path.write_text("reader,title,cents\n" + "".join(f"r{n},Rivers,7\nr{n},Bridges,50\n" for n in range(900)))
+    assert run(["top", str(path), *CALL, "--score", "sum(cents)", "--clip", "20", "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["items"][0] == "Bridges"
+    assert (answer["question"]["score"], answer["question"]["clip"]) == ("sum(cents)", 20)
+    assert run(["top", str(path), *CALL, "--score", "sum(cents)"]) == 2
+    assert "needs clip" in capsys.readouterr().err

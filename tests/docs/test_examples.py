@@ -64,7 +64,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shop = duckdb.connect("shop.duckdb")
     shop.execute(
         "create table sales as select c as customer_id, 'sku ' || (c % 5) as sku, 'DE' as country, "
-        "date '2026-02-01' as day, 'books' as category, 'brand ' || (c % 3) as brand from range(4000) t(c)"
+        "date '2026-02-01' as day, 2.5 * (c % 40) as price, 'books' as category, 'brand ' || (c % 3) as brand "
+        "from range(4000) t(c)"
     )
     shop.close()
     return tmp_path

@@ -44,9 +44,10 @@ class Answer:
     counts      one noisy count for each item, in the order of `listed_items`, where they were asked for
     stopped     fewer than k items came back, on purpose
     guarantee   the promise for this one release
-    margin      by how many users an item had to exceed the first item left out to be named with 95% probability;
-                depends on the parameters alone
-    spread      95% of the noise in a count stays within this many users; depends on the parameters alone
+    margin      by how many users (with a score: by how much of it) an item had to exceed the first item left out to be
+                named with 95% probability; depends on the parameters alone
+    spread      95% of the noise in a count stays within this many users (or this much of the score); depends on the
+                parameters alone
     bill        what a ledger was charged; None when the question was asked without one
     stored      the answer was served again, at no cost
     replayed    made with replayable randomness: for tests and simulations, not private

@@ -31,7 +31,8 @@ def _asked(answer: Answer) -> str:
     question = answer.question
     what = " and ".join(f"'{name}'" for name in question.item)
     text = f"Asked: the {question.k} most popular {what} in {answer.source}, counting "
-    text += f"distinct '{question.user}'" if question.score is None else f"{question.score} per '{question.user}'"
+    summed = f"{question.score}, at most {question.clip} for each '{question.user}' and item"
+    text += f"distinct '{question.user}'" if question.score is None else summed
     if question.where:
         text += f", where {question.where}"
     if question.contribution is not None:
@@ -65,10 +66,11 @@ def _promised(guarantee: Guarantee) -> str:
 def _needed(answer: Answer) -> str:
     if answer.margin is None:
         return ""
+    lead = f"{math.ceil(answer.margin)} {answer.question.unit}"
     return (
         f"Needed: to be named with 95% probability, an item had to be ahead of the first item left out (rank "
-        f"{answer.question.k_bar + 1}) by about {math.ceil(answer.margin)} users. That margin follows from the "
-        "parameters alone; the left-out count is private and is not shown."
+        f"{answer.question.k_bar + 1}) by about {lead}. That margin follows from the parameters alone; the left-out "
+        "count is private and is not shown."
     )
 
 

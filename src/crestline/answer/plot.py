@@ -23,7 +23,8 @@ def plot(answer: Answer) -> Picture:
     elif answer.counts is None:
         layers = _list(alt, rows, ordered=isinstance(answer.items, tuple))
     else:
-        layers = _bars(alt, rows, whiskers=answer.spread is not None)
+        title = f"{answer.question.score or 'users'} (noisy {'count' if answer.question.score is None else 'sum'})"
+        layers = _bars(alt, rows, title, whiskers=answer.spread is not None)
     size = {"width": _WIDTH, "height": _ROW * max(2, len(rows))}
     return Picture(alt.layer(*layers).properties(title=alt.Title(_title(answer), subtitle=_subtitle(answer)), **size))
 
@@ -42,13 +43,13 @@ def _rows(answer: Answer) -> list[dict[str, Any]]:
     return rows
 
 
-def _bars(alt: Any, rows: list[dict[str, Any]], *, whiskers: bool) -> list[Any]:
+def _bars(alt: Any, rows: list[dict[str, Any]], title: str, *, whiskers: bool) -> list[Any]:
     base = alt.Chart(alt.Data(values=rows)).encode(y=_items_axis(alt, rows))
-    count = alt.X("count:Q", title="users (noisy count)", axis=alt.Axis(grid=False, tickCount=5, format=",.0f"))
+    count = alt.X("count:Q", title=title, axis=alt.Axis(grid=False, tickCount=5, format=",.0f"))
     layers = [base.mark_bar(color=PALE, height={"band": 0.68}).encode(x=count)]
     if not whiskers:
         return layers
-    ends = {"x": alt.X("low:Q", title="users (noisy count)"), "x2": "high:Q"}
+    ends = {"x": alt.X("low:Q", title=title), "x2": "high:Q"}
     layers.append(base.mark_rule(color=DARK, strokeWidth=1.5).encode(**ends))
     layers += [
         base.mark_tick(color=DARK, thickness=1.5, size=9, opacity=1).encode(x=f"{end}:Q") for end in ("low", "high")
@@ -89,10 +90,10 @@ def _subtitle(answer: Answer) -> list[str]:
     if answer.stopped:
         named += ", then it stopped on purpose"
         if answer.margin is not None:
-            named += f" (an item needed a lead of about {math.ceil(answer.margin):,} users)"
+            named += f" (an item needed a lead of about {math.ceil(answer.margin):,} {answer.question.unit})"
     lines = [named, f"{answer.guarantee} for every single user · {answer.mechanism.name}"]
     if answer.counts is not None and answer.spread is not None:
-        lines.append(f"Whiskers: 95% of the noise stays within ±{answer.spread:,.3g} users")
+        lines.append(f"Whiskers: 95% of the noise stays within ±{answer.spread:,.3g} {answer.question.unit}")
     if answer.replayed:
         lines.append("Made with replayable randomness: not private")
     return lines

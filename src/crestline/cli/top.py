@@ -23,6 +23,12 @@ def top(
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
     contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
     counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
+    score: Annotated[
+        str | None, typer.Option(help="Rank by a sum instead of by users, such as sum(price); needs --clip.")
+    ] = None,
+    clip: Annotated[
+        int | None, typer.Option(help="The most that one user may add to one item; a public number.")
+    ] = None,
     where: Annotated[
         str | None, typer.Option(help="A filter, such as \"country = 'DE' and day >= '2026-01-01'\".")
     ] = None,
@@ -59,6 +65,8 @@ def top(
         k_bar=k_bar,
         contribution=contribution,
         counts=counts,
+        score=score,
+        clip=clip,
         where=where,
         domain=domain,
         table=table,

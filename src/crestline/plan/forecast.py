@@ -119,7 +119,7 @@ def _expected(mechanism: Any, histogram: Histogram, k: int, trials: int, entropy
         law: Mapping[Selection, float] = mechanism.law(histogram)
         return (
             Estimate(math.fsum(len(selection) * chance for selection, chance in law.items())),
-            Estimate(math.fsum(score.ratio(selection) * chance for selection, chance in law.items())),
+            Estimate(min(1.0, math.fsum(score.ratio(selection) * chance for selection, chance in law.items()))),
         )
     drawn = mechanism.release_many(histogram, trials, entropy)
     returned = _mean([float(len(selection)) for selection in drawn])

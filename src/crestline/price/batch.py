@@ -19,7 +19,7 @@ PayersOf: TypeAlias = Callable[[str | None], Payers]  # the accounts that pay fo
 ARGUMENTS = frozenset(
     {
         *("source", "table", "user", "item", "where", "k", "k_bar", "epsilon", "delta", "mechanism", "contribution"),
-        *("counts", "domain", "analyst"),
+        *("counts", "score", "clip", "domain", "analyst"),
     }
 )
 
@@ -36,6 +36,7 @@ class Asked:
     contribution: int | None = None
     counts: bool = False
     public_domain: bool = False
+    scored: bool = False
     analyst: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
@@ -108,6 +109,7 @@ def asked_from(given: Mapping[str, Any]) -> Asked:
         contribution=_read(found, "contribution", _number),
         counts=bool(_read(found, "counts", _truth)),
         public_domain="domain" in found,
+        scored="score" in found,
         analyst=found.get("analyst"),
         given=found,
     )
@@ -135,6 +137,7 @@ def _chosen(asked: Asked) -> Chosen:
         counts=asked.counts,
         books=True,
         known_domain=asked.public_domain,
+        scored=asked.scored,
     )
 
 
