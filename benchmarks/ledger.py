@@ -1,14 +1,15 @@
 """What the books cost: one reserve and one settle, both durable, on SQLite, in memory, and on PostgreSQL if given.
 
-    python -m benchmarks.ledger [--rounds 1000] [--folder .] [--postgres postgresql://…]
+    python -m benchmarks.ledger [--rounds 1000] [--folder .] [--postgres postgresql://…] [--json FILE]
 
 The bound to keep: reserve plus settle on a SQLite file takes less than 5 ms (median). The cost of two bare fsyncs in
-the same place is shown beside, since no durable ledger can be quicker.
+the same place is shown beside, since no durable ledger can be quicker. Many writers: `benchmarks.ledger_writers`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import tempfile
@@ -84,6 +85,12 @@ def measure(folder: Path, rounds: int, postgres: str | None) -> dict[str, list[f
     return results
 
 
+def summary(taken: list[float]) -> dict[str, float]:
+    """Milliseconds: the median, and what one in twenty and one in a hundred exceed."""
+    cuts = statistics.quantiles(taken, n=100)
+    return {"median": statistics.median(taken), "p95": cuts[94], "p99": cuts[98]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=1000)
@@ -91,16 +98,19 @@ def main() -> None:
         "--folder", type=Path, default=None, help="where the files go (default: the temporary directory)"
     )
     parser.add_argument("--postgres", default=None, help="the address of an empty database")
+    parser.add_argument("--json", type=Path, default=None, help="also write the figures to this file")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         results = measure(Path(folder), options.rounds, options.postgres)
     table = Table(title=f"milliseconds, {options.rounds} rounds", title_justify="left")
     for heading in ("operation", "median", "p95", "p99"):
         table.add_column(heading, justify="left" if heading == "operation" else "right")
-    for name, taken in results.items():
-        cuts = statistics.quantiles(taken, n=100)
-        table.add_row(name, *(f"{value:.2f}" for value in (statistics.median(taken), cuts[94], cuts[98])))
+    figures = {name: summary(taken) for name, taken in results.items()}
+    for name, values in figures.items():
+        table.add_row(name, *(f"{value:.2f}" for value in values.values()))
     Console().print(table)
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=2) + "\n")
     median = statistics.median(results["SQLite: reserve + settle"])
     bare = statistics.median(results["two bare writes with fsync"])
     verdict = "within" if median < BOUND else "OVER"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill
@@ -139,7 +140,7 @@ def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> 
     epsilon, delta = question_share(budget, wanted.epsilon, wanted.delta)
     _within("epsilon", epsilon, EPSILONS)
     _within("delta", delta, DELTAS)
-    chosen = _chosen(served, wanted, epsilon, delta)
+    chosen = _chosen(served, caller, wanted, epsilon, delta)
     _limited("k_bar", chosen.k_bar, limits.k_bar)
     question = Question(
         served.config.user,
@@ -153,26 +154,42 @@ def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> 
     return question, chosen
 
 
-def _chosen(served: Served, wanted: Wanted, epsilon: Exact, delta: Exact) -> Chosen:
+def _chosen(served: Served, caller: Caller, wanted: Wanted, epsilon: Exact, delta: Exact) -> Chosen:
     """The mechanism; its promise is computed here, so that numbers beyond its reach are refused before a charge."""
+    bound, name = served.config.contribution, caller.person.name
     try:
-        chosen = choose(
-            wanted.mechanism,
-            k=wanted.k,
-            k_bar=wanted.k_bar,
-            epsilon=epsilon,
-            delta=delta,
-            contribution=served.config.contribution,
-            counts=wanted.counts,
-            books=True,
-        )
-        chosen.mechanism.guarantee()
+        return _made(name, wanted.mechanism, wanted.k, wanted.k_bar, epsilon, delta, bound, wanted.counts)
     except CrestlineError:
         raise
     except (ArithmeticError, ValueError):
         raise ParameterError(
             "this mechanism cannot be accounted for with these numbers: ask with a larger epsilon or another mechanism"
         ) from None
+
+
+@lru_cache(maxsize=1024)
+def _made(
+    whose: str,  # nobody learns from the time an answer takes what others have asked
+    mechanism: str,
+    k: int,
+    k_bar: int | None,
+    epsilon: Exact,
+    delta: Exact,
+    contribution: int | None,
+    counts: bool,
+) -> Chosen:
+    """Accounting takes longer than most questions, and depends on these numbers alone: done once for each analyst."""
+    chosen = choose(
+        mechanism,
+        k=k,
+        k_bar=k_bar,
+        epsilon=epsilon,
+        delta=delta,
+        contribution=contribution,
+        counts=counts,
+        books=True,
+    )
+    chosen.mechanism.guarantee()
     return chosen
 
 
