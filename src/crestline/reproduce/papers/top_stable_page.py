@@ -39,7 +39,7 @@ def page(results: Results, published: Published) -> Page:
 def _tables(results: Results, published: Published, data: grid.Set) -> Iterator[str]:
     """S and P of every setting."""
     yield f"### {data.file}: {data.note}\n"
-    for place, (metric, words) in enumerate((("score_ratio", "S, the score ratio"), ("proportion", "P"))):
+    for place, metric, words in ((1, "score_ratio", "S, the score ratio"), (0, "proportion", "P")):
         head = ["ε", "k"]
         for family, *labels in _COLUMNS:
             head += [f"{family} printed", *labels]
