@@ -18,11 +18,13 @@ def test_bars_have_the_length_of_their_counts() -> None:
     drawn = chart(answer)
     assert drawn is not None
     page = Page(drawn)
-    first, second, third = (float(bar["width"]) for bar in page.all("rect"))
-    assert abs(first - 2 * second) <= 0.2
+    first, second, third = (float(bar["width"][:-1]) for bar in page.all("rect") if bar["class"] == "bar")
+    assert abs(first - 2 * second) <= 0.02
     assert third == 0.0
-    whiskers = [float(line["x2"]) - float(line["x1"]) for line in page.all("line")]
-    assert abs(whiskers[0] - first / 5) <= 0.2
+    spans = [[float(line[end][:-1]) for end in ("x1", "x2")] for line in page.all("line") if line["y1"] == line["y2"]]
+    assert abs(spans[0][1] - 100) <= 0.01
+    assert abs(spans[0][1] - spans[0][0] - first / 5) <= 0.02
+    assert "± 10 users" in page.text
 
 
 def test_without_counts_there_is_nothing_to_draw() -> None:

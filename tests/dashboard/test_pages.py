@@ -14,7 +14,7 @@ def accessible(page: Page) -> None:
     assert len(page.all("title")) >= 1
     assert len(page.all("h1")) == 1
     assert page.all("main")[0]["id"] == "content"
-    assert not page.all("script")
+    assert [set(script) for script in page.all("script")] == [{"src", "defer"}]
     labelled = {label.get("for") for label in page.all("label")}
     for field in page.all("input"):
         if field["type"] in ("text", "number", "password"):
@@ -43,20 +43,19 @@ def test_the_whole_path(visit: Visit) -> None:
     assert "books.db" not in answer.text
     history = visit.get("/history")
     accessible(history)
-    assert "settled" in history.text
+    assert "top 2 title, by LimitedDomain" in history.text
     visit.post("/sign-out")
     assert "Sign in" in visit.get("/history").text
 
 
 def test_the_price_is_shown_before_and_nothing_is_charged(visit: Visit, service: Service) -> None:
     visit.sign_in("ann")
-    page = visit.ask(do="price")
-    assert "Nothing was asked yet. This would cost at most rho" in page.text
-    assert "It fits what is left." in page.text
-    assert "the budget of 'ann'" in page.text
-    assert "the budget of data set" not in page.text  # what others spend is the owner's to see
+    page = visit.ask(do="forecast")
+    assert "Nothing was asked yet. It fits what is left." in page.text
+    assert "The budget of 'ann'" in page.text
+    assert "budget of data set" not in page.text  # what others spend is the owner's to see
     assert not service.spent().loss
-    assert "It does not fit" in visit.ask(do="price", epsilon="50").text
+    assert "It does not fit" in visit.ask(do="forecast", epsilon="50").text
 
 
 def test_a_budget_runs_out_and_the_page_says_so(visit: Visit) -> None:

@@ -64,8 +64,12 @@ def account_json(account: Account) -> dict[str, Any]:
 
 def used(account: Account) -> float:
     """The part of the budget that is charged, by the unit that is nearer to its end."""
-    charged, limit = account.balance.charged, account.balance.budget.limit
-    parts = ((charged.loss, limit.loss), (charged.failure, limit.failure))
+    return share(account.balance.charged, account.balance.budget.limit)
+
+
+def share(amount: Amount, limit: Amount) -> float:
+    """The part of a limit that an amount is, by the unit that is nearer to its end."""
+    parts = ((amount.loss, limit.loss), (amount.failure, limit.failure))
     return max(float(part / whole) for part, whole in parts if whole)
 
 
@@ -115,11 +119,12 @@ def _charge(content: dict[str, Any]) -> str:
     charged = content["charge"][0] if "charge" in content else content.get("requested")
     if charged is None:
         return "nothing"
-    amount = str(_amount(charged))
+    amount = str(amount_of(charged))
     return f"refused: {amount}" if content["kind"] == "refused" else amount
 
 
-def _amount(exact: dict[str, str]) -> Amount:
+def amount_of(exact: dict[str, str]) -> Amount:
+    """An amount of an entry; its units are those it names."""
     units = next(pair for pair in (("rho", "delta"), ("epsilon", "delta"), ("items", "questions")) if pair[0] in exact)
     return Amount.from_json(exact, units)
 

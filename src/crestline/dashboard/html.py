@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -37,14 +37,34 @@ def join(parts: Iterable[Any]) -> Html:
     return Html("".join(map(safe, parts)))
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Html:
-    """A table that can scroll sideways on a small screen; the first cell of a row names it."""
-    head = tag("tr", *(tag("th", name, scope="col") for name in heads))
+def table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    numbers: Collection[int] = (),
+    marked: int | None = None,
+) -> Html:
+    """A table that can scroll sideways on a small screen; the first cell of a row names it.
+
+    `numbers` are the columns that hold numbers, `marked` is the row to bring out.
+    """
+
+    def cell(name: str, place: int, content: Any, scope: str | None) -> Html:
+        return tag(name, content, scope=scope, class_="number" if place in numbers else None)
+
+    head = tag("tr", *(cell("th", place, name, "col") for place, name in enumerate(heads)))
     body = [
-        tag("tr", *(tag("th" if place == 0 else "td", cell, scope="row" if place == 0 else None)
-                    for place, cell in enumerate(row)))
-        for row in rows
-    ]  # fmt: skip
+        tag(
+            "tr",
+            *(
+                cell("th" if place == 0 else "td", place, content, "row" if place == 0 else None)
+                for place, content in enumerate(row)
+            ),
+            class_="taken" if number == marked else None,
+        )
+        for number, row in enumerate(rows)
+    ]
     inner = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
     return tag("div", inner, class_="wide", tabindex="0", role="region", aria_label=caption)
 

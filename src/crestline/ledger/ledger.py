@@ -233,9 +233,9 @@ class Ledger:
         """Reservations that were never settled (or not yet); they stay charged."""
         return self._store.open_reservations(self.dataset)
 
-    def history(self, last: int | None = None) -> list[Entry]:
-        """Every entry about this data set, oldest first; only the last so many, if asked for."""
-        return self._store.entries(self.dataset, last)
+    def history(self, last: int | None = None, *, analyst: str | None = None) -> list[Entry]:
+        """Every entry about this data set, oldest first; only the last so many, only one analyst's, if asked for."""
+        return self._store.entries(self.dataset, last, analyst)
 
     def verify(self, seal: str | None = None) -> Verification:
         """Check the whole database (all data sets): every hash, link and sum; and a seal kept elsewhere, if given."""

@@ -185,11 +185,13 @@ class Store:
         """Reservations that were never settled; they stay charged."""
         return self._database.read(lambda connection: records.open_reservations(connection, dataset))
 
-    def entries(self, dataset: str | None = None, last: int | None = None) -> list[Entry]:
-        """Entries in order; only those of one data set, only the last so many, if asked for."""
+    def entries(self, dataset: str | None = None, last: int | None = None, analyst: str | None = None) -> list[Entry]:
+        """Entries in order; only those of one data set, of one analyst, only the last so many, if asked for."""
         query = select(schema.entries).order_by(schema.entries.c.sequence.desc()).limit(last)
         if dataset is not None:
             query = query.where(schema.entries.c.dataset == dataset)
+        if analyst is not None:
+            query = query.where(schema.entries.c.analyst == analyst)
         found = self._database.read(lambda connection: [records.to_entry(row) for row in connection.execute(query)])
         return found[::-1]
 

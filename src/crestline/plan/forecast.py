@@ -95,7 +95,7 @@ def forecast(
 
 def _row(made: Candidate, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> Forecast:
     mechanism = made.mechanism
-    returned, ratio = _expected(mechanism, histogram, k, trials, entropy)
+    returned, ratio = expected(mechanism, histogram, k, trials, entropy)
     calculator = getattr(mechanism, "margin", None)
     margin = None if calculator is None else float(calculator(CHANCE))
     left_out = histogram.next_count
@@ -113,7 +113,8 @@ def _row(made: Candidate, histogram: Histogram, k: int, trials: int, entropy: En
     )
 
 
-def _expected(mechanism: Any, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
+def expected(mechanism: Any, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
+    """How many items, and which part of the score of the true top k, on a histogram that must be public."""
     score = _Score(histogram, k)
     if hasattr(mechanism, "law") and math.perm(histogram.k_bar + 1, min(k, histogram.k_bar + 1)) <= _QUICK_LAW:
         law: Mapping[Selection, float] = mechanism.law(histogram)

@@ -14,7 +14,8 @@ from starlette.exceptions import HTTPException
 
 from crestline import __version__
 from crestline.cli.ledger_rows import account_json
-from crestline.dashboard.pages import error_page, pages, shown
+from crestline.dashboard.pages import pages
+from crestline.dashboard.visitors import error_page, shown
 from crestline.errors import CrestlineError
 from crestline.service.admission import admitted
 from crestline.service.answering import answer_once
@@ -155,7 +156,7 @@ def metrics(house: OpenHouse) -> Response:
 def _failed(request: Request, problem: Problem) -> Response:
     headers = None if problem.wait is None else {"Retry-After": str(problem.wait)}
     if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
-        return error_page(problem, request.state.request_id)
+        return error_page(request, problem)
     return JSONResponse(error_body(problem, request.state.request_id), status_code=problem.status, headers=headers)
 
 

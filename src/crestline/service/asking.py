@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill
+from crestline.answer.explain import explain
 from crestline.ask import ask, identity
 from crestline.choose import AUTO, Chosen, choose
 from crestline.cli.ledger_rows import entry_row
@@ -116,9 +117,9 @@ def shown(answer: Answer, number: int | None) -> dict[str, Any]:
     return {"id": number, **body, "explanation": explained(answer)}
 
 
-def explained(answer: Answer) -> str:
+def explained(answer: Answer, width: int = 100) -> str:
     """The explanation, without the address of the books."""
-    return _without_address(answer).explain()
+    return explain(_without_address(answer), width)
 
 
 def _without_address(answer: Answer) -> Answer:

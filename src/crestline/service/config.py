@@ -13,12 +13,25 @@ from typing import TypeVar
 
 from crestline.errors import ParameterError
 from crestline.ledger.budget import Budget
+from crestline.plan.shapes import read_shape
 from crestline.service.settings import Mistake, Section, line_of, parsed
 
 T = TypeVar("T")
 
 ANALYST, OWNER = "analyst", "owner"
+DEFAULT_SHAPE = "power:1"
+_DATASET = ("source", "table", "user", "items", "filters", "contribution", "version", "budget", "public")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True)
+class PublicFacts:
+    """What everybody may know about a data set, roughly; forecasts start from it. Words as in `crestline plan`."""
+
+    users: int
+    items: int | None
+    per_user: int | None
+    shape: str
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,7 @@ class DatasetConfig:
     contribution: int | None
     version: str | None
     budget: Budget
+    public: PublicFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +142,7 @@ class _Reader:
         return found
 
     def _dataset(self, name: str, part: Section) -> DatasetConfig:
-        part.only("source", "table", "user", "items", "filters", "contribution", "version", "budget")
+        part.only(*_DATASET)
         items = part.texts("items")
         if not items:
             raise part.mistake("items", 'is missing; list the columns that may be ranked, such as ["venue"]')
@@ -142,6 +156,7 @@ class _Reader:
             contribution=part.whole("contribution", None),
             version=part.optional_text("version"),
             budget=part.budget("budget"),
+            public=_public(part.section("public")) if "public" in part.values else None,
         )
 
     def _located(self, address: str) -> str:
@@ -153,6 +168,19 @@ class _Reader:
 
 def _read_one(whole: Section, key: str, read: Callable[[str, Section], T]) -> T:
     return read(_name(whole, key), whole.section(key))
+
+
+def _public(part: Section) -> PublicFacts:
+    part.only("users", "items", "per_user", "shape")
+    users = part.whole("users", None)
+    if users is None:
+        raise part.mistake("users", "is missing; write roughly how many users there are, such as users = 500000")
+    shape = part.optional_text("shape", DEFAULT_SHAPE) or DEFAULT_SHAPE
+    try:
+        read_shape(shape, users=users, items=1)
+    except ParameterError as error:
+        raise part.mistake("shape", f"cannot be used: {error}") from None
+    return PublicFacts(users, part.whole("items", None), part.whole("per_user", None), shape)
 
 
 def _limits(part: Section) -> Limits:

@@ -1,0 +1,86 @@
+"""Who asked what, what came of it and what it cost: the entries of the books as one line for each question (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crestline.cli.ledger_rows import amount_of
+from crestline.dashboard.html import Html, table, tag
+from crestline.dashboard.layout import moment
+from crestline.ledger.budget import Budget
+from crestline.ledger.entries import Entry
+
+NOBODY = "the data set itself"  # an owner asks at its expense
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One line: a question, or a budget that was opened."""
+
+    sequence: int
+    time: str
+    dataset: str
+    analyst: str | None
+    words: str
+    outcome: Html
+    cost: str
+
+
+def asked(entries: Sequence[Entry], *, own: bool) -> list[Asked]:
+    """The lines, the newest first. With `own`, costs are those of the analyst's own budget, else the data set's."""
+    settled = {entry.receipt: entry for entry in entries if entry.kind == "settled"}
+    lines = []
+    for entry in entries:
+        if entry.kind == "settled":
+            continue  # told with its reservation
+        words, outcome, cost = _told(entry, settled.get(entry.sequence), own)
+        lines.append(Asked(entry.sequence, entry.time, entry.dataset, entry.analyst, words, outcome, cost))
+    return sorted(lines, key=lambda line: line.sequence, reverse=True)
+
+
+def history(lines: Sequence[Asked], *, with_analysts: bool) -> Html:
+    """The lines as a table."""
+    rows = []
+    for line in lines:
+        who = (line.analyst or NOBODY,) if with_analysts else ()
+        rows.append((moment(line.time), *who, line.dataset, line.words, line.outcome, line.cost))
+    heads = ("When", *(("Who pays",) if with_analysts else ()), "Data set", "Question", "Outcome", "Cost")
+    return table(f"The last {len(rows)} questions, the newest first", heads, rows)
+
+
+def _told(entry: Entry, settled: Entry | None, own: bool) -> tuple[str, Html, str]:
+    content = entry.content
+    if entry.kind == "opened":
+        return f"budget of {Budget.from_json(content['budget'])}", _tag("opened"), ""
+    if entry.kind == "answered":
+        return f"the same as answer {entry.receipt}", _link(entry.receipt, "served again"), "nothing"
+    words = question_text(content.get("question") or {})
+    if entry.kind == "refused":
+        return words, _tag("refused", bad=True), "nothing"
+    if settled is None:
+        return words, _tag("not ended", bad=True), f"{_charge(content, own)} (stays charged)"
+    return words, _link(entry.sequence, f"answer {entry.sequence}"), _charge(settled.content, own)
+
+
+def question_text(question: dict[str, Any]) -> str:
+    """A question of the books in words."""
+    if "k" not in question or "item" not in question:
+        return "a question in other words"  # asked by a program with words of its own
+    text = f"top {question['k']} {' and '.join(map(str, question['item']))}"
+    if question.get("where"):
+        text += f" where {question['where']}"
+    return f"{text}, by {question['mechanism']}" if question.get("mechanism") else text
+
+
+def _charge(content: dict[str, Any], own: bool) -> str:
+    return str(amount_of(content["charge"][-1 if own else 0]))
+
+
+def _link(number: int | None, words: str) -> Html:
+    return tag("a", words, href=f"/answers/{number}")
+
+
+def _tag(words: str, *, bad: bool = False) -> Html:
+    return tag("span", words, class_="tag bad" if bad else "tag")
