@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from crestline.choose import AUTO
 from crestline.dashboard.ask_view import ask_page, forecast
-from crestline.dashboard.layout import alert
+from crestline.dashboard.layout import alert, capital
 from crestline.dashboard.outlook import PER_USER, offered, outlook
 from crestline.dashboard.visitors import Fields, Form, OpenHouse, Visitor, one, shown
 from crestline.errors import CrestlineError
@@ -44,7 +44,7 @@ def asked(name: str, house: OpenHouse, caller: Visitor, form: Fields) -> Respons
         said = forecast(outlook(house, caller, name, wanted, _guess(form, dataset), system()))
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
-        said, status = alert(problem.message), problem.status
+        said, status = alert(_refusal(problem)), problem.status
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
         key = key if open_end else _new_key()
     return _shown(dataset, caller.person.name, form, key or _new_key(), said, items=form.get("item", []), status=status)
@@ -89,6 +89,11 @@ def _whole(form: Form, name: str, message: str, most: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 12 and 1 <= int(text) <= most):
         raise _bad(message)
     return int(text)
+
+
+def _refusal(problem: Problem) -> str:
+    words = capital(problem.message.rstrip(".")) + "."
+    return f"Refused, and nothing was charged. {words}" if problem.code == "budget_exhausted" else words
 
 
 def _new_key() -> str:

@@ -8,15 +8,15 @@ from typing import Any
 
 from crestline.choose import AUTO
 from crestline.dashboard.html import Html, join, table, tag, void
-from crestline.dashboard.layout import alert, facts, section
+from crestline.dashboard.layout import alert, amount, capital, facts, section
 from crestline.dashboard.outlook import PER_USER, Line, Outlook, offered
 from crestline.plan.forecast import Estimate
 from crestline.service.config import DEFAULT_SHAPE, DatasetConfig
 
 SHAPES = {
     "power:0.5": "fairly even",
-    DEFAULT_SHAPE: "usual: the second most popular has half the users of the first",
-    "power:1.5": "steep: few items have almost all users",
+    DEFAULT_SHAPE: "usual: the second has half of the first",
+    "power:1.5": "steep: few items have almost all",
 }
 _NOT_YET = (
     "Press Forecast to see what this question would cost, which mechanism would answer it, and what to expect. "
@@ -31,9 +31,9 @@ def ask_page(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[
         "div",
         section("Your question", _form(dataset, given, chosen, key), name="question"),
         section(
-            "Before you ask",
+            "Forecast",
             tag("div", told, id="said", tabindex="-1", role="status", aria_live="polite"),
-            name="before",
+            name="forecast",
         ),
         class_="two",
     )
@@ -121,7 +121,7 @@ def _terms(outlook: Outlook) -> Html:
 
 def _prices(outlook: Outlook) -> Html:
     rows = [
-        (_capital(charge.account), str(charge.most), str(charge.least), str(charge.remaining))
+        (capital(charge.account), amount(charge.most), amount(charge.least), amount(charge.remaining))
         for charge in outlook.price.charges
     ]
     heads = ("Who pays", "At most", "At least", "Left now")
@@ -134,14 +134,17 @@ def _expectation(outlook: Outlook) -> Html:
     if guess is None:
         return join([title, tag("p", "Write roughly how many users there are, and press Forecast again.")])
     rows = [
-        (line.name, line.k_bar, _needed(line), _text(line.returned, "{:.1f}"), _text(line.ratio, "{:.0%}"))
+        (line.name, _needed(line), _text(line.returned, "{:.1f}"), _text(line.ratio, "{:.0%}"))
         for line in outlook.lines
     ]
     per_user = guess.per_user or PER_USER
     assumed = f"if {guess.users:,} users had about {per_user} items each, and popularity is {_shape(guess.shape)}"
-    heads = ("Mechanism", "Sees", "Needs", f"Names, of {k}", "Of the best score")
-    listed = table(f"At the same ε and δ, {assumed}", heads, rows, numbers=(1, 2, 3, 4), marked=0)
-    how = "The marked line would answer. Figures with ± are simulated on made-up data of that kind, never on yours."
+    heads = ("Mechanism", "Needs", "Names", "Score")
+    listed = table(f"At the same ε and δ, {assumed}", heads, rows, numbers=(1, 2, 3), marked=0)
+    how = (
+        f"The marked line would answer. Needs: by how many users an item must be ahead. Names: items out of {k}. Score: "
+        "their users, as a share of those of the true best. All for made-up data of that kind, never for yours."
+    )
     return join([title, tag("p", _advice(outlook.lines, k)), listed, tag("p", how, class_="hint")])
 
 
@@ -174,10 +177,6 @@ def _text(estimate: Estimate | None, form: str) -> str:
 
 def _shape(shape: str) -> str:
     return SHAPES.get(shape, shape).partition(":")[0] if shape in SHAPES else f"as in {shape}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _box(name: str, value: str, words: str, *, checked: bool) -> Html:

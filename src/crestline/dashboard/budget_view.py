@@ -8,7 +8,7 @@ from datetime import datetime
 from crestline.cli.ledger_rows import share, used
 from crestline.dashboard.chart import Bar, Segment, bars
 from crestline.dashboard.html import Html, join, table, tag, void
-from crestline.dashboard.layout import minute, section
+from crestline.dashboard.layout import amount, minute, section
 from crestline.dashboard.spending import Point
 from crestline.ledger.records import Account
 
@@ -22,13 +22,16 @@ def budget_page(spent: Sequence[tuple[Account, Sequence[Point]]], now: datetime)
     accounts = [account for account, _ in spent]
     whose = "By analyst" if any(account.analyst is None for account in accounts) else "What is left"
     return join(
-        [
-            section(whose, _by_account(accounts), name="by-analyst"),
-            section(
-                "Over time", tag("div", *(_over_time(*one, now) for one in spent), class_="small-charts"), name="time"
-            ),
-        ]
+        [section(whose, _by_account(accounts), name="by-analyst"), section("Over time", *_all(spent, now), name="time")]
     )
+
+
+def _all(spent: Sequence[tuple[Account, Sequence[Point]]], now: datetime) -> list[Html]:
+    """A picture for every account that was ever charged; the others are named."""
+    charged = [(account, points) for account, points in spent if account.balance.charged.loss]
+    idle = [title(account) for account, _ in spent if not account.balance.charged.loss]
+    parts = [tag("div", *(_over_time(*one, now) for one in charged), class_="small-charts")] if charged else []
+    return [*parts, tag("p", f"Nothing was charged so far to: {', '.join(idle)}.", class_="hint")] if idle else parts
 
 
 def title(account: Account) -> str:
@@ -43,9 +46,9 @@ def budgets(accounts: Sequence[Account]) -> Html:
             title(account),
             str(account.balance.budget),
             f"{used(account):.1%}",
-            str(account.balance.settled),
-            str(account.balance.held) if account.balance.held.loss else "nothing",
-            str(account.balance.remaining),
+            amount(account.balance.settled),
+            amount(account.balance.held) if account.balance.held.loss else "nothing",
+            amount(account.balance.remaining),
         )
         for account in accounts
     ]
@@ -65,8 +68,9 @@ def _by_account(accounts: Sequence[Account]) -> Html:
         )
         rows.append(Bar(title(account), f"{everything:.1%} used", parts))
     drawn = bars(rows, f"Bar chart: how much of {len(rows)} budgets is used; the table below holds the same numbers.")
-    held = "A part in another colour is reserved: by a question that is being answered, or by one that never ended."
-    return join([tag("figure", drawn, tag("figcaption", held)), budgets(accounts)])
+    held = "The part in another colour is reserved: by a question that is being answered, or by one that never ended."
+    below = (tag("figcaption", held),) if any(len(row.segments) > 1 for row in rows) else ()
+    return join([tag("figure", drawn, *below), budgets(accounts)])
 
 
 def _over_time(account: Account, points: Sequence[Point], now: datetime) -> Html:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crestline.cli.ledger_rows import amount_of
-from crestline.dashboard.html import Html, table, tag
-from crestline.dashboard.layout import moment
+from crestline.dashboard.html import Html, join, table, tag
+from crestline.dashboard.layout import amount, moment
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry
 
@@ -25,7 +25,7 @@ class Asked:
     analyst: str | None
     words: str
     outcome: Html
-    cost: str
+    cost: Any
 
 
 def asked(entries: Sequence[Entry], *, own: bool) -> list[Asked]:
@@ -47,10 +47,10 @@ def history(lines: Sequence[Asked], *, with_analysts: bool) -> Html:
         who = (line.analyst or NOBODY,) if with_analysts else ()
         rows.append((moment(line.time), *who, line.dataset, line.words, line.outcome, line.cost))
     heads = ("When", *(("Who pays",) if with_analysts else ()), "Data set", "Question", "Outcome", "Cost")
-    return table(f"The last {len(rows)} questions, the newest first", heads, rows)
+    return table(f"The last {len(rows)} lines, the newest first", heads, rows)
 
 
-def _told(entry: Entry, settled: Entry | None, own: bool) -> tuple[str, Html, str]:
+def _told(entry: Entry, settled: Entry | None, own: bool) -> tuple[str, Html, Any]:
     content = entry.content
     if entry.kind == "opened":
         return f"budget of {Budget.from_json(content['budget'])}", _tag("opened"), ""
@@ -60,7 +60,7 @@ def _told(entry: Entry, settled: Entry | None, own: bool) -> tuple[str, Html, st
     if entry.kind == "refused":
         return words, _tag("refused", bad=True), "nothing"
     if settled is None:
-        return words, _tag("not ended", bad=True), f"{_charge(content, own)} (stays charged)"
+        return words, _tag("not ended", bad=True), join([_charge(content, own), "(stays charged)"])
     return words, _link(entry.sequence, f"answer {entry.sequence}"), _charge(settled.content, own)
 
 
@@ -71,11 +71,17 @@ def question_text(question: dict[str, Any]) -> str:
     text = f"top {question['k']} {' and '.join(map(str, question['item']))}"
     if question.get("where"):
         text += f" where {question['where']}"
-    return f"{text}, by {question['mechanism']}" if question.get("mechanism") else text
+    return f"{text}, by {_mechanism(question)}" if question.get("mechanism") else text
 
 
-def _charge(content: dict[str, Any], own: bool) -> str:
-    return str(amount_of(content["charge"][-1 if own else 0]))
+def _mechanism(question: dict[str, Any]) -> str:
+    """The mechanism; of one that adds counts, the one that selects."""
+    inner = str((question.get("parameters") or {}).get("mechanism", "")).partition("(")[0]
+    return f"{inner} with {question['mechanism']}" if inner else str(question["mechanism"])
+
+
+def _charge(content: dict[str, Any], own: bool) -> Html:
+    return amount(amount_of(content["charge"][-1 if own else 0]))
 
 
 def _link(number: int | None, words: str) -> Html:

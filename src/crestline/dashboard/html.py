@@ -8,6 +8,8 @@ from typing import Any
 
 from crestline.answer.views import cell_text
 
+_NARROW = 3  # columns that fit any screen
+
 
 class Html(str):
     """Text that is HTML already."""
@@ -47,25 +49,30 @@ def table(
 ) -> Html:
     """A table that can scroll sideways on a small screen; the first cell of a row names it.
 
-    `numbers` are the columns that hold numbers, `marked` is the row to bring out.
+    `numbers` are the columns that hold numbers, `marked` is the row to bring out. On a narrow screen the cells of a wide
+    table stand below each other; the roles are written down because browsers forget them then.
     """
 
-    def cell(name: str, place: int, content: Any, scope: str | None) -> Html:
-        return tag(name, content, scope=scope, class_="number" if place in numbers else None)
-
-    head = tag("tr", *(cell("th", place, name, "col") for place, name in enumerate(heads)))
-    body = [
-        tag(
-            "tr",
-            *(
-                cell("th" if place == 0 else "td", place, content, "row" if place == 0 else None)
-                for place, content in enumerate(row)
-            ),
-            class_="taken" if number == marked else None,
-        )
-        for number, row in enumerate(rows)
+    kinds = ["number" if place in numbers else None for place in range(len(heads))]
+    head = [
+        tag("th", name, scope="col", role="columnheader", class_=kind) for name, kind in zip(heads, kinds, strict=True)
     ]
-    inner = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+
+    def line(row: Sequence[Any], mark: str | None) -> Html:
+        first = tag("th", row[0], scope="row", role="rowheader", class_=kinds[0])
+        cells = zip(row[1:], heads[1:], kinds[1:], strict=True)
+        rest = (tag("td", content, role="cell", class_=kind, data_label=name) for content, name, kind in cells)
+        return tag("tr", first, *rest, role="row", class_=mark)
+
+    body = [line(row, "taken" if number == marked else None) for number, row in enumerate(rows)]
+    inner = tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", *head, role="row"), role="rowgroup"),
+        tag("tbody", *body, role="rowgroup"),
+        role="table",
+        class_="stacked" if len(heads) > _NARROW else None,
+    )
     return tag("div", inner, class_="wide", tabindex="0", role="region", aria_label=caption)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from crestline.dashboard.html import Html, tag, void
+from crestline.dashboard.html import Html, join, tag, void
+from crestline.ledger.amount import Amount
 
 PLACES = {"/": "Data sets", "/budget": "Budget", "/history": "History", "/mechanisms": "Mechanisms"}
 
@@ -66,6 +67,16 @@ def way_back(number: str) -> Html:
 def facts(*lines: tuple[str, Any]) -> Html:
     """Names and values."""
     return tag("dl", *(part for name, value in lines for part in (tag("dt", name), tag("dd", value))))
+
+
+def amount(spent: Amount) -> Html:
+    """So much of a budget; a line may end between its two units, and nowhere else."""
+    return join([part for word in str(spent).split(", ") for part in (tag("span", word, class_="unit"), " ")])
+
+
+def capital(text: str) -> str:
+    """A sentence of the core, as a page begins one."""
+    return text[:1].upper() + text[1:]
 
 
 def moment(time: str) -> Html:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
+from inspect import signature
 
 from crestline.choose import (
     AUTO,
@@ -15,7 +17,7 @@ from crestline.choose import (
     automatic,
 )
 from crestline.errors import CrestlineError
-from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.plan.candidates import KNOWN
 from crestline.plan.forecast import CHANCE, Estimate, expected
 from crestline.plan.shapes import kept, ranked, read_shape
@@ -57,8 +59,19 @@ class Outlook:
 
 
 def offered() -> tuple[str, ...]:
-    """The mechanisms a question may name: those that need no public list of items."""
-    return tuple(line.name for line in CATALOGUE if line.domain != KNOWN and hasattr(line.load(), "for_budget"))
+    """The mechanisms a question may name."""
+    return tuple(line.name for line in CATALOGUE if why_not(line) is None)
+
+
+@cache
+def why_not(line: Entry) -> str | None:
+    """Why a mechanism cannot be named here, or None where it can."""
+    if line.domain == KNOWN:
+        return "needs a public list of all items"
+    maker = getattr(line.load(), "for_budget", None)
+    if maker is None:
+        return "answers other queries than top-k"
+    return None if "k" in signature(maker).parameters else "needs a part of your own"
 
 
 def outlook(

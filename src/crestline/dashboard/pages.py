@@ -12,7 +12,7 @@ from crestline.dashboard.ask_pages import ask_pages
 from crestline.dashboard.assets import KINDS, asset
 from crestline.dashboard.budget_view import budget_page
 from crestline.dashboard.history import asked, history
-from crestline.dashboard.layout import alert
+from crestline.dashboard.layout import alert, section
 from crestline.dashboard.spending import Point, spending, unknown_reservations
 from crestline.dashboard.visitors import COOKIE, Fields, OpenHouse, Visitor, one, shown
 from crestline.ledger.records import Account
@@ -95,11 +95,12 @@ def past(house: OpenHouse, caller: Visitor) -> Response:
     entries = [entry for part in caller.sees(house) for entry in part.ledger.history(_READ, analyst=caller.payer)]
     lines = asked(entries, own=not caller.is_owner)[:_SHOWN]
     lead = "Everybody's questions." if caller.is_owner else "Your own questions."
-    body = history(lines, with_analysts=caller.is_owner)
+    body = section("Questions", history(lines, with_analysts=caller.is_owner), name="questions")
     return shown("History", body, who=caller.person.name, here="/history", lead=lead)
 
 
 @pages.get("/mechanisms")
 def catalogue(caller: Visitor) -> Response:
-    lead = "Automatic choice looks at the question only, never at the data. These are all there is to choose from."
-    return shown("Mechanisms", views.mechanisms(CATALOGUE), who=caller.person.name, here="/mechanisms", lead=lead)
+    lead = "Which mechanism answers is decided from the question alone, never from the data."
+    body = (views.choices(), views.mechanisms(CATALOGUE))
+    return shown("Mechanisms", *body, who=caller.person.name, here="/mechanisms", lead=lead)

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from crestline.answer.answer import Answer
 from crestline.answer.views import columns
+from crestline.choose import KNOWN_CONTRIBUTION, WITH_BOOKS
 from crestline.cli.ledger_rows import used
 from crestline.dashboard.budget_view import title
 from crestline.dashboard.chart import chart
 from crestline.dashboard.html import Html, join, table, tag, void
-from crestline.dashboard.layout import facts, moment, note, section
+from crestline.dashboard.layout import amount, capital, facts, moment, note, section
+from crestline.dashboard.outlook import why_not
 from crestline.ledger.records import Account
 from crestline.mechanisms.catalogue import Entry
 from crestline.service.config import DatasetConfig
@@ -59,33 +61,34 @@ def _left(accounts: Sequence[Account]) -> Html:
     rows = [
         (
             title(account),
-            tag(
-                "meter",
-                f"{used(account):.0%}",
-                min="0",
-                max="1",
-                value=f"{used(account):.4f}",
-                aria_label=f"used of {title(account)}",
-            ),
-            f"{used(account):.1%}",
-            str(account.balance.remaining),
+            join([_meter(account), f" {used(account):.1%}"]),
+            amount(account.balance.remaining),
         )
         for account in accounts
     ]
     return join(
         [
-            table("How much of each budget is used", ("Budget", "Picture", "Used", "Left"), rows, numbers=(2,)),
+            table("How much of each budget is used", ("Budget", "Used", "Left"), rows),
             tag("p", tag("a", "Budgets over time", href="/budget")),
         ]
     )
+
+
+def _meter(account: Account) -> Html:
+    part, name = used(account), f"used of {title(account)}"
+    return tag("meter", f"{part:.0%}", min="0", max="1", value=f"{part:.4f}", aria_label=name)
 
 
 def answer_page(answer: Answer, explanation: str, time: str) -> Html:
     """The items, what they cost, why it stopped. `explanation` has one line for each paragraph."""
     return join(
         [
-            section("What came back", _stop(answer), chart(answer) or "", _items(answer), name="items"),
-            section("What it cost", _bill(answer, time), name="bill"),
+            tag(
+                "div",
+                section("What came back", _stop(answer), chart(answer) or "", _items(answer), name="items"),
+                section("What it cost", _bill(answer, time), name="bill"),
+                class_="two",
+            ),
             section("In plain words", *map(_paragraph, explanation.splitlines()), name="words"),
         ]
     )
@@ -140,11 +143,17 @@ def _paragraph(line: str) -> Html:
 
 def mechanisms(lines: Sequence[Entry]) -> Html:
     """The catalogue."""
+    rows = [(line.name, line.output, line.price, line.section, capital(why_not(line) or "yes")) for line in lines]
+    heads = ("Mechanism", "Returns", "Steps it pays for", "Theorem", "Can be asked here")
+    return section("All mechanisms", table("What each returns and costs", heads, rows), name="all")
+
+
+def choices() -> Html:
+    """What automatic choice takes here, and why."""
     rows = [
-        (line.name, line.output, _DOMAINS.get(line.domain, line.domain), line.price, line.section) for line in lines
+        ("the owner bounds the items of each user", KNOWN_CONTRIBUTION.name, KNOWN_CONTRIBUTION.reason),
+        ("nothing is known about them", WITH_BOOKS.name, WITH_BOOKS.reason),
     ]
-    heads = ("Mechanism", "Returns", "The items may be", "Pays for", "Theorem")
-    return section("All mechanisms", table("What each returns, needs and costs", heads, rows), name="all")
-
-
-_DOMAINS = {"unknown": "anything", "known": "those of a public list", "queries": "answers to queries"}
+    return section(
+        "Automatic choice", table("What answers unless you choose", ("When", "Takes", "Why"), rows), name="auto"
+    )

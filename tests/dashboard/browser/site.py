@@ -119,9 +119,7 @@ def _past(folder: Path) -> dict[str, str]:
 
 
 def _ask(house: House, token: str, number: int) -> None:
-    wanted = Wanted(
-        ("title",), 3 + number, ("country = 'DE'", None)[number % 2], "0.9", "1e-7", counts=number % 2 == 0
-    )
+    wanted = Wanted(("title",), 3 + number, ("country = 'DE'", None)[number % 2], "0.9", "1e-7", counts=number % 2 == 0)
     with suppress(Problem):  # a refusal is a part of the past, too
         answer_once(house, admitted(house, token), "loans", wanted, f"past-{number}")
 
