@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from crestline.service.house import ServedSource
 from tests.dashboard.conftest import Page, Visit
 from tests.service.conftest import Service
 
@@ -56,6 +57,78 @@ def test_the_price_is_shown_before_and_nothing_is_charged(visit: Visit, service:
     assert "budget of data set" not in page.text  # what others spend is the owner's to see
     assert not service.spent().loss
     assert "It does not fit" in visit.ask(do="forecast", epsilon="50").text
+
+
+def test_a_forecast_says_what_to_expect_of_which_mechanism(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(do="forecast", users="3000", per_user="2", shape="power:1", counts="yes")
+    for words in ("Expect about", "LimitedDomain with NoisyCounts", "RestrictedGumbel", "CanonicalBottom", "(rank 11)"):
+        assert words in page.text
+    accessible(page)
+    assert "Write roughly how many users" in visit.ask(do="forecast").text
+    chosen = visit.ask(do="forecast", users="3000", mechanism="RestrictedGumbel").text
+    assert "RestrictedGumbel: named in the question" in chosen
+    assert not service.spent().loss
+
+
+def test_a_forecast_reads_no_row(visit: Visit, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr(ServedSource, "top_counts", refuse)
+    visit.sign_in("ann")
+    assert "Expect about" in visit.ask(do="forecast", users="100000").text
+    assert visit.status == 200
+
+
+@pytest.mark.parametrize("changes", [{"users": "many"}, {"per_user": "-1"}, {"shape": "round"}, {"shape": "power:x"}])
+def test_a_guess_that_cannot_be_used(visit: Visit, changes: dict[str, str]) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(do="forecast", **{"users": "1000", **changes})
+    assert visit.status == 422
+    accessible(page)
+
+
+def test_only_mechanisms_of_the_list(visit: Visit) -> None:
+    visit.sign_in("ann")
+    for name in ("Canonical", "Restricted", "StableAnswers", "nonsense"):
+        assert "Choose a mechanism of the list." in visit.ask(mechanism=name).text
+    listed = visit.get("/mechanisms")
+    accessible(listed)
+    assert "Needs a public list of all items" in listed.text
+
+
+def test_budgets_over_time_and_by_analyst(visit: Visit, service: Service) -> None:
+    service.top("ann")
+    service.top("bob", k=1)
+    visit.sign_in("ann")
+    own = visit.get("/budget")
+    accessible(own)
+    assert [image["aria-label"].split(":")[0] for image in own.all("svg") if "role" in image] == [
+        "Bar chart",
+        "Line chart",
+    ]
+    assert "bob" not in own.text
+    visit.client.cookies.clear()
+    visit.sign_in("olga")
+    everybody = visit.get("/budget")
+    accessible(everybody)
+    assert len([image for image in everybody.all("svg") if "role" in image]) == 4  # bars; loans in all, ann, bob
+    assert "Nothing was charged so far to: secret: in all." in everybody.text
+
+
+def test_the_script_the_look_and_the_icon_are_ours(visit: Visit) -> None:
+    for path, kind in (("/style.css", "text/css"), ("/script.js", "text/javascript"), ("/icon.svg", "image/svg+xml")):
+        response = visit.client.get(path)
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith(kind)
+
+
+def test_a_refusal_keeps_the_navigation(visit: Visit) -> None:
+    visit.sign_in("ann")
+    page = visit.get("/answers/999")
+    assert visit.status == 403
+    assert page.all("nav")
 
 
 def test_a_budget_runs_out_and_the_page_says_so(visit: Visit) -> None:

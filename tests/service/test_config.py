@@ -9,7 +9,7 @@ import pytest
 
 from crestline.cli.main import run
 from crestline.errors import CrestlineError, ParameterError
-from crestline.service.config import load_config
+from crestline.service.config import PublicFacts, load_config
 from crestline.service.house import open_house
 from crestline.service.settings import line_of
 from tests.service.conftest import CONFIG
@@ -42,6 +42,9 @@ def test_a_configuration_is_read_exactly(folder: Path) -> None:
         ("budget = { epsilon = 8, delta = 1e-4 }", "budget = { epsilon = -8, delta = 1e-4 }", "larger than zero"),
         ("budget = { epsilon = 8, delta = 1e-4 }", "budget = { delta = 1e-4 }", "budget.epsilon is missing"),
         ("budget = { epsilon = 8, delta = 1e-4 }", "budget = 8", "budget must be a table"),
+        ('version = "2026-11"', "public = { items = 9 }", "public.users is missing; write roughly how many users"),
+        ('version = "2026-11"', 'public = { users = 9, shape = "round" }', "public.shape cannot be used: a shape is"),
+        ('version = "2026-11"', "public = { users = 9, user = 3 }", "did you mean 'users'?"),
         ('role = "owner"', 'role = "king"', "must be one of 'analyst', 'owner', not 'king'"),
         ("[datasets.secret]", '[datasets."se cret"]', "must be a name of up to 64"),
     ],
@@ -54,6 +57,13 @@ def test_a_mistake_is_named_with_its_line(folder: Path, old: str, new: str, says
     first = str(refusal.value).splitlines()[0]
     assert first.startswith(f"{path}:{line(text, new)}: ")
     assert says in first
+
+
+def test_public_facts_are_optional(folder: Path) -> None:
+    path = folder / "crestline.toml"
+    assert load_config(path).datasets["loans"].public is None
+    path.write_text(CONFIG.replace('version = "2026-11"', "public = { users = 3000, per_user = 2 }"))
+    assert load_config(path).datasets["loans"].public == PublicFacts(3000, None, 2, "power:1")
 
 
 def test_what_is_missing_is_named_with_the_line_of_its_table(folder: Path) -> None:

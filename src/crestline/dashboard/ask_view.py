@@ -142,7 +142,7 @@ def _expectation(outlook: Outlook) -> Html:
     heads = ("Mechanism", "Needs", "Names", "Score")
     listed = table(f"At the same ε and δ, {assumed}", heads, rows, numbers=(1, 2, 3), marked=0)
     how = (
-        f"The marked line would answer. Needs: by how many users an item must be ahead. Names: items out of {k}. Score: "
+        f"The marked line would answer. Needs: by how many users an item must be ahead. Names: items of {k}. Score: "
         "their users, as a share of those of the true best. All for made-up data of that kind, never for yours."
     )
     return join([title, tag("p", _advice(outlook.lines, k)), listed, tag("p", how, class_="hint")])

@@ -49,8 +49,8 @@ def table(
 ) -> Html:
     """A table that can scroll sideways on a small screen; the first cell of a row names it.
 
-    `numbers` are the columns that hold numbers, `marked` is the row to bring out. On a narrow screen the cells of a wide
-    table stand below each other; the roles are written down because browsers forget them then.
+    `numbers` are the columns that hold numbers, `marked` is the row to bring out. On a narrow screen the cells of a
+    wide table stand below each other; the roles are written down because browsers forget them then.
     """
 
     kinds = ["number" if place in numbers else None for place in range(len(heads))]

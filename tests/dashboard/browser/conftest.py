@@ -17,8 +17,8 @@ from tests.dashboard.browser.site import Site, running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _OPTIONS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 _PATIENCE = 60_000  # milliseconds: a busy machine is slow, not broken
 DESK = {"width": 1280, "height": 900}
@@ -82,9 +82,12 @@ class Window:
     def open(self, path: str = "/") -> None:
         self.page.goto(self._site.url + path)
 
+    def token(self, who: str) -> str:
+        return self._site.tokens[who]
+
     def sign_in(self, who: str) -> None:
         self.open()
-        self.page.get_by_label("Token").fill(self._site.tokens[who])
+        self.page.get_by_label("Token").fill(self.token(who))
         self.page.get_by_role("button", name="Sign in").click()
         expect(self.page.get_by_role("heading", level=1)).to_have_text("Data sets")
 
@@ -107,20 +110,20 @@ class Windows:
 
     def __init__(self, browser: Browser, site: Site, folder: Path) -> None:
         self._browser, self._site, self._folder = browser, site, folder
-        self._open: list[tuple[Window, object]] = []
+        self._open: list[Window] = []
 
     def __call__(self, *, dark: bool = False, script: bool = True, size: dict[str, int] | None = None) -> Window:
         context = self._browser.new_context(
             color_scheme="dark" if dark else "light", java_script_enabled=script, viewport=size or DESK
         )
         window = Window(context.new_page(), self._site, self._folder)
-        self._open.append((window, context))
+        self._open.append(window)
         return window
 
     def close(self) -> list[str]:
-        for window, _ in self._open:
+        for window in self._open:
             window.page.context.close()
-        return [complaint for window, _ in self._open for complaint in window.complaints]
+        return [complaint for window in self._open for complaint in window.complaints]
 
 
 @pytest.fixture

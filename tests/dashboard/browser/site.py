@@ -59,8 +59,9 @@ role = "owner"
 """
 TITLES = (
     "Rivers and bridges", "The long winter", "Notes on bread", "A field guide to clouds", "Harbour lights",
-    "Seven letters", "The clockmaker's daughter, or what became of the town below the dam", "Salt", "Under the lime tree",
-    "Maps of nowhere", "The last ferry", "Copper", "Small engines", "Orchard year", "Night trains",
+    "Seven letters", "The clockmaker's daughter, or what became of the town below the dam", "Salt",
+    "Under the lime tree", "Maps of nowhere", "The last ferry", "Copper", "Small engines",
+    "Orchard year", "Night trains",
 )  # fmt: skip
 
 
