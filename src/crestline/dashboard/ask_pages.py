@@ -55,7 +55,7 @@ def _shown(
 ) -> Response:
     given = {field: values[0] for field, values in form.items()}
     body = ask_page(dataset, given, items, key, said)
-    return shown(f"Ask {dataset.name}", body, who=who, status=status, here="/")
+    return shown(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
 
 
 def _wanted(form: Form) -> Wanted:

@@ -58,11 +58,9 @@ Visitor = Annotated[Caller, Depends(_visitor)]
 Fields = Annotated[Form, Depends(_form)]
 
 
-def shown(
-    title: str, *body: Any, who: str | None, status: int = 200, here: str | None = None, lead: str | None = None
-) -> HTMLResponse:
-    """A page with its headers."""
-    text = page(title, *body, who=who, here=here, lead=lead)
+def shown(title: str, *body: Any, who: str | None, status: int = 200, **more: Any) -> HTMLResponse:
+    """A page with its headers; `more` goes to `page`."""
+    text = page(title, *body, who=who, **more)
     return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": POLICY})
 
 
