@@ -31,7 +31,7 @@ def ask_page(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[
         "div",
         section("Your question", _form(dataset, given, chosen, key), name="question"),
         section(
-            "Forecast",
+            "Cost and forecast",
             tag("div", told, id="said", tabindex="-1", role="status", aria_live="polite"),
             name="forecast",
         ),

@@ -52,7 +52,7 @@ def chart(answer: Answer) -> Html | None:
         _counted(label(item), count, spread, scale) for item, count in zip(answer.listed_items, counts, strict=True)
     ]
     drawn = bars(rows, f"Bar chart: noisy counts of {len(counts)} items; the table below holds the same numbers.")
-    within = f"The dark line at the end of a bar spans ± {spread:,.0f} users: 95% of the noise stays within it."
+    within = f"The line across the end of a bar spans ± {spread:,.0f} users: 95% of the noise stays within it."
     return tag("figure", drawn, tag("figcaption", within)) if spread else tag("figure", drawn)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from crestline.answer.answer import Answer
 from crestline.answer.views import columns
@@ -90,6 +91,10 @@ def answer_page(answer: Answer, explanation: str, time: str) -> Html:
                 class_="two",
             ),
             section("In plain words", *map(_paragraph, explanation.splitlines()), name="words"),
+            tag(
+                "p",
+                tag("a", f"Ask {answer.source} another question", href=f"/datasets/{quote(answer.source, safe='')}"),
+            ),
         ]
     )
 
