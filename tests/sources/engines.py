@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import duckdb
+import ibis
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from crestline.sources import Source, open_source
+from crestline.sources.databases import named_domain
+from crestline.sources.table import TableSource
 
 _NUMBERS = itertools.count()
 _POSTGRES_TYPES = {
@@ -40,6 +44,31 @@ class DuckDB:
                 connection.register("arrow", table)
                 connection.execute(f"create table {name} as select * from arrow")
         return open_source(f"duckdb:///{path}", table="events")
+
+
+class Embedded:
+    """The DuckDB that crestline starts itself to read files; tables beside the first are found by their bare names."""
+
+    name = "duckdb"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+        folder = self._folder / str(next(_NUMBERS))
+        folder.mkdir()
+        for name, table in {"events": events, **others}.items():
+            pq.write_table(table, folder / f"{name}.parquet")
+        engine = ibis.duckdb.connect()
+        tables = {file.stem: engine.read_parquet(file, table_name=file.stem) for file in folder.iterdir()}
+        return TableSource(
+            tables["events"],
+            engine,
+            name="events",
+            timeout=600,
+            embedded=True,
+            lookup=lambda other: named_domain(engine, other),
+        )
 
 
 class Postgres:

@@ -12,6 +12,7 @@ import pytest
 from crestline.question import Question
 from crestline.sources.counting import Counting
 from crestline.sources.domain import domain_counting
+from crestline.sources.engines import EMBEDDED
 
 WRITTEN_BY = "12."  # another Ibis may lay out the same statement differently
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -29,14 +30,15 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.skipif(not ibis.__version__.startswith(WRITTEN_BY), reason=f"pinned with Ibis {WRITTEN_BY}x")
-@pytest.mark.parametrize("engine", ["duckdb", "postgres", "pyspark"])
+@pytest.mark.parametrize("engine", ["duckdb", EMBEDDED, "postgres", "pyspark"])
 @pytest.mark.parametrize("name", [*QUESTIONS, "domain_multiplicities", "domain_names"])
 @pytest.mark.filterwarnings("ignore")  # importing PySpark warns
 def test_the_sql_of_every_engine(engine: str, name: str) -> None:
-    getattr(ibis, engine)  # registers the engine's options
+    dialect = "duckdb" if engine == EMBEDDED else engine
+    getattr(ibis, dialect)  # registers the engine's options
     asked = Question(**({"user": "user", "item": ("item",), "k": 10, "k_bar": 100} | QUESTIONS.get(name, {})))
     counting = Counting(ibis.table(EVENTS, name="events"), asked, engine)
-    sql = str(ibis.to_sql(expression(counting, name), dialect=engine)) + "\n"
+    sql = str(ibis.to_sql(expression(counting, name), dialect=dialect)) + "\n"
     pinned = SNAPSHOTS / engine / f"{name}.sql"
     if os.environ.get("CRESTLINE_SNAPSHOTS") == "write":
         pinned.parent.mkdir(parents=True, exist_ok=True)

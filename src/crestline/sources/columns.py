@@ -14,7 +14,7 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Label
-from crestline.sources.engines import Expression, Function, codec
+from crestline.sources.engines import EMBEDDED, Expression, Function, codec
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
     if kind.is_boolean() or kind.is_integer():
         return Key(value, (value.notnull(),), bool if kind.is_boolean() else int)
     if kind.is_floating():
-        return _floating(value)
+        return _floating(value, engine)
     if kind.is_decimal():
         return _decimal(value, engine)
     if kind.is_date():
@@ -75,12 +75,19 @@ def _decoded(raw: bytes | str) -> str:
     return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "backslashreplace")
 
 
-def _floating(value: Expression) -> Key:
+def _floating(value: Expression, engine: str) -> Key:
     import ibis
 
     value = value.cast("float64")
     one_zero = ibis.ifelse(value == 0.0, ibis.literal(0.0), value)  # 0.0 and -0.0 are equal: always label them 0.0
-    return Key(one_zero, (value.notnull(), ~value.isnan()), float)
+    return Key(one_zero, (value.notnull(), _number(value, engine)), float)
+
+
+def _number(value: Expression, engine: str) -> Expression:
+    """Not nan. DuckDB answers isnan() from a Parquet file's statistics, which leave nan out: look at its text."""
+    if engine in ("duckdb", EMBEDDED):
+        return value.cast("string").notin(["nan", "-nan"])
+    return ~value.isnan()
 
 
 def _decimal(value: Expression, engine: str) -> Key:

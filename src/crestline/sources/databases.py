@@ -95,12 +95,12 @@ def _source(
     table: Expression, engine: Any, name: str, timeout: float, close: Callable[[], None] | None = None
 ) -> TableSource:
     def lookup(other: str) -> Expression:
-        return _domain(engine, other)
+        return named_domain(engine, other)
 
     return TableSource(table, engine, name=name, timeout=timeout, lookup=lookup, close=close)
 
 
-def _domain(engine: Any, name: str) -> Expression:
+def named_domain(engine: Any, name: str) -> Expression:
     """A domain by name: a table, or a column of one."""
     found = _find(engine, name)
     holder, _, last = name.rpartition(".")

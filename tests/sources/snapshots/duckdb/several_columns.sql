@@ -37,7 +37,7 @@ FROM (
           AND "t0"."n" IS NOT NULL
           AND "t0"."x" IS NOT NULL
           AND NOT (
-            ISNAN("t0"."x")
+            CAST("t0"."x" AS TEXT) IN ('nan', '-nan')
           )
           AND "t0"."price" IS NOT NULL
           AND "t0"."day" IS NOT NULL

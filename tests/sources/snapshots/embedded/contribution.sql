@@ -1,0 +1,54 @@
+SELECT
+  ENCODE("t5"."item_0") AS "item_0",
+  "t5"."count"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "t3"."item_0",
+      COUNT(*) AS "count"
+    FROM (
+      SELECT
+        "t2"."user",
+        "t2"."item_0"
+      FROM (
+        SELECT
+          "t1"."user",
+          "t1"."item_0",
+          ROW_NUMBER() OVER (
+            PARTITION BY "t1"."user"
+            ORDER BY "LEFT"(
+              MD5(
+                MAIN.CONCAT(
+                  'be45cb2605bf36bebde684841a28f0fd',
+                  CAST(LENGTH("t1"."user") AS TEXT),
+                  ':',
+                  "t1"."user",
+                  "t1"."item_0"
+                )
+              ),
+              12
+            ) ASC, "t1"."item_0" ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+          ) - 1 AS "place"
+        FROM (
+          SELECT DISTINCT
+            "t0"."user",
+            "t0"."item" AS "item_0"
+          FROM "events" AS "t0"
+          WHERE
+            "t0"."user" IS NOT NULL AND "t0"."item" IS NOT NULL
+        ) AS "t1"
+      ) AS "t2"
+      WHERE
+        "t2"."place" < 5
+    ) AS "t3"
+    GROUP BY
+      1
+  ) AS "t4"
+  ORDER BY
+    "t4"."count" DESC,
+    "t4"."item_0" ASC
+) AS "t5"
+LIMIT 101

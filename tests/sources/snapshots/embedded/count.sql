@@ -1,0 +1,26 @@
+SELECT
+  ENCODE("t3"."item_0") AS "item_0",
+  "t3"."count"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "t1"."item_0",
+      COUNT(*) AS "count"
+    FROM (
+      SELECT DISTINCT
+        "t0"."user",
+        "t0"."item" AS "item_0"
+      FROM "events" AS "t0"
+      WHERE
+        "t0"."user" IS NOT NULL AND "t0"."item" IS NOT NULL
+    ) AS "t1"
+    GROUP BY
+      1
+  ) AS "t2"
+  ORDER BY
+    "t2"."count" DESC,
+    "t2"."item_0" ASC
+) AS "t3"
+LIMIT 101

@@ -1,0 +1,62 @@
+SELECT
+  ENCODE("t3"."item_0") AS "item_0",
+  "t3"."item_1",
+  "t3"."item_2",
+  CAST("t3"."item_3" AS TEXT) AS "item_3",
+  "t3"."item_4",
+  "t3"."item_5",
+  "t3"."count"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "t1"."item_0",
+      "t1"."item_1",
+      "t1"."item_2",
+      "t1"."item_3",
+      "t1"."item_4",
+      "t1"."item_5",
+      COUNT(*) AS "count"
+    FROM (
+      SELECT DISTINCT
+        "t0"."user",
+        "t0"."item" AS "item_0",
+        "t0"."n" AS "item_1",
+        CASE WHEN "t0"."x" = 0.0 THEN 0.0 ELSE "t0"."x" END AS "item_2",
+        "t0"."price" AS "item_3",
+        "t0"."day" AS "item_4",
+        "t0"."at" AS "item_5"
+      FROM "events" AS "t0"
+      WHERE
+        "t0"."user" IS NOT NULL
+        AND "t0"."item" IS NOT NULL
+        AND "t0"."n" IS NOT NULL
+        AND "t0"."x" IS NOT NULL
+        AND NOT (
+          CAST("t0"."x" AS TEXT) IN ('nan', '-nan')
+        )
+        AND "t0"."price" IS NOT NULL
+        AND "t0"."day" IS NOT NULL
+        AND "t0"."day" BETWEEN MAKE_DATE(1, 1, 1) AND MAKE_DATE(9999, 12, 31)
+        AND "t0"."at" IS NOT NULL
+        AND "t0"."at" BETWEEN MAKE_TIMESTAMP(1, 1, 2, 0, 0, 0.0) AND MAKE_TIMESTAMP(9999, 12, 30, 0, 0, 0.0)
+    ) AS "t1"
+    GROUP BY
+      1,
+      2,
+      3,
+      4,
+      5,
+      6
+  ) AS "t2"
+  ORDER BY
+    "t2"."count" DESC,
+    "t2"."item_0" ASC,
+    "t2"."item_1" ASC,
+    "t2"."item_2" ASC,
+    "t2"."item_3" ASC,
+    "t2"."item_4" ASC,
+    "t2"."item_5" ASC
+) AS "t3"
+LIMIT 101
