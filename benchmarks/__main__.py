@@ -15,28 +15,33 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 from benchmarks.machine import described
+from benchmarks.measuring import human
 from benchmarks.page import TABLES, render
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 
 
 def run(name: str, folder: Path, quick: bool) -> None:
-    """Measure one table and keep its figures."""
+    """Measure one table and keep its figures; those that came before a failure are kept too."""
     machine, start = described(), time.perf_counter()
-    rows = []
-    for row in TABLES[name].measure(quick):
-        rows.append(row.json())
-        print(f"  {name}: {row.who} {row.setting} {row.note or row.median or ''}", file=sys.stderr, flush=True)
-    kept = {
-        "command": f"python -m benchmarks --only {name}",
-        "machine": machine,
-        "seconds": time.perf_counter() - start,
-        "rows": rows,
-    }
+    rows: list[dict[str, Any]] = []
+    try:
+        for row in TABLES[name].measure(quick):
+            rows.append(row.json())
+            took = row.note or ("" if row.median is None else human(row.median))
+            print(f"  {name}: {row.who} {row.setting} {took}", file=sys.stderr, flush=True)
+    finally:
+        keep(name, folder, {"machine": machine, "seconds": time.perf_counter() - start, "rows": rows})
+
+
+def keep(name: str, folder: Path, figures: dict[str, Any]) -> None:
+    """Write what was measured beside the page."""
     target = folder / "performance"
     target.mkdir(parents=True, exist_ok=True)
+    kept = {"command": f"python -m benchmarks --only {name}", **figures}
     (target / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -46,7 +46,7 @@ def render(folder: Path) -> Path:
     parts = [INTRODUCTION.format(command="make bench")]
     for name in TABLES:
         kept = load(folder, name)
-        if kept:
+        if kept and kept["rows"]:
             parts.append(section(folder, name, kept))
     page = folder / "performance.md"
     page.write_text("\n".join(parts))

@@ -32,7 +32,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     COUNTING: lambda path: counted(open_source(path)),
     BOUNDED: lambda path: private(path, contribution=CONTRIBUTION),
 }
-REPETITIONS, PEAKS = 5, 3
+REPETITIONS, PEAKS = 5, 2
 # Not ru_maxrss: a fresh process starts with the peak of the one that started it.
 PEAK = "\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
 
@@ -83,7 +83,7 @@ def _measured(folder: Path, quick: bool) -> Iterator[Row]:
         return
     for engine in (postgres, spark):
         with engine(path, folder) as works:
-            for name, times in interleaved(works, 3, seconds=60).items():
+            for name, times in interleaved(works, 3, seconds=45).items():
                 yield _row(name, engine.__name__, rows, times)
     path.unlink()
     for size in SIZES:

@@ -66,7 +66,6 @@ def test_a_huge_deck_costs_what_is_dealt() -> None:
 
 @given(st.data())
 def test_cards_dealt_in_one_go_are_those_of_a_deck(data: st.DataObject) -> None:
-    """Whether the deck is small enough for a list or not."""
     size = data.draw(st.sampled_from([12, 1000]))
     choices = [data.draw(st.integers(0, size - at - 1)) for at in range(data.draw(st.integers(0, 12)))]
     deck = Deck()

@@ -18,8 +18,6 @@ from crestline.randomness.uniforms import WORD, Uniforms
 Indices = NDArray[np.int64]
 
 _UNIT = 2.0**-64
-# A deck is a plain list unless it has this many times as many places as are dealt.
-_SPARSE = 32
 
 
 def places(uniforms: Uniforms, sizes: Indices) -> Indices:
@@ -78,21 +76,9 @@ def subsets(size: int, many: int, trials: int, entropy: Entropy) -> list[list[in
 
 def dealt(choices: Sequence[int]) -> list[int]:
     """Different places from one choice for each, as `Deck` deals them."""
-    targets = [at + choice for at, choice in enumerate(choices)]
-    size = max(targets, default=-1) + 1
-    if size > _SPARSE * len(targets):
-        return _dealt_sparsely(targets)
-    deck = list(range(size))
-    for at, target in enumerate(targets):
-        deck[at], deck[target] = deck[target], deck[at]
-    return deck[: len(targets)]
-
-
-def _dealt_sparsely(targets: Sequence[int]) -> list[int]:
-    """The same without a list of all places: a deck dealt in one go."""
     moved: dict[int, int] = {}
     result: list[int] = []
-    for at, target in enumerate(targets):
-        result.append(moved.get(target, target))
-        moved[target] = moved.pop(at, at)
+    for at, choice in enumerate(choices):  # a deck dealt in one go
+        result.append(moved.get(at + choice, at + choice))
+        moved[at + choice] = moved.pop(at, at)
     return result
