@@ -58,7 +58,7 @@ def test_a_server_is_killed_under_load_and_started_again(ledger: str, tmp_path: 
     tokens, told = write_service(tmp_path, ledger, AMPLE, 4), list[Told]()
     config = tmp_path / "crestline.toml"
     with serving(config) as (server,):
-        plan = Plan(clients=12, seconds=60, requests=40)
+        plan = Plan(clients=12, seconds=100, requests=40)
         send([server.port], tokens, plan, after(15, told, server.kill))
     assert verified(ledger)
     check_books(ledger, told)
@@ -86,7 +86,7 @@ def test_a_server_that_is_told_to_end_settles_what_it_has_begun(tmp_path: Path) 
     ledger = str(tmp_path / "books.db")
     tokens, told, codes = write_service(tmp_path, ledger, AMPLE, 4), list[Told](), list[int]()
     with serving(tmp_path / "crestline.toml") as (server,):
-        plan = Plan(clients=8, seconds=60, requests=40)
+        plan = Plan(clients=8, seconds=100, requests=40)
         send([server.port], tokens, plan, after(10, told, lambda: codes.append(server.stop())))
     assert codes[0] in (0, -15)  # it ended by itself, or passed the signal on when it was done
     entries = check_books(ledger, told)
@@ -98,7 +98,7 @@ def test_a_server_that_is_told_to_end_settles_what_it_has_begun(tmp_path: Path) 
 def test_two_servers_never_spend_more_than_there_is(postgres_database: str, tmp_path: Path) -> None:
     tokens, told = write_service(tmp_path, postgres_database, 0.1, 4), list[Told]()
     with serving(tmp_path / "crestline.toml", 2) as servers:
-        send([one.port for one in servers], tokens, Plan(clients=8, seconds=60, requests=12), told.append)
+        send([one.port for one in servers], tokens, Plan(clients=8, seconds=100, requests=12), told.append)
         twins = same_key_at_both(servers, tokens)
     statuses = {one.status for one in told}
     assert statuses == {200, 402}  # all of it was fought over
