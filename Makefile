@@ -1,5 +1,5 @@
 # Each command does all the set-up on a machine that has Python 3.11 or newer:
-#   make demo     makes a virtual environment, installs crestline, runs the guided tour
+#   make demo     makes a virtual environment, installs crestline, runs the guided tour (its files stay in demo/)
 #   make test     the same with the development tools, then every gate of scripts/check
 #   make bench    every table of docs/results/performance.md, measured here (about a quarter of an hour)
 
@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test check bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/crestline demo
+	$(BIN)/crestline demo --keep demo
 
 test: $(VENV)/.developer
 	PATH="$(abspath $(BIN)):$$PATH" scripts/check
@@ -23,7 +23,7 @@ bench: $(VENV)/.developer
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
 	touch $@
 
 $(VENV)/.developer: pyproject.toml
@@ -33,4 +33,4 @@ $(VENV)/.developer: pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf demo $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -27,13 +27,13 @@ def demo(
     out = console()
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-        _tour(keep, out)
+        _tour(keep, out, kept=True)
         return
     with tempfile.TemporaryDirectory(prefix="crestline-demo-") as folder:
-        _tour(Path(folder), out)
+        _tour(Path(folder), out, kept=False)
 
 
-def _tour(folder: Path, out: Console) -> None:
+def _tour(folder: Path, out: Console, *, kept: bool) -> None:
     loans, smaller = folder / "loans.csv", folder / "loans_without_one_reader.csv"
     with out.status("Inventing a library's loans …"):
         write_loans(loans)
@@ -43,7 +43,7 @@ def _tour(folder: Path, out: Console) -> None:
     answer = _private(loans, out)
     _books(loans, folder / "books.db", out)
     _plan(out)
-    _picture(answer, folder / "top.svg", out)
+    _picture(answer, folder / "top.svg", out, kept=kept)
     _head(out, "7. Now yours", "$ crestline top FILE --user COLUMN --item COLUMN -k 20 --epsilon 1 --delta 1e-8")
     out.print("$ crestline mechanisms     what can be run, and what each promises")
     out.print("$ crestline --help         everything else")
@@ -106,13 +106,17 @@ def _plan(out: Console) -> None:
     out.print(plan.advice, markup=False)
 
 
-def _picture(answer: Answer, path: Path, out: Console) -> None:
+def _picture(answer: Answer, path: Path, out: Console, *, kept: bool) -> None:
     _head(out, "6. The picture", "$ crestline top … --plot top.svg")
     if find_spec("altair") is None or find_spec("vl_convert") is None:
-        out.print("Pictures need one more package: pip install 'crestline\\[plot]'")
+        out.print("No picture this time: it needs one more package, pip install 'crestline\\[plot]'.")
         return
-    answer.plot(path)
-    out.print(f"{path.name}, {path.stat().st_size:,} bytes (kept with --keep FOLDER).")
+    with out.status("Drawing …"):
+        answer.plot(path)
+    where = (
+        f"The picture is {path}" if kept else "Drawn, and gone with the demo's other files; --keep FOLDER keeps them"
+    )
+    out.print(f"{where}.", markup=False)
 
 
 def _head(out: Console, title: str, text: str) -> None:

@@ -1,0 +1,95 @@
+"""The pictures of the docs, made from code: an answer, a plan, what draws cost together.
+
+    python scripts/pictures.py            draws what is missing or out of date
+    python scripts/pictures.py --check    fails when a picture is not what the code says
+
+Randomness is replayed, so a picture changes only when the code does. Each file carries a hash of what it shows (not of
+its bytes, which depend on the drawing library); `tests/docs/test_pictures.py` runs the check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import crestline as cl
+from crestline.cli.account_figure import figure
+from crestline.cli.demo_data import USERS, write_loans
+from crestline.pictures import Picture
+from crestline.plan.plan import plan_shape, wish_for
+from crestline.plan.plot import plot as plan_plot
+from crestline.plan.shapes import read_shape
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+MARK = "<!-- shows "
+COMPARED = ("LimitedDomain", "RestrictedGumbel", "CanonicalBottom", "TopStable", "FixedThreshold")
+
+
+def answer() -> Picture:
+    """An answer with noisy counts, on the demo's invented loans."""
+    with tempfile.TemporaryDirectory() as folder:
+        loans = Path(folder) / "loans.csv"
+        write_loans(loans)
+        asked: dict[str, Any] = {"user": "reader", "item": "title", "k": 8, "epsilon": 1, "delta": "1e-6"}
+        made = cl.top_k(loans, **asked, contribution=5, counts=True, entropy=cl.entropy.replay("docs"))
+    return cl.Answer(**{**vars(made), "source": "loans.csv"}).plot()
+
+
+def plan() -> Picture:
+    """Some mechanisms at the same (ε, δ), for data of a public shape."""
+    shape = read_shape("power:1", users=USERS, per_user=3.0)
+    wish = wish_for(20, 1, "1e-6", k_bar=100, mechanisms=COMPARED)
+    return plan_plot(plan_shape(shape, wish, users=USERS, entropy=cl.entropy.replay("docs"), trials=100))
+
+
+def account() -> Picture:
+    """What draws of one ε cost together, by every accountant."""
+    return figure("0.1", "1e-6", 1000)
+
+
+PICTURES: dict[str, Callable[[], Picture]] = {"answer": answer, "plan": plan, "account": account}
+
+
+def shown(picture: Picture) -> str:
+    """A hash of what a picture shows: marks and data, numbers to six digits, without the version of any library."""
+    chart = {name: value for name, value in picture.chart.to_dict().items() if name not in ("$schema", "config")}
+    return hashlib.sha256(json.dumps(_rounded(chart), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_rounded(part) for part in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def main(arguments: list[str]) -> int:
+    made = {name: make() for name, make in PICTURES.items()}
+    stale = [name for name, picture in made.items() if f"{MARK}{shown(picture)} -->" not in _read(name)]
+    if "--check" in arguments:
+        for name in stale:
+            print(f"docs/pictures/{name}.svg is not what the code says: python scripts/pictures.py")
+        return 1 if stale else 0
+    FOLDER.mkdir(exist_ok=True)
+    for name in stale:
+        _path(name).write_text(made[name].svg().rstrip() + f"\n{MARK}{shown(made[name])} -->\n", encoding="utf-8")
+        print(f"drew docs/pictures/{name}.svg")
+    return 0
+
+
+def _path(name: str) -> Path:
+    return FOLDER / f"{name}.svg"
+
+
+def _read(name: str) -> str:
+    return _path(name).read_text(encoding="utf-8") if _path(name).exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
