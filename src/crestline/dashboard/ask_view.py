@@ -14,9 +14,9 @@ from crestline.plan.forecast import Estimate
 from crestline.service.config import DEFAULT_SHAPE, DatasetConfig
 
 SHAPES = {
-    "power:0.5": "fairly even",
-    DEFAULT_SHAPE: "usual: the second has half of the first",
-    "power:1.5": "steep: few items have almost all",
+    "power:0.5": "fairly even (1, 0.7, 0.6, …)",
+    DEFAULT_SHAPE: "usual (1, 0.5, 0.33, …)",
+    "power:1.5": "steep (1, 0.35, 0.19, …)",
 }
 _NOT_YET = (
     "Press Forecast to see what this question would cost, which mechanism would answer it, and what to expect. "
@@ -52,7 +52,7 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
         void("input", type="hidden", name="key", value=key),
         tag(
             "fieldset",
-            tag("legend", "Items: rank one column, or several together"),
+            tag("legend", "Items: one column, or several"),
             *(_box("item", name, name, checked=name in chosen) for name in dataset.items),
         ),
         _field("k", "How many", given.get("k", "10"), "number", min="1", required=True),
@@ -88,7 +88,7 @@ def _guesses(dataset: DatasetConfig, given: Mapping[str, str]) -> Html:
         tag("legend", "For the forecast only"),
         tag("p", "What is known in public, or guessed. It is not looked up, and changes no answer.", class_="hint"),
         tag("div", *fields, class_="pair"),
-        _choice("shape", "Popularity", known, shape),
+        _choice("shape", "Popularity, from rank to rank", known, shape),
     )
 
 
@@ -176,7 +176,7 @@ def _text(estimate: Estimate | None, form: str) -> str:
 
 
 def _shape(shape: str) -> str:
-    return SHAPES.get(shape, shape).partition(":")[0] if shape in SHAPES else f"as in {shape}"
+    return SHAPES.get(shape, f"as in {shape}")
 
 
 def _box(name: str, value: str, words: str, *, checked: bool) -> Html:

@@ -23,7 +23,7 @@ def faults(window: Window) -> list[str]:
     ]
 
 
-PAGES = ("/", "/datasets/loans", "/budget", "/history", "/mechanisms", "/answers/0", "/nowhere")
+PAGES = ("/", "/datasets/loans", "/budget", "/history", "/mechanisms", "/answers/0", "/nowhere", "/docs")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
