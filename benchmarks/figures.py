@@ -11,6 +11,13 @@ from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, altair
 
 COLOURS = (COLOUR, QUIET, PALE, DARK, "#b5652b", "#5d8a2f")
 
+# How the decades of an axis are written, in the language of Vega.
+SIZES = "format(datum.value, '~s')"
+SECONDS = (
+    "datum.value < 0.0005 ? format(datum.value * 1e6, '.3~g') + ' µs' : "
+    "datum.value < 0.5 ? format(datum.value * 1e3, '.3~g') + ' ms' : format(datum.value, '.3~g') + ' s'"
+)
+
 
 def lines(rows: list[Row], axis: str) -> dict[str, list[Row]]:
     """For each of those measured the rows along an axis, by size; only where there are at least three."""
@@ -42,9 +49,13 @@ def picture(rows: list[Row], axis: str, title: str) -> Picture | None:
         for row in some
     ]
     names = list(dict.fromkeys(value["who"] for value in values))
-    power = "datum.value < 1000 && datum.value >= 0.001 ? datum.value : format(datum.value, '.0e')"
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X(f"{axis}:Q", scale=alt.Scale(type="log"), title=axis, axis=_decades([v[axis] for v in values], power)),
+        x=alt.X(
+            f"{axis}:Q",
+            scale=alt.Scale(type="log"),
+            title=axis,
+            axis=_decades([value[axis] for value in values], SIZES),
+        ),
         color=alt.Color(
             "who:N",
             sort=names,
@@ -56,12 +67,12 @@ def picture(rows: list[Row], axis: str, title: str) -> Picture | None:
     y = alt.Y(
         "median:Q",
         scale=alt.Scale(type="log", domain=[low / 1.5, high * 1.5]),
-        title="seconds",
-        axis=_decades([low, high], power),
+        title="time",
+        axis=_decades([low, high], SECONDS),
     )
     path = base.mark_line(strokeWidth=2).encode(y=y)
     points = base.mark_point(filled=True, size=45, opacity=1).encode(y=y)
-    bars = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title="seconds"), y2="high:Q")
+    bars = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title="time"), y2="high:Q")
     return Picture(alt.layer(bars, path, points).properties(width=520, height=300, title=title))
 
 

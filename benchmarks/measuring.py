@@ -76,7 +76,13 @@ def in_words(exponent: float) -> str:
     """What an exponent means: the time of ten times as much."""
     if exponent < 0.1:
         return f"hardly grows: ten times as much takes {10**exponent:.2f} times as long (slope {exponent:.2f})"
-    kind = "less than proportionally" if exponent < 0.9 else "proportionally" if exponent < 1.1 else "faster"
+    kind = (
+        "less than proportionally"
+        if exponent < 0.9
+        else "proportionally"
+        if exponent < 1.1
+        else "more than proportionally"
+    )
     return f"grows {kind}: ten times as much takes {10**exponent:.1f} times as long (slope {exponent:.2f})"
 
 

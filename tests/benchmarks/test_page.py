@@ -46,7 +46,7 @@ def test_slopes_are_said_in_words() -> None:
     assert in_words(0.02).startswith("hardly grows")
     assert "less than proportionally" in in_words(0.5)
     assert "proportionally: ten times as much takes 10.0 times" in in_words(1.0)
-    assert "faster" in in_words(1.5)
+    assert "more than proportionally" in in_words(1.5)
     rows = [row("a", 1e-6 * d, d=d) for d in (10, 100, 1000)]
     assert slopes(rows, "d") == [f"a, against d, {in_words(1.0)}."]
 
