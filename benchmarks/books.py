@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.measuring import Row
 
 LIMIT = 240.0
+SIZES = ("writers", "servers", "clients")
 
 
 def measured(script: str, *options: str) -> Iterator[Row]:
@@ -33,7 +34,8 @@ def measured(script: str, *options: str) -> Iterator[Row]:
 
 
 def _row(figures: dict[str, Any]) -> Row:
-    """Text names the row; numbers are its figures; what is nested stays in the script's own file."""
+    """Text names the row, sizes are its setting, other numbers its figures; what is nested is left to the script."""
     named = [str(value) for value in figures.values() if isinstance(value, str)]
     numbers = {key: value for key, value in figures.items() if isinstance(value, int | float)}
-    return Row(", ".join(named), {}, extra=numbers)
+    setting = {key: numbers.pop(key) for key in SIZES if key in numbers}
+    return Row(", ".join(named), setting, extra=numbers)

@@ -17,4 +17,5 @@ def measure(quick: bool) -> Iterator[Row]:
 
 
 def words(rows: list[Row]) -> list[str]:
-    return []
+    found = [row for row in rows if "per_second" in row.extra]
+    return [f"{row.who}: {row.extra['per_second']:,.0f} requests a second, books held against them." for row in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from benchmarks.books import _row
 from benchmarks.figures import picture, slopes
 from benchmarks.measuring import Row, human, in_words, interleaved, slope, spread
 from benchmarks.page import cell, table
@@ -23,6 +24,13 @@ def test_a_table_has_a_column_for_each_setting_across() -> None:
     assert lines[0] == "|  | d = 10^6 | d = 500 | exact | cryptographic |"
     assert lines[2] == "| a | 1 s ± 10% | 2 ms ± 10% | yes | no |"
     assert lines[3] == "| b |  | > 20 s |  |  |"
+
+
+def test_figures_of_a_script_are_told_apart_by_their_sizes() -> None:
+    figures = [{"ledger": "sqlite", "writers": n, "per_second": 400.0 / n, "more": {}} for n in (1, 8)]
+    lines = table([_row(one) for one in figures], ()).split("\n")
+    assert lines[0] == "|  | writers | per_second |"
+    assert lines[2:4] == ["| sqlite | 1 | 400 |", "| sqlite | 8 | 50 |"]
 
 
 def test_a_single_run_has_no_spread() -> None:
