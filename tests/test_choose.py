@@ -16,6 +16,7 @@ from crestline.mechanisms.limited_domain import LimitedDomain
     [
         (1, None, False, True, "Lipschitz"),
         (9, None, True, True, "Canonical"),
+        (11, None, False, True, "Lipschitz"),
         (50, 5, True, False, "LimitedDomainGauss"),
         (50, None, True, False, "LimitedDomain"),
         (10, None, False, False, "CanonicalBottom"),

@@ -31,6 +31,11 @@ KNOWN_DOMAIN_ONE = Rule("Lipschitz", 1, "chosen because one item of a public uni
 KNOWN_DOMAIN = Rule(
     "Canonical", 1, "chosen because the universe is public: it picks a whole set at the price of one step"
 )
+KNOWN_DOMAIN_MANY = Rule(
+    "Lipschitz",
+    1,
+    "chosen because many items of a public universe are wanted: its k steps add up to less than k of them",
+)
 KNOWN_CONTRIBUTION = Rule(
     "LimitedDomainGauss", 10, "chosen because the contribution is bounded: its noise does not grow with k"
 )
@@ -110,7 +115,7 @@ def _made(rule: Rule, counts: bool, **question: Any) -> Any:
 def automatic(k: int, contribution: int | None, books: bool, known_domain: bool) -> Rule:
     """P12.1 as code: looks at the question only, never at the data."""
     if known_domain:
-        return KNOWN_DOMAIN_ONE if k == 1 else KNOWN_DOMAIN
+        return KNOWN_DOMAIN_ONE if k == 1 else KNOWN_DOMAIN if k <= _FEW else KNOWN_DOMAIN_MANY
     if contribution is not None:
         return KNOWN_CONTRIBUTION
     if books:
@@ -119,7 +124,7 @@ def automatic(k: int, contribution: int | None, books: bool, known_domain: bool)
 
 
 def _named(wanted: str) -> Rule:
-    usual = (KNOWN_DOMAIN_ONE, KNOWN_DOMAIN, KNOWN_CONTRIBUTION, WITH_BOOKS, FEW_ITEMS, MANY_ITEMS)
+    usual = (KNOWN_DOMAIN_ONE, KNOWN_DOMAIN, KNOWN_DOMAIN_MANY, KNOWN_CONTRIBUTION, WITH_BOOKS, FEW_ITEMS, MANY_ITEMS)
     if entry(wanted).domain == "queries":
         raise MechanismError(f"{wanted} answers queries of your own, not a top-k: call it from Python, or name another")
     per_k = {rule.name: rule.k_bar_per_k for rule in usual}.get(wanted, 5)

@@ -60,9 +60,9 @@ def contests(results: Results) -> Iterator[Contest]:
             rivals = {label: results.of(BOUNDED, replace(one, label=label)) for label in (grid.LL, grid.RN)}
             yield from _contest(one, grid.BOUNDED, results.of(BOUNDED, one), rivals)
     for one in grid.rivals():
-        if one.label == grid.CANONICAL:
+        if one.label == grid.LISTED:
             rivals = {grid.EM: results.of(RIVALS, replace(one, label=grid.EM))}
-            yield from _contest(one, grid.CANONICAL, results.of(RIVALS, one), rivals)
+            yield from _contest(one, grid.LISTED, results.of(RIVALS, one), rivals)
 
 
 def _contest(one: Cell, label: str, ours: Numbers, rivals: Mapping[str, Numbers]) -> Iterator[Contest]:

@@ -18,7 +18,7 @@ EXTRA = (0, 10**8, 10**9, 10**10)
 EXTRA_EPSILONS = ("0.05", "0.1", "0.2", "0.4", "0.6", "0.8", "1")
 
 RG, LD, OUR_RG, AUTO = "RG, published", "LD, published", "RestrictedGumbel", "auto"
-TS, EM, CANONICAL = "TS, private", "EM, public items", "auto, public items"
+TS, EM, LISTED = "TS, private", "EM, public items", "auto, public list"
 LL, RN, BOUNDED = "LL, published", "RN, published", "auto, Δ = 8"
 
 CURVES, SPREAD, AUTOS, RIVALS, BOUNDS, EXTRAS = (
@@ -83,7 +83,7 @@ def autos() -> tuple[Cell, ...]:
 
 def rivals() -> tuple[Cell, ...]:
     """TS, and the exponential mechanism over a public list of all items."""
-    return _all(TS, EM, CANONICAL, multiples=(1,))
+    return _all(TS, EM, LISTED, multiples=(1,))
 
 
 def bounded() -> tuple[Cell, ...]:

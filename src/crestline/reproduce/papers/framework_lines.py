@@ -9,7 +9,6 @@ from typing import Any
 
 from crestline.choose import choose
 from crestline.guarantees.gaussian import sigma
-from crestline.mechanisms.canonical import Canonical
 from crestline.mechanisms.limited_domain import LimitedDomain
 from crestline.mechanisms.limited_domain_laplace import LimitedDomainLaplace
 from crestline.mechanisms.lipschitz import Lipschitz
@@ -85,12 +84,6 @@ def _auto(one: Cell, **more: Any) -> Any:
     return choose("auto", k=one.k, epsilon=one.epsilon, delta=one.delta, **question).mechanism
 
 
-def _public(one: Cell) -> Canonical:
-    made = _auto(one, known_domain=True)
-    assert isinstance(made, Canonical)
-    return made
-
-
 LINES: Mapping[str, Make] = {
     grid.RG: _restricted_gumbel,
     grid.LD: _limited,
@@ -103,4 +96,4 @@ LINES: Mapping[str, Make] = {
     grid.RN: _restricted_normal,
     grid.BOUNDED: lambda one: _auto(one, contribution=grid.DELTA_BOUND, k_bar=one.k_bar),
 }
-PUBLIC: Mapping[str, Make] = {grid.EM: _exponential, grid.CANONICAL: _public}
+PUBLIC: Mapping[str, Make] = {grid.EM: _exponential, grid.LISTED: lambda one: _auto(one, known_domain=True)}

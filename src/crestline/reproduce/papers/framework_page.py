@@ -117,7 +117,7 @@ def _extra(results: Results) -> Picture:
         line = f"EM, 10^{len(str(extra)) - 1} more items" if extra else grid.EM
         if numbers := results.of(grid.EXTRAS, one):
             points.append(Point(float(one.epsilon), numbers["score_ratio"].value, line, f"{data.name}, k = {one.k}"))
-    for experiment, label in ((grid.RIVALS, grid.CANONICAL), (grid.AUTOS, grid.AUTO)):
+    for experiment, label in ((grid.RIVALS, grid.LISTED), (grid.AUTOS, grid.AUTO)):
         points += [
             Point(float(epsilon), numbers["score_ratio"].value, label, f"{data.name}, k = {k}")
             for data in grid.DATA

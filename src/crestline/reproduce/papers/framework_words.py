@@ -47,6 +47,6 @@ cost.
 EXTRA = """## Figure 7: the price of a large public list
 
 The exponential mechanism (peeling) over a public list of all items, with 10^8 to 10^10 more items of count 1;
-multiplicities make them cheap. `auto` without a list does not see them. `auto, public items` (over the list without
+multiplicities make them cheap. `auto` without a list does not see them. `auto, public list` (over the list without
 additions) is what `auto` takes when the list is public.
 """
