@@ -54,6 +54,7 @@ def test_the_price_is_shown_before_and_nothing_is_charged(visit: Visit, service:
     page = visit.ask(do="forecast")
     assert "Nothing was asked yet. It fits what is left." in page.text
     assert "The budget of 'ann'" in page.text
+    assert "which others draw on too" in page.text
     assert "budget of data set" not in page.text  # what others spend is the owner's to see
     assert not service.spent().loss
     assert "It does not fit" in visit.ask(do="forecast", epsilon="50").text
@@ -115,6 +116,9 @@ def test_budgets_over_time_and_by_analyst(visit: Visit, service: Service) -> Non
     accessible(everybody)
     assert len([image for image in everybody.all("svg") if "role" in image]) == 4  # bars; loans in all, ann, bob
     assert "Nothing was charged so far to: secret: in all." in everybody.text
+    forecast = visit.ask(do="forecast").text
+    assert "The budget of data set 'loans'" in forecast
+    assert "which others draw on too" not in forecast
 
 
 def test_the_script_the_look_and_the_icon_are_ours(visit: Visit) -> None:

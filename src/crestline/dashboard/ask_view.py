@@ -99,7 +99,10 @@ def forecast(outlook: Outlook) -> Html:
 
 def _verdict(outlook: Outlook) -> Html:
     if outlook.price.fits:
-        return tag("p", "Nothing was asked yet. It fits what is left.", class_="note")
+        more = (
+            "" if outlook.complete else " The data set's own budget, which others draw on too, must cover it as well."
+        )
+        return tag("p", f"Nothing was asked yet. It fits what is left.{more}", class_="note")
     return alert("Nothing was asked yet. It does not fit what is left: it would be refused.")
 
 

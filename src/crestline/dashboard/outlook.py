@@ -49,13 +49,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Outlook:
-    """The price of a question, the mechanism that would answer it, and the lines of all: the first is that one."""
+    """The price of a question, the mechanism that would answer it, and the lines of all: the first is that one.
+
+    `complete` says that the price counts every account that pays: an analyst is not shown the data set's own.
+    """
 
     wanted: Wanted
     chosen: Chosen
     price: Price
     lines: tuple[Line, ...]
     guess: PublicFacts | None
+    complete: bool
 
 
 def offered() -> tuple[str, ...]:
@@ -84,10 +88,11 @@ def outlook(
         return prepared(served, caller, question, house.config.limits)[1]
 
     chosen = prepare(wanted)
-    accounts = [account for account in served.ledger.payers(caller.payer) if account in caller.accounts(house)]
+    payers, shown = served.ledger.payers(caller.payer), caller.accounts(house)
+    accounts = [account for account in payers if account in shown]
     cost = price(chosen, [(account.title, account.balance) for account in accounts])
     lines = tuple(_lines(prepare, wanted, served.config.contribution, guess, entropy))
-    return Outlook(wanted, chosen, cost, lines, guess)
+    return Outlook(wanted, chosen, cost, lines, guess, len(accounts) == len(payers))
 
 
 def _lines(
