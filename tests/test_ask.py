@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import crestline as cl
-from crestline.ask import ask, worst_cost
+from crestline.ask import ask
 from crestline.choose import choose
 from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError, SourceError
 from crestline.histogram.labels import Padding
@@ -162,9 +162,20 @@ def test_a_third_party_mechanism_can_be_asked_and_charged(loans: Path) -> None:
     answer = top(loans, mechanism=Pure(cl.PureDP("0.5")), k_bar=9, ledger=ledger)
     assert answer.stopped
     assert answer.mechanism.name == "Pure"
-    assert worst_cost(Pure(cl.ApproxDP("0.5", "1e-7"))).delta == cl.ApproxDP("0.5", "1e-7").delta
+
+
+def test_a_third_party_promise_is_charged_where_the_budget_knows_its_kind(loans: Path) -> None:
+    concentrated, pure = (cl.Budget(epsilon=3, delta=delta, kind=kind) for delta, kind in ((1e-4, "zcdp"), (0, "pure")))
+    mechanism = Pure(cl.ZCDP("0.01"))
+    ledger = cl.Ledger.in_memory(concentrated)
+    answer = top(loans, mechanism=mechanism, k_bar=9, ledger=ledger)
+    assert answer.bill is not None
+    assert answer.bill.paid.startswith("rho 0.01")
+    other = cl.Ledger.in_memory(pure)
+    before = other.remaining()
     with pytest.raises(BudgetMismatch):
-        worst_cost(Pure(cl.ZCDP("0.1")))
+        top(loans, mechanism=mechanism, k_bar=9, ledger=other)
+    assert other.remaining() == before
 
 
 def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:

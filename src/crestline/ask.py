@@ -14,12 +14,12 @@ from typing import Any
 
 from crestline.answer.answer import Answer, Bill
 from crestline.choose import Chosen
-from crestline.errors import BudgetMismatch, QuestionError
-from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Guarantee, PureDP
+from crestline.errors import QuestionError
+from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label, Padding, label_order
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
+from crestline.mechanisms.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
@@ -56,7 +56,7 @@ def ask(
     if stored is not None:
         return _again(stored.answer)
     receipt = ledger.reserve(
-        worst_cost(chosen.mechanism), question=key, data_version=version, analyst=analyst, mechanism=chosen.choice.name
+        own_cost(chosen.mechanism), question=key, data_version=version, analyst=analyst, mechanism=chosen.choice.name
     )
     selection = _release(question, source, chosen, entropy, domain)
     answer = _answer(question, source, chosen, entropy, selection, promise)
@@ -82,23 +82,6 @@ def _domain_name(domain: Any) -> str | None:
     if isinstance(domain, list | tuple):
         return hashlib.sha256(repr(list(domain)).encode()).hexdigest()
     return UNNAMED
-
-
-def worst_cost(mechanism: Any) -> Cost:
-    """What is reserved: the mechanism's own cost, or, for a third party's, the cost of its guarantee as one step."""
-    if hasattr(mechanism, "cost"):
-        cost: Cost = mechanism.cost()
-        return cost
-    return _one_step(mechanism.guarantee())
-
-
-def _one_step(guarantee: Guarantee) -> Cost:
-    if isinstance(guarantee, PureDP | BoundedRange):
-        return steps(guarantee)
-    if isinstance(guarantee, ApproxDP):
-        # δ-approximate (ε²/2)-zCDP (Bun and Steinke 2016, Lemma 8.8), and ε outside probability δ
-        return steps(PureDP(guarantee.epsilon, theorem=guarantee.theorem), delta=guarantee.delta)
-    raise BudgetMismatch("a ledger needs a pure, bounded-range or approximate guarantee, or a mechanism with cost()")
 
 
 def _release(question: Question, source: Source, chosen: Chosen, entropy: Entropy, domain: Any) -> Selection:
@@ -179,7 +162,7 @@ def _settled(
 ) -> Answer:
     """Charge what a theorem lets us charge, and keep the answer with its bill."""
     settled = getattr(chosen.mechanism, "settled", None)
-    cost = worst_cost(chosen.mechanism) if settled is None else settled(selection)
+    cost = own_cost(chosen.mechanism) if settled is None else settled(selection)
     paid = ledger.settle(receipt, cost, answer=answer.to_dict())
     bill = Bill(
         ledger=ledger.shown,

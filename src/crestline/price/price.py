@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from crestline.answer.answer import Choice
-from crestline.ask import worst_cost
 from crestline.choose import Chosen
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.amount import Amount, bounded, zero
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
+from crestline.mechanisms.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 from crestline.parameters import Exact
 
@@ -117,7 +117,7 @@ def charges_of(chosen: Chosen, payers: Payers) -> tuple[Charge, ...]:
 
 def charge(mechanism: Any, account: str, balance: Balance) -> Charge:
     """What an account would pay for one release of a mechanism."""
-    most = bounded(balance.budget.measure(worst_cost(mechanism)), balance.charged)
+    most = bounded(balance.budget.measure(own_cost(mechanism)), balance.charged)
     least = balance.budget.measure(least_cost(mechanism))
     # A probability of failure is never given back (P10.6).
     return Charge(account, most, replace(least, failure=most.failure), balance.remaining)
@@ -127,7 +127,7 @@ def least_cost(mechanism: Any) -> Cost:
     """The least that can be charged for a release: what is settled when it stops at once."""
     settled = getattr(mechanism, "settled", None)
     if settled is None:
-        return worst_cost(mechanism)
+        return own_cost(mechanism)
     cost: Cost = settled(Selection((), stopped=True))
     return cost
 

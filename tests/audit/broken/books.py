@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from crestline.ask import worst_cost
+from crestline.mechanisms.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 
 
 def charged_afterwards(question: Any, *, source: Any, chosen: Any, entropy: Any, ledger: Any) -> Any:
     """The release is made first and charged when it went well: what crashes in between was free."""
     selection = chosen.mechanism.release(source.top_counts(question, bytes(32)), entropy)
-    receipt = ledger.reserve(worst_cost(chosen.mechanism))
+    receipt = ledger.reserve(own_cost(chosen.mechanism))
     ledger.settle(receipt, chosen.mechanism.settled(selection))
     return selection
 
 
 def stops_for_nothing(question: Any, *, source: Any, chosen: Any, entropy: Any, ledger: Any) -> Any:
     """Only named items are paid for: the stop, which was drawn as well, is free."""
-    receipt = ledger.reserve(worst_cost(chosen.mechanism))
+    receipt = ledger.reserve(own_cost(chosen.mechanism))
     selection = chosen.mechanism.release(source.top_counts(question, bytes(32)), entropy)
     named = Selection(selection.items, stopped=False)
     ledger.settle(receipt, chosen.mechanism.settled(named))
