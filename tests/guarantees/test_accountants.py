@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as google
@@ -193,3 +195,21 @@ def test_a_step_that_is_only_concentrated_is_added_by_renyi_and_zcdp() -> None:
     assert bounds["optimum"] is None
     assert bounds["Rényi"] == Renyi().epsilon(as_noise, DELTA)
     assert total_epsilon(cost, DELTA) == bounds["Rényi"]
+
+
+def test_pure_steps_of_two_sizes_are_what_they_are_together() -> None:
+    """Randomised response of both sizes, enumerated: δ is met at the total, and missed a little below it."""
+    cost = steps(PureDP(1)) + steps(PureDP("0.2"), 3)
+    found = AdaptiveOptimum().epsilon(cost, Fraction(1, 50))
+    assert found is not None
+
+    def delta(total: float) -> float:
+        excess = 0.0
+        for signs in product((1, -1), repeat=4):
+            losses = [sign * size for sign, size in zip(signs, (1.0, 0.2, 0.2, 0.2), strict=True)]
+            first = math.prod(1 / (1 + math.exp(-loss)) for loss in losses)
+            excess += max(0.0, first * (1 - math.exp(total - sum(losses))))
+        return excess
+
+    assert delta(float(found)) <= 1 / 50
+    assert delta(0.99 * float(found)) > 1 / 50

@@ -134,3 +134,9 @@ def test_no_steps_or_no_loss_cost_nothing(theorem: composition.Theorem) -> None:
 def test_numbers_out_of_range_are_refused(arguments: tuple[int, int, str]) -> None:
     with pytest.raises(ParameterError):
         composition.bounded_range(*arguments)
+
+
+@pytest.mark.parametrize("theorem", [*THEOREMS, composition.adaptive_optimum])
+def test_fewer_than_no_steps_are_refused_by_every_theorem(theorem: composition.Theorem) -> None:
+    with pytest.raises(ParameterError):
+        theorem(-1, 1, DELTA)

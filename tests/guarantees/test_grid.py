@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from crestline.guarantees.grid import Grid
+from crestline.guarantees.rounding import ball, precision
 
 
 def curve(a: float) -> float:
@@ -49,3 +50,17 @@ def test_the_threshold_is_found_on_a_chord_and_never_too_small() -> None:
 def test_at_the_ends_of_the_grid() -> None:
     assert GRID.smallest_epsilon(lambda index: float(VALUES[index]), Fraction(1, 2)) == 0
     assert GRID.smallest_epsilon(lambda index: float(VALUES[index]), Fraction(1, 10**6)) is None
+
+
+@pytest.mark.parametrize("width", [Fraction(1, 10), Fraction(1, 1024), Fraction(3, 70)])
+def test_the_mirror_image_is_never_below_the_exact_one(width: Fraction) -> None:
+    """Held against balls of 200 bits, to the last bit: `1 - e^-a + e^-a V(a)`."""
+    values = np.array([curve(float(index * width)) for index in range(400)])
+    wide = Grid(width, 399, 300).extended(values)
+    for index in range(1, 301):
+        with precision(200):
+            shrink = ball(-index * width).exp()
+            exact = 1 - shrink + shrink * ball(Fraction(float(values[index])))
+            bound = ball(Fraction(float(wide[300 - index])))
+            assert bound >= exact or wide[300 - index] == 1.0
+            assert bound <= exact * (1 + ball(Fraction(1, 10**11)))

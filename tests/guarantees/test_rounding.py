@@ -55,3 +55,11 @@ def test_a_gaussian_that_hides_almost_everything_can_be_accounted_for() -> None:
     promise = made.guarantee()
     assert promise.epsilon is not None
     assert promise.epsilon <= Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("bits", [3980, 3986, 3990, 3999, 4000, 4001, 4100])
+def test_the_smallest_number_is_outside_whatever_it_stands_for(bits: int) -> None:
+    with precision():
+        for point in (arb(2) ** -bits, -(arb(2) ** -bits), arb(3) / arb(2) ** (bits + 2)):
+            assert lower(point) <= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])
+            assert upper(point) >= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])

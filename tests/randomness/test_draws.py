@@ -146,3 +146,23 @@ def test_picked_and_interleaved_uniforms_are_the_same_uniforms() -> None:
             assert first == table.prefix(row * 5 + int(chosen[row, group]), 200)
             for rank in (0, 1):
                 assert both.prefix(row * 6 + group * 3 + 1 + rank, 200) == other.prefix(row * 4 + group * 2 + rank, 200)
+
+
+def test_errors_of_the_copies_widen_both_ends() -> None:
+    """The ends contain the truth only if they move outwards by what the logarithms of the copies may be off."""
+
+    class Rough:
+        approx = np.array([1.0, 2.0, 3.0])
+        error = 0.25
+
+    uniforms = replay("copies").uniforms(2, 3)
+    plain = Single(uniforms).ends(1, [0, 2])
+    low, high = Single(uniforms, Rough()).ends(1, [0, 2])  # type: ignore[arg-type] # as much of scores as is used
+    assert low.gumbel == pytest.approx(plain[0].gumbel + np.array([0.75, 2.75]), abs=1e-12)
+    assert high.gumbel == pytest.approx(plain[1].gumbel + np.array([1.25, 3.25]), abs=1e-12)
+
+
+def test_many_terms_of_one_sum_are_allowed_their_rounding() -> None:
+    draws = Ordered(replay("many").uniforms(1, 1000), group_sizes(1, 2000), 1000)
+    assert draws.error >= 1000 * 2.0**-53 * 17
+    assert draws.error < 1e-9
