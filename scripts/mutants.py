@@ -37,11 +37,17 @@ class Mutant:
     line: int
     last: int
     words: str
+    text: str
 
     @property
     def name(self) -> str:
         """What tells it apart from the others of the same source."""
         return f"{self} #{self.variant}"
+
+    @property
+    def change(self) -> str:
+        """The module, the line as it is written and what is changed in it, wherever it stands."""
+        return f"{self.module.relative_to(SOURCE)}: {self.text}: {self.words.split('  ', 1)[1]}"
 
     def __str__(self) -> str:
         return f"{self.module.relative_to(SOURCE)}:{self.words}"
@@ -60,7 +66,8 @@ def mutants(module: Path) -> Iterator[Mutant]:
             words = f"{ast.unparse(node)}  →  {ast.unparse(changed)}"
             first, last = statements.get(id(node), (line, line))
             where = f"{line}:{node.col_offset}"  # type: ignore[attr-defined] # it has a line
-            yield Mutant(module, place, variant, first, last, f"{where}  {' '.join(words.split())[:120]}")
+            said = f"{where}  {' '.join(words.split())[:120]}"
+            yield Mutant(module, place, variant, first, last, said, lines[line - 1].strip())
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:

@@ -90,7 +90,34 @@ def test_results_are_kept_and_the_last_word_counts(tools: Any, tmp_path: Path) -
     results.add(first, "time", 1.0)
     again = tools.Results(tmp_path / "results", "ledger")
     assert again.fates == {first.name: "time", second.name: "tests/x.py::test_it"}
-    assert tools.report([first, second], again, "ledger") == (2, 2)
+    assert tools.score([first, second], again, "ledger", {}).killed == 2
+
+
+def test_survivors_with_a_reason_are_counted_apart(tools: Any, tmp_path: Path) -> None:
+    written(tmp_path)
+    first, second, third = tools.drawn("ledger", 1.0, 0)[:3]
+    results = tools.Results(tmp_path / "results", "ledger")
+    for mutant, end in ((first, "survived"), (second, "not run"), (third, "time")):
+        results.add(mutant, end, 1.0)
+    found = tools.score([first, second, third], results, "ledger", {first.change: "it only costs time"})
+    assert (found.tried, found.killed) == (3, 1)
+    assert found.harmless == ((first, "it only costs time"),)
+    assert found.alive == (second,)
+    page = "\n".join(tools.said([found]))
+    assert "| ledger | 3 | 1 | 1 | 1 | 50.0%" in page
+    assert f"`{first}`: it only costs time" in page
+
+
+def test_reasons_are_of_mutants_that_exist() -> None:
+    """A reason outlives its line otherwise, and could excuse another one later."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        import mutate
+
+        every = {mutant.change for target in mutate.PACKAGES for mutant in mutate.drawn(target, 1.0, 0)}
+        assert set(mutate.reasons()) <= every
+    finally:
+        sys.path.remove(str(SCRIPTS))
 
 
 def test_only_what_is_new_is_tried(tools: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

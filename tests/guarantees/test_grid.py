@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crestline.guarantees.grid import Grid
+from crestline.guarantees.grid import PAD, Grid
 from crestline.guarantees.rounding import ball, precision
 
 
@@ -64,3 +64,14 @@ def test_the_mirror_image_is_never_below_the_exact_one(width: Fraction) -> None:
             bound = ball(Fraction(float(wide[300 - index])))
             assert bound >= exact or wide[300 - index] == 1.0
             assert bound <= exact * (1 + ball(Fraction(1, 10**11)))
+
+
+def test_a_float_that_rounded_delta_up_is_not_enough() -> None:
+    """0.1 as a float is above a tenth: a curve that stays there never comes down to δ."""
+    assert Fraction(0.1) > Fraction(1, 10)
+    assert GRID.smallest_epsilon(lambda index: 0.1, Fraction(1, 10)) is None
+    assert GRID.smallest_epsilon(lambda index: 0.0999, Fraction(1, 10)) == 0
+
+
+def test_the_padding_covers_more_roundings_than_there_are() -> None:
+    assert 30 * 2.0**-50 < PAD - 1 < 1e-11

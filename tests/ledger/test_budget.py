@@ -66,6 +66,17 @@ def test_the_homogeneous_form_finds_the_per_item_epsilon_of_p10_4() -> None:
     assert zcdp_epsilon(kind.items * kind.item_epsilon**2 / 8, kind.slack) <= 1
 
 
+def test_what_exactly_fits_the_homogeneous_form_is_taken() -> None:
+    """`l*·δ + slack <= delta` and `k*·ε <= epsilon` hold with equality."""
+    exact: dict[str, Any] = {"slack": "1e-6", "kind": "homogeneous", "items": 2, "questions": 10}
+    kind = terms(Budget(1, "2e-6", **exact, item_epsilon="0.5", question_delta="1e-7"))
+    assert isinstance(kind, Homogeneous)
+    assert kind.question_delta == Fraction(1, 10**7)
+    for epsilon, delta in (("0.51", "1e-7"), ("0.5", "1.01e-7")):
+        with pytest.raises(ParameterError):
+            terms(Budget(1, "2e-6", **exact, item_epsilon=epsilon, question_delta=delta))
+
+
 def test_few_items_are_better_off_with_plain_addition() -> None:
     assert terms(Budget(1, 2e-6, "homogeneous", items=2, questions=1)).item_epsilon == Fraction(1, 2)
 

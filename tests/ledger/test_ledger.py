@@ -183,6 +183,17 @@ def test_serving_can_go_unrecorded(make_ledger: MakeLedger) -> None:
     assert ledger.history()[-1].kind == "settled"
 
 
+def test_books_of_several_data_sets_want_a_name(tmp_path: Path) -> None:
+    for name in ("visits", "orders"):
+        Ledger.create(tmp_path / "books.db", small_budget(), dataset=name).close()
+    with pytest.raises(LedgerError, match=r"name one of its data sets; it has: 'orders', 'visits'"):
+        Ledger.open(tmp_path / "books.db")
+    with pytest.raises(LedgerError, match=r"no budget is open for data set 'sales'; it has: 'orders', 'visits'"):
+        Ledger.open(tmp_path / "books.db", dataset="sales")
+    with Ledger.open(tmp_path / "books.db", dataset="visits") as ledger:
+        assert ledger.dataset == "visits"
+
+
 def test_a_data_set_that_has_no_budget(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget())
     elsewhere = Ledger(ledger._store, "elsewhere")

@@ -141,7 +141,7 @@ def test_deletion_with_the_numbers_closed_up_is_found(path: Path) -> None:
 def test_an_inserted_entry_is_found(path: Path) -> None:
     copied = "INSERT INTO crestline_entries SELECT 12, 'refused', dataset, analyst, NULL, answer_key, body, hash"
     found = verified(path, sql(copied + " FROM crestline_entries WHERE sequence = 6"))
-    assert any("not known to the head row" in finding for finding in found.findings)
+    assert "entry 12 is not known to the head row; inserted" in found.findings
 
 
 @pytest.mark.parametrize("column", ["kind", "dataset", "analyst", "answer_key"])

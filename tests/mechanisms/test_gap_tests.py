@@ -78,6 +78,13 @@ def test_the_needed_gap_is_enough_for_all(test: GapTest) -> None:
     assert chance(test, [gap] * 5) <= 0.999
 
 
+def test_the_needed_gap_of_the_joint_test_is_exactly_enough() -> None:
+    """All pass or none, by the smallest gap: nothing is lost to a union bound."""
+    test = JointTest("0.5", "1e-3")
+    for beta in (0.01, 0.3):
+        assert chance(test, [test.needed_gap(5, beta)] * 5) == pytest.approx(1 - beta, abs=1e-12)
+
+
 def test_needed_gaps_are_those_of_the_note() -> None:
     """P5.6 at ε_R = 1, δ_R = 1e-6, β = 0.05, k = 50: one more than the gap, for the count above the next."""
     assert LaplaceTest(1, "1e-6").needed_gap(50, 0.05) + 1 == pytest.approx(47.2, abs=0.05)

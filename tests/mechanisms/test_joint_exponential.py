@@ -193,3 +193,13 @@ def test_bad_parameters_and_histograms_are_refused() -> None:
         JointExponential(1, 0)
     with pytest.raises(HistogramError, match="whole public universe"):
         JointExponential(1, 1).release(Histogram.from_counts({"a": 1}, 1), replay(0))
+
+
+def test_many_values_add_up_within_the_stated_error() -> None:
+    """Sums of thousands of logarithms, against exact whole numbers."""
+    counts = {f"i{n}": int(count) for n, count in enumerate(np.random.default_rng(3).integers(0, 10**6, 300))}
+    values = values_of(universe(Histogram.over_domain(counts)), 60, Fraction(1, 10**5))
+    columns = np.linspace(0, len(values.approx) - 1, 12).astype(int).tolist()
+    with ctx.workprec(200):
+        worst = max(abs(float(values.ball(0, column) - values.approx[column])) for column in columns)
+    assert worst <= values.error <= 1e-6
