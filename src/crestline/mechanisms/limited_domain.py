@@ -149,9 +149,15 @@ class LimitedDomain(Catalogued):
             counts = counts[counts > histogram.next_count]
             unstable = self.k_bar
         # Scores are taken relative to the next count: only differences matter, and small numbers keep their digits.
-        bottom = self._bottom_weight(unstable) + self.epsilon  # ε (b + 1) + ln W, less ε b
+        bottom = _raised(self._bottom_weight(unstable), self.epsilon)  # ε (b + 1) + ln W, less ε b
         relative = counts - np.int64(histogram.next_count)
         return joined(Linear(relative, rate), Listed([bottom])), len(relative)
+
+
+@lru_cache(maxsize=256)
+def _raised(weight: Real, epsilon: Fraction) -> Real:
+    """The sum, kept together with its doubles: it depends on parameters alone."""
+    return weight + epsilon
 
 
 @lru_cache(maxsize=256)
