@@ -155,10 +155,10 @@ def mechanisms(lines: Sequence[Entry]) -> Html:
 
 def choices() -> Html:
     """What automatic choice takes here, and why."""
-    rows = [
-        ("the owner bounds the items of each user", KNOWN_CONTRIBUTION.name, KNOWN_CONTRIBUTION.reason),
-        ("nothing is known about them", WITH_BOOKS.name, WITH_BOOKS.reason),
-    ]
+    lines = (
+        ("Where the owner bounds the items of each user", KNOWN_CONTRIBUTION),
+        ("Otherwise", WITH_BOOKS),
+    )
     return section(
-        "Automatic choice", table("What answers unless you choose", ("When", "Takes", "Why"), rows), name="auto"
+        "Automatic choice", facts(*((when, f"{rule.name}: {rule.reason}") for when, rule in lines)), name="auto"
     )
