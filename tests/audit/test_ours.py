@@ -17,7 +17,7 @@ from crestline.audit.subject import subject
 from crestline.randomness.entropy import system
 
 RUNS = 20
-RELEASES = 6_000
+RELEASES = 4_000
 SIGNIFICANCE = 1e-9
 
 
