@@ -22,8 +22,7 @@ bench: $(VENV)/.developer
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[plot]"
 	touch $@
 
 $(VENV)/.developer: pyproject.toml

@@ -10,6 +10,7 @@ from typing import Any
 from crestline.errors import CrestlineError, QuestionError, SourceError
 from crestline.sources.engines import Expression
 
+_AGAIN = 0.01
 _GIVEN_UP = ("InterruptException", "QueryCanceled")
 _SPARK_LITERAL = ("spark.sql.variable.substitute", "spark.sql.parser.escapedStringLiterals")
 
@@ -73,13 +74,22 @@ def _limited(engine: Any, timeout: float) -> Iterator[None]:
     if engine.name != "duckdb":
         yield
         return
-    timer = threading.Timer(timeout, engine.con.interrupt)
-    timer.daemon = True
-    timer.start()
+    done = threading.Event()
+
+    def watch() -> None:
+        """DuckDB forgets an interrupt that comes between two statements: it is repeated until ours has ended."""
+        wait = timeout
+        while not done.wait(wait):
+            engine.con.interrupt()
+            wait = _AGAIN
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
+        watcher.join()
 
 
 @contextmanager
