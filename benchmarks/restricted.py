@@ -22,7 +22,7 @@ SETTINGS = tuple((k, times * k) for k in (10, 100, 1000) for times in (1, 10, 50
 PLAIN, OURS, MANY = "plain NumPy Gumbel", "LimitedDomain", "LimitedDomain, `release_many`, a trial"
 MAIN = {"k": 100, "k_bar": 5000}
 ROUND_SECONDS, REPETITIONS, BATCH = 5.0, 60, 400
-PEER_LIMIT = 20.0
+PEER_LIMIT = 12.0
 
 m = cl.mechanisms
 EPSILON, DELTA = "0.1", "1e-8"
