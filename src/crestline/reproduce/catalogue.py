@@ -8,7 +8,7 @@ from importlib import import_module
 from crestline.reproduce.experiment import Experiment, Paper
 
 # Each is a module below `papers` with a `PAPER`.
-MODULES = ("composition", "top_stable", "framework")
+MODULES = ("composition", "top_stable", "framework", "canonical", "practice")
 
 
 @cache

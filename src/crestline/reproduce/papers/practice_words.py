@@ -1,0 +1,3 @@
+"""What the page on real users and items says."""
+
+WORDS = TABLE_WORDS = CHOICE_WORDS = ""

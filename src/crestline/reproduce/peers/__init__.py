@@ -1,0 +1,1 @@
+"""What a practitioner would otherwise use, run through those libraries themselves."""
