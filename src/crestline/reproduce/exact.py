@@ -82,13 +82,15 @@ def epsilon_needed(
     wanted: float,
     *,
     digits: int = 4,
+    span: int = 40,
 ) -> float:
     """The least ε at which the mechanism that `make` gives is this good with probability `wanted`, by bisection.
 
-    The chance must rise with ε; infinite where even ε = 2^40 does not suffice, as where ranks k and k + 1 are tied.
+    The chance must rise with ε, which is sought from 2^-span to 2^span; infinite where even that does not suffice, as
+    where ranks k and k + 1 are tied.
     """
-    low, high = -40.0, 40.0  # binary logarithms
-    if chance(make(Fraction(2) ** 40), histogram, quality) < wanted:
+    low, high = -float(span), float(span)  # binary logarithms
+    if chance(make(Fraction(2) ** span), histogram, quality) < wanted:
         return math.inf
     while high - low > 10.0**-digits:
         middle = (low + high) / 2

@@ -55,6 +55,7 @@ from crestline.reproduce.published import Published
 
 _STEP = 2**20  # a Zipf count is not whole: so many parts make one user
 _SIZE, _TOTAL = 10**4, 15**7
+_SPAN = 15  # ε is sought between 2^-15 and 2^15
 
 
 def mechanism(label: str, k: int, epsilon: Fraction) -> Lipschitz | Canonical:
@@ -88,7 +89,7 @@ def measure_needed(cell: Cell, shelf: Shelf) -> Numbers:
         return _drawn_ratio(cell, shelf, wanted)
     composed = cell.label == PEELING_OURS  # the same peeling, and what crestline's accountant makes of it
     make = partial(mechanism, PEELING if composed else cell.label, cell.k)
-    needed = epsilon_needed(make, _universe(cell, shelf), top, wanted)
+    needed = epsilon_needed(make, _universe(cell, shelf), top, wanted, span=_SPAN)
     if composed and math.isfinite(needed):
         total = Lipschitz(cell.k, Fraction(needed), slack=DELTA).guarantee().epsilon
         needed = math.inf if total is None else float(total)
@@ -99,11 +100,12 @@ def _drawn_ratio(cell: Cell, shelf: Shelf, wanted: float) -> Numbers:
     """The ratio as the authors' script draws it: both ends of the arrow are first moved in by 1 % of its length."""
     top, seen = qualities(cell.k)[0], _universe(cell, shelf)
     ours, theirs = (
-        min(epsilon_needed(partial(mechanism, label, cell.k), seen, top, wanted) for label in labels)
+        min(epsilon_needed(partial(mechanism, label, cell.k), seen, top, wanted, span=_SPAN) for label in labels)
         for labels in ((CANONICAL, CANONICAL_1), (PEELING, "one-shot, exponential"))
     )
     moved = (theirs - ours) / 100
-    return {"ratio": Estimate(theirs / ours), "drawn": Estimate((theirs - moved) / (ours + moved))}
+    drawn = (theirs - moved) / (ours + moved)
+    return {"ratio": Estimate(theirs / ours), "drawn": Estimate(drawn), "printed": Estimate(math.floor(drawn))}
 
 
 def _universe(cell: Cell, shelf: Shelf) -> Histogram:
@@ -126,19 +128,23 @@ def _zipf(skew: float) -> Histogram:
 
 
 def _curve_cells() -> Iterator[Cell]:
-    for k in KS:
-        for data in DATA:
-            for epsilon in EPSILONS[k]:
-                for label in ALL:
-                    delta = DELTA if label in (OURS, PEELING_OURS) else Fraction(0)
-                    yield cell(data, label, k=k, epsilon=epsilon, delta=delta)
+    """What the pictures need most comes first: an interrupted run is then of use."""
+    for labels in ((OURS, *PUBLISHED[:4]), (PEELING_OURS, *PUBLISHED[4:])):
+        for k in KS:
+            for data in DATA:
+                for epsilon in EPSILONS[k]:
+                    yield from (cell(data, label, k=k, epsilon=epsilon, delta=_delta(label)) for label in labels)
+
+
+def _delta(label: str) -> Fraction:
+    return DELTA if label in (OURS, PEELING_OURS) else Fraction(0)
 
 
 def _zipf_cells() -> Iterator[Cell]:
     for k in KS:
         for skew in SKEWS:
             for label in ALL:
-                yield cell("ZIPF", label, k=k, epsilon=1, delta=DELTA if label in (OURS, PEELING_OURS) else 0, s=skew)
+                yield cell("ZIPF", label, k=k, epsilon=1, delta=_delta(label), s=skew)
 
 
 CURVES = Experiment(
@@ -169,14 +175,15 @@ NEEDED = Experiment(
     quick=lambda cell: cell.data == "NETFLIX" and cell.label == RATIO and cell.k <= 100,
 )
 EXPERIMENTS = (NEEDED, CURVES, ZIPF)
-_PRINTED = {10: 6, 100: 34, 1000: 81}  # section 7.1, whole numbers, rounded down
+_PRINTED = {10: 6, 100: 34, 1000: 81}  # section 7.1
+_READ = "80.8 here; theirs is read off curves of 10,000 simulations a point, and rounded down"
 
 
 def checks(published: Published) -> Iterable[Check]:
-    """The three ratios of section 7.1; they are printed rounded down, from curves of 10,000 simulations a point."""
+    """The three ratios of section 7.1, as the authors' script prints them: whole numbers, rounded down."""
     for k, ratio in _PRINTED.items():
         place = cell("NETFLIX", RATIO, k=k, epsilon=0, wanted="0.999")
-        yield Check(NEEDED.name, place, "drawn", Estimate(ratio + 0.5, 0.5))
+        yield Check(NEEDED.name, place, "printed", ratio, known=_READ if k == 1000 else "")
 
 
 def contests(results: Results) -> Iterator[Contest]:

@@ -1,3 +1,29 @@
 """What the page on real users and items says."""
 
-WORDS = TABLE_WORDS = CHOICE_WORDS = ""
+WORDS = """# Real users and items: what a practitioner would otherwise use
+
+Thresholded noisy counts are what OpenDP and PipelineDP offer when the items are not known beforehand. Both need a
+bound on how many items one user counts for: whatever a user has beyond it is dropped (here: a uniform sample is
+kept). A low bound loses the truth, a high one needs more noise, and the best one cannot be known without looking.
+Everything is run through the libraries themselves, at the same total (ε, δ):
+
+- OpenDP: `make_laplace_threshold` and `make_gaussian_threshold`, with the least scale and threshold its own privacy
+  map allows; the k largest released counts.
+- PipelineDP: `DPEngine.aggregate` with COUNT and private partition selection, its own division of the budget; Laplace
+  noise up to a bound of 5, Gaussian above; bounds enforced beforehand, and told so.
+- crestline: what `auto` chooses, once without any bound on the users, once with the same bound.
+
+Published: nothing; these are our runs. PipelineDP draws its noise from the system, so its numbers differ a little
+from run to run.
+"""
+
+TABLE_WORDS = """## The share of the true top k
+
+For the libraries, and for `auto` with a bound, the best over all bounds, with that bound in brackets: a choice nobody
+can make without looking at the answers. `auto` without a bound has nothing to choose.
+"""
+
+CHOICE_WORDS = """## Does `auto` choose well?
+
+Every mechanism for an unknown domain and unbounded users, each with its own default number of slots; what `auto`
+takes is bold. It looks at the question alone. """
