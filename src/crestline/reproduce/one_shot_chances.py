@@ -94,8 +94,7 @@ def _pieces_that_matter(keys: _Keys, law: NoiseLogs) -> tuple[Floats, Floats]:
     """Pieces of the line on which the density is not negligible, cut where it has a kink: at the keys themselves."""
     edges = np.arange(keys.low, keys.high + _PIECE, _PIECE)
     kept = _log_bound(keys, law, edges) > -_NEGLIGIBLE
-    ends = [part[place] for part in (keys.head, keys.beyond) if len(part) for place in (0, -1)]
-    kinks = np.concatenate([keys.between if law.kinked else keys.between[:0], [0.0], ends])
+    kinks = np.concatenate([keys.head, keys.between, keys.beyond[:1]]) if law.kinked else np.zeros(0)
     cuts = np.unique(np.concatenate([edges, kinks]))
     starts, finish = cuts[:-1], cuts[1:]
     place = np.searchsorted(edges, (starts + finish) / 2, side="right") - 1

@@ -152,6 +152,7 @@ CURVES = Experiment(
     "[SL] figures 1 to 9: exact chances of TOP, GREAT and GOOD against ε",
     tuple(_curve_cells()),
     measure,
+    version=2,
     quick=lambda cell: cell.data == "NETFLIX" and cell.k == 10 and cell.epsilon in (Fraction("0.01"), Fraction("0.1")),
 )
 ZIPF = Experiment(
@@ -159,6 +160,7 @@ ZIPF = Experiment(
     "[SL] figure 10: the same on Zipf's law, ε = 1, against its exponent",
     tuple(_zipf_cells()),
     measure,
+    version=2,
     quick=lambda cell: cell.k == 10 and dict(cell.more)["s"] == "0.5",
 )
 NEEDED = Experiment(
@@ -172,6 +174,7 @@ NEEDED = Experiment(
         for label in (*ALL, *((RATIO,) if data == "NETFLIX" else ()))
     ),
     measure_needed,
+    version=2,
     quick=lambda cell: cell.data == "NETFLIX" and cell.label == RATIO and cell.k <= 100,
 )
 EXPERIMENTS = (NEEDED, CURVES, ZIPF)

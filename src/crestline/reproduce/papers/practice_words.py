@@ -26,4 +26,5 @@ can make without looking at the answers. `auto` without a bound has nothing to c
 CHOICE_WORDS = """## Does `auto` choose well?
 
 Every mechanism for an unknown domain and unbounded users, each with its own default number of slots; what `auto`
-takes is bold. It looks at the question alone. """
+takes is bold. It looks at the question alone.
+"""
