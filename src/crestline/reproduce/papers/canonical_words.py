@@ -36,15 +36,16 @@ understates its own result more than fivefold.
 
 CURVES_WORDS = """## Figures 1 to 9: the chance of a good selection against ε
 
-**Published.** Curves without printed numbers. **Here** the same curves, computed. On NETFLIX the canonical mechanism is
-ahead of peeling and of every one-shot noise, the more so the larger k is; among the noises exponential is best and
-logistic worst. γ = 1 minds only the lowest count it returns: for TOP at k = 10 it is a little ahead of γ = 1/2
-(ε = 0.0033 instead of 0.0048), at k = 1000 it is behind.
+**Published.** Curves without printed numbers. **Here** the same curves, computed. On NETFLIX the canonical
+mechanism is ahead of peeling and of every one-shot noise, the more so the larger k is; among the noises exponential
+is best and logistic worst. γ = 1 minds only the lowest count it returns: for TOP at k = 10 it is a little ahead of
+γ = 1/2 (ε = 0.0033 instead of 0.0048), at k = 1000 it is behind.
 
 **Where ours is not best.** `auto` takes γ = 1/2, so γ = 1 beats it in those cells. And peeling composed by our own
 accountants at δ = 1e-6, which [SL] did not have, is ahead of the canonical mechanism where ε is too small for it to
-find anything: GOOD on NETFLIX at k = 100 and ε = 0.01 has a chance of 0.82 with it, and none with the canonical mechanism,
-whose price is the logarithm of the number of subsets. For TOP the canonical mechanism is far ahead of both.
+find anything: GOOD on NETFLIX at k = 100 and ε = 0.01 has a chance of 0.82 with it, and none with the canonical
+mechanism, whose price is the logarithm of the number of subsets. For TOP the canonical mechanism is far ahead of
+both.
 
 Each entry is TOP / GREAT / GOOD at ε = 1; a dash is a cell that has not been run.
 """
