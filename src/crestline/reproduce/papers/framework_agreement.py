@@ -21,7 +21,16 @@ def checks(published: Published, data: grid.Set) -> list[Check]:
             one = grid.place(data, grid.RG if mechanism == "RG" else grid.LD, k, k_bar, epsilon)
             known = grid.TENTH if k == k_bar == 10 else ""
             made.append(
-                Check(grid.CURVES, one, METRICS[metric], mean, grid.THEIR_TRIALS, spread=grid.SPREAD, known=known)
+                Check(
+                    grid.CURVES,
+                    one,
+                    METRICS[metric],
+                    mean,
+                    grid.THEIR_TRIALS,
+                    spread=grid.SPREAD,
+                    known=known,
+                    lower=grid.LOW,
+                )
             )
     return made
 
