@@ -19,7 +19,7 @@ def checks(published: Published, data: grid.Set) -> list[Check]:
     for (figure, metric, k, k_bar, mechanism, epsilon), mean in published.framework.items():
         if figure == data.figure:
             one = grid.place(data, grid.RG if mechanism == "RG" else grid.LD, k, k_bar, epsilon)
-            known = grid.TENTH if k == k_bar == 10 else ""
+            known = grid.RARE if epsilon == grid.EPSILONS[0] else ""
             made.append(
                 Check(
                     grid.CURVES,
@@ -29,7 +29,6 @@ def checks(published: Published, data: grid.Set) -> list[Check]:
                     grid.THEIR_TRIALS,
                     spread=grid.SPREAD,
                     known=known,
-                    lower=grid.LOW,
                 )
             )
     return made
