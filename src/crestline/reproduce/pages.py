@@ -13,7 +13,8 @@ from crestline.reproduce.summary import summary
 
 def write_pages(folder: Path, papers: Sequence[Paper], results: Results, published: Published) -> None:
     """Write the page of each paper of which something has been run, and the summary."""
-    for paper in papers:
-        if any(name == one.name for one in paper.experiments for name, _ in results):
-            write(folder, paper.name, paper.page(results, published))
-    write(folder, "README", summary(papers, results, published))
+    names = {name for name, _ in results}
+    run = [paper for paper in papers if any(one.name in names for one in paper.experiments)]
+    for paper in run:
+        write(folder, paper.name, paper.page(results, published))
+    write(folder, "README", summary(run, results, published))
