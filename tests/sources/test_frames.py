@@ -64,8 +64,9 @@ def test_what_has_no_plain_value_is_refused(item: Any) -> None:
         open_source(arrow(item)).check(Question("user", ("item",), 1, 1))
 
 
-def test_text_that_is_no_text_is_no_error() -> None:
+@pytest.mark.parametrize("contribution", [None, 2])
+def test_text_that_is_no_text_is_no_error(contribution: int | None) -> None:
     broken = pa.array([b"\xff\xfe", b"\xff\xfe", b"a"], pa.binary()).view(pa.string())
     source = open_source(pa.table({"user": [1, 2, 3], "item": broken}))
-    histogram = source.top_counts(Question("user", ("item",), 1, 2), bytes(32))
+    histogram = source.top_counts(Question("user", ("item",), 1, 2, contribution=contribution), bytes(32))
     assert (histogram.items, histogram.counts) == (("\\xff\\xfe", "a"), (2, 1))

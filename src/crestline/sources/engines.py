@@ -60,11 +60,7 @@ def _codecs() -> dict[str, Codec]:
     duckdb_hex, spark_hex = _declared("hex", "binary", "string"), _declared("hex", "binary", "string")
     duckdb_encode = _declared("encode", "string", "binary")
     return {
-        "duckdb": Codec(
-            duckdb_encode,
-            _declared("decode", "binary", "string"),
-            lambda raw: duckdb_hex(raw).lower(),
-        ),
+        "duckdb": Codec(duckdb_encode, _duckdb_decode, lambda raw: duckdb_hex(raw).lower()),
         EMBEDDED: Codec(_same, _same, lambda raw: duckdb_hex(raw).lower(), sent=duckdb_encode),
         "postgres": Codec(
             _declared("convert_to", "string", "binary", option="UTF8"),
@@ -76,6 +72,12 @@ def _codecs() -> dict[str, Codec]:
             lambda text: text.cast("binary"), lambda raw: raw.cast("string"), lambda raw: spark_hex(raw).lower()
         ),
     }
+
+
+def _duckdb_decode(raw: Expression) -> Expression:
+    """Bytes as text; those of no text, which a frame may hold, in hexadecimal: one row must not make an error."""
+    text = _declared("try", "string", "string")(_declared("decode", "binary", "string")(raw))
+    return text.coalesce(_declared("hex", "binary", "string")(raw))
 
 
 @cache

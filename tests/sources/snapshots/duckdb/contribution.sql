@@ -18,10 +18,10 @@ FROM (
             MD5(
               MAIN.CONCAT(
                 'be45cb2605bf36bebde684841a28f0fd',
-                CAST(LENGTH(DECODE("t3"."user")) AS TEXT),
+                CAST(LENGTH(COALESCE(TRY(DECODE("t3"."user")), HEX("t3"."user"))) AS TEXT),
                 ':',
-                DECODE("t3"."user"),
-                DECODE("t3"."item_0")
+                COALESCE(TRY(DECODE("t3"."user")), HEX("t3"."user")),
+                COALESCE(TRY(DECODE("t3"."item_0")), HEX("t3"."item_0"))
               )
             ),
             12
