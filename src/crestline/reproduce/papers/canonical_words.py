@@ -29,7 +29,7 @@ RATIO_WORDS = """### The ratios on NETFLIX
 two curves reach 99.9 %, moves both ends of the arrow inwards by 1 % of its length so that it does not touch the
 curves, and then prints the ratio *of the moved ends*. On a linear scale 1 % of the right end is as much as the left
 end itself: at k = 1000 the canonical mechanism needs ε = 0.95, and the arrow starts at 5.1. Done the same way, the
-exact curves give 6.4, 34.9 and 80.8; printed are 6, 34 and 81, rounded down from curves of 10,000 simulations a
+exact curves give 6.4, 34.9 and 80.7; printed are 6, 34 and 81, rounded down from curves of 10,000 simulations a
 point. The true ratios against the canonical mechanism with γ = 1/2 are in the other columns: at k = 1000 the paper
 understates its own result more than fivefold.
 """
