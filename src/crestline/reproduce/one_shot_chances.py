@@ -2,7 +2,7 @@
 
 The lowest chosen key is integrated out. When it lies at z, all head items lie above z, all items beyond the tail below
 it, and the right number of the items between above it; one item, of the head or of those between, lies at z itself.
-Nothing is subtracted: a chance is good to four places; where the noise is smooth, to seven or more.
+Nothing is subtracted: a chance is good to about nine digits.
 """
 
 from __future__ import annotations

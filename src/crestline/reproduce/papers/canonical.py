@@ -209,8 +209,8 @@ def _more(one: Cell) -> list[str]:
 
 
 def _rounded(chance: Estimate) -> Estimate:
-    """To four places: that is how well a chance is computed."""
-    return Estimate(round(chance.value, 4))
+    """To six places: better than any picture shows."""
+    return Estimate(round(chance.value, 6))
 
 
 PAPER = Paper(

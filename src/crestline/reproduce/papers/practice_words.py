@@ -23,15 +23,14 @@ For the libraries, and for `auto` with a bound, the best over all bounds, with t
 can make without looking at the answers. `auto` without a bound has nothing to choose.
 
 **Where each wins.** Small k, or users with many items: `auto` without a bound (MOVIELENS_1M throughout; k = 10 wherever
-anything can be found). Thresholding wins where users touch few items or k is large, if its bound is right: OpenDP with
-Gaussian noise returns more on YELP_REVIEWS_5CORE (7 items a user) and LASTFM_HETREC at k of 50 and 100, and on
-RETAIL_BASKETS at ε = 0.1. There `auto` with a bound is behind it too: its slots end at ten times k, and what it is told
-about the bound does not make up for that. A threshold on Gaussian counts over all items would be the better choice for
-large k with bounded users. A dash is a cell that has not been run.
+anything much can be found). Thresholding wins where users touch few items or k is large, if its bound is right: OpenDP
+with Gaussian noise returns more on YELP_REVIEWS_5CORE (7 items a user) and LASTFM_HETREC at k of 50 and 100, and all
+three do at ε = 0.1 on BMS_WEBVIEW1 (one item a user) and, OpenDP alone, on RETAIL_BASKETS. There `auto` with a bound is
+behind OpenDP too: for large k and bounded users a threshold on Gaussian counts over all items is the better choice.
 """
 
 CHOICE_WORDS = """## Does `auto` choose well?
 
 Every mechanism for an unknown domain and unbounded users, each with its own default number of slots; what `auto`
-takes is bold. It looks at the question alone.
+takes is bold. It looks at the question alone. It is the best of the five, or within 0.03 of the best, in all 30 cells.
 """
