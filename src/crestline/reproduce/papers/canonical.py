@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crestline.choose import AUTO, choose
+from crestline.choose import AUTO, automatic, choose
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical import Canonical
 from crestline.mechanisms.lipschitz import Lipschitz
@@ -76,6 +76,11 @@ def _composed(k: int, epsilon: Fraction) -> Lipschitz:
     return Lipschitz.for_budget(k=k, epsilon=epsilon, delta=DELTA)
 
 
+def _peels(k: int) -> bool:
+    """Whether `auto` takes peeling for so many items of a public universe."""
+    return automatic(k, None, books=False, known_domain=True).name == Lipschitz.__name__
+
+
 def measure(cell: Cell, shelf: Shelf) -> Numbers:
     """The exact chances of TOP, GREAT and GOOD."""
     found = chances(mechanism(cell.label, cell.k, cell.epsilon), _universe(cell, shelf))
@@ -87,7 +92,8 @@ def measure_needed(cell: Cell, shelf: Shelf) -> Numbers:
     wanted, top = float(dict(cell.more)["wanted"]), qualities(cell.k)[0]
     if cell.label == RATIO:
         return _drawn_ratio(cell, shelf, wanted)
-    composed = cell.label == PEELING_OURS  # the same peeling, and what crestline's accountant makes of it
+    # where peeling is composed: the same peeling, and what crestline's accountant makes of it
+    composed = cell.label == PEELING_OURS or (cell.label == OURS and _peels(cell.k))
     make = partial(mechanism, PEELING if composed else cell.label, cell.k)
     needed = epsilon_needed(make, _universe(cell, shelf), top, wanted, span=_SPAN)
     if composed and math.isfinite(needed):

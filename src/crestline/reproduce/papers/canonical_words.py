@@ -15,9 +15,11 @@ difference.
 
 NEEDED_WORDS = """## Section 7.1: how much ε the exact top k takes
 
-A dash means that ranks k and k + 1 are tied (or that the cell has not been run). `auto` is what crestline chooses for
-a public universe, at (ε, 1e-6): the canonical mechanism with γ = 1/2. A δ of 1e-6 hardly helps one draw, so it needs
-the same ε. It helps peeling, whose k steps compose: its last column is what our accountants make of the same peeling.
+A dash means that ranks k and k + 1 are tied (or that the cell has not been run). `auto` is what crestline chooses
+for a public universe at (ε, 1e-6): the canonical mechanism with γ = 1/2 up to k = 10, and beyond that peeling,
+whose k steps our accountants compose. A δ of 1e-6 hardly helps one draw; it helps peeling. For the *exact* top k of
+many items the canonical mechanism needs far less ε than what `auto` takes: `auto` is made for the share of true
+items returned, not for TOP. Who wants the exact set should name the canonical mechanism.
 """
 
 RATIO_WORDS = """### The ratios on NETFLIX
@@ -41,11 +43,10 @@ mechanism is ahead of peeling and of every one-shot noise, the more so the large
 is best and logistic worst. γ = 1 minds only the lowest count it returns: for TOP at k = 10 it is a little ahead of
 γ = 1/2 (ε = 0.0033 instead of 0.0048), at k = 1000 it is behind.
 
-**Where ours is not best.** `auto` takes γ = 1/2, so γ = 1 beats it in those cells. And peeling composed by our own
-accountants at δ = 1e-6, which [SL] did not have, is ahead of the canonical mechanism where ε is too small for it to
-find anything: GOOD on NETFLIX at k = 100 and ε = 0.01 has a chance of 0.82 with it, and none with the canonical
-mechanism, whose price is the logarithm of the number of subsets. For TOP the canonical mechanism is far ahead of
-both.
+**Where ours is not best.** At k = 10 `auto` takes γ = 1/2, and γ = 1 is a little better for TOP. At k = 100 and
+more it peels, composed at δ = 1e-6, which [SL] did not have: it is ahead of the canonical mechanism where ε is too
+small for that to find anything (GOOD on NETFLIX at k = 100 and ε = 0.01: 0.82 against none, for the price of a
+whole set is the logarithm of the number of sets), and far behind it for TOP.
 
 Each entry is TOP / GREAT / GOOD at ε = 1; a dash is a cell that has not been run.
 """
