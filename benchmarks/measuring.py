@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 Work = Callable[[], object]
+Anything = TypeVar("Anything")
+
+_BURST, _SHORT = 3, 0.1  # seconds
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,12 @@ def timed(work: Work) -> float:
 
 
 def interleaved(works: Mapping[str, Work], repetitions: int, seconds: float = math.inf) -> dict[str, list[float]]:
-    """Every work once, then all again: what the machine does meanwhile hits all alike.
+    """Every work once, then all again, each round in an order of its own: what the machine does meanwhile, and what one
+    work leaves behind for the next, hits all alike.
 
     The first round warms up and does not count, unless it alone takes longer than `seconds`; then it is all there is.
+    A short work is done three times in its turn, and the median counts: else the caches that a neighbour filled with a
+    million numbers would be measured, and not the work.
     """
     start = time.perf_counter()
     first = {name: [timed(work)] for name, work in works.items()}
@@ -53,9 +60,17 @@ def interleaved(works: Mapping[str, Work], repetitions: int, seconds: float = ma
     for done in range(repetitions):
         if done and time.perf_counter() - start > seconds:
             break
-        for name, work in works.items():
-            times[name].append(timed(work))
+        for name, work in shuffled(works, done):
+            burst = _BURST if first[name][0] < _SHORT else 1
+            times[name].append(statistics.median(timed(work) for _ in range(burst)))
     return times
+
+
+def shuffled(works: Mapping[str, Anything], turn: int) -> list[tuple[str, Anything]]:
+    """The works in the order of this round; the same in every run."""
+    order = list(works.items())
+    random.Random(turn).shuffle(order)
+    return order
 
 
 def spread(times: Sequence[float]) -> dict[str, Any]:

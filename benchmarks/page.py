@@ -28,11 +28,12 @@ AXES: dict[str, dict[str, dict[str, Any]]] = {
 }
 INTRODUCTION = """# Performance
 
-Everything on this page comes from one command, `{command}`, and was measured side by side in one run: works take turns,
-so that whatever the machine does meanwhile hits all alike. Times are medians, with half the distance between the
-quartiles behind ±. *Exact* says that the output follows the ideal law, no matter what floating point does;
-*cryptographic* that the random bits come from a cryptographic generator. The figures of each table are kept in
-`performance/*.json`, from which `python -m benchmarks --render` makes this page again.
+Everything on this page comes from one command, `{command}`, and each table was measured side by side in one run:
+works take turns, in an order that changes from round to round, so that whatever the machine does meanwhile hits all
+alike; what takes less than a tenth of a second is done three times in its turn, and the median counts. Times are
+medians, with half the distance between the quartiles behind ±. *Exact* says that the output follows the ideal law, no
+matter what floating point does; *cryptographic* that the random bits come from a cryptographic generator. The figures
+of each table are kept in `performance/*.json`, from which `python -m benchmarks --render` makes this page again.
 """
 
 

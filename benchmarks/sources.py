@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.engines import postgres, spark
-from benchmarks.measuring import Row, human, interleaved, spread
+from benchmarks.measuring import Row, human, interleaved, shuffled, spread
 from benchmarks.zipf import CONTRIBUTION, counted, make, plain, plain_sql, private
 from crestline.sources import open_source
 
@@ -32,7 +32,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     COUNTING: lambda path: counted(open_source(path)),
     BOUNDED: lambda path: private(path, contribution=CONTRIBUTION),
 }
-REPETITIONS, PEAKS, SECONDS = 5, 2, 75.0
+REPETITIONS, PEAKS, SECONDS = 9, 3, 120.0
 # Not ru_maxrss: a fresh process starts with the peak of the one that started it.
 PEAK = "\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
 
@@ -45,7 +45,7 @@ def on_duckdb(path: Path, rows: int, repetitions: int) -> Iterator[Row]:
     for turn in range(repetitions + 1):
         if turn > 1 and time.perf_counter() > end:
             break
-        for name, way in WAYS.items():
+        for name, way in shuffled(WAYS, turn):
             start, processor = time.perf_counter(), time.process_time()
             way(str(path))
             if turn:  # the first turn warms caches up
@@ -67,9 +67,8 @@ def peak_megabytes(path: Path, way: str, runs: int) -> float:
         code = f"from benchmarks.sources import WAYS\nWAYS[{way!r}]({str(path)!r})"
     command = [sys.executable, "-c", code + PEAK]
     found = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(runs)]
-    return statistics.median(
-        float(text.split()[-1]) for text in found
-    )  # DuckDB may have drawn a progress bar before it
+    kilobytes = (float(text.split()[-1]) for text in found)  # DuckDB may have drawn a progress bar before it
+    return statistics.median(kilobytes) / 1024
 
 
 def measure(quick: bool) -> Iterator[Row]:
