@@ -86,7 +86,7 @@ def _connected(scheme: str, connect: Any) -> Any:
         return connect(ibis)
     except ModuleNotFoundError:
         problem = "its driver is missing: install crestline[postgres], crestline[spark] or the Ibis extra of its name"
-    except Exception as failure:
+    except Exception as failure:  # a driver may fail in any way, and its words may repeat the password
         problem = f"the connection failed ({type(failure).__name__}): check address, name, password and rights"
     raise SourceError(f"{scheme}: {problem}")
 
