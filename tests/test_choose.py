@@ -18,6 +18,9 @@ from crestline.mechanisms.limited_domain import LimitedDomain
         (9, None, True, True, "Canonical"),
         (11, None, False, True, "Lipschitz"),
         (50, 5, True, False, "LimitedDomainGauss"),
+        (50, 4, False, False, "LimitedDomainGauss"),
+        (50, 3, False, False, "LimitedDomainLaplace"),
+        (50, 1, True, False, "LimitedDomainGauss"),
         (50, None, True, False, "LimitedDomain"),
         (10, None, False, False, "CanonicalBottom"),
         (11, None, False, False, "RestrictedGumbel"),
@@ -25,6 +28,32 @@ from crestline.mechanisms.limited_domain import LimitedDomain
 )
 def test_the_rules_of_auto(k: int, contribution: int | None, books: bool, known_domain: bool, wanted: str) -> None:
     assert automatic(k, contribution, books, known_domain).name == wanted
+
+
+def test_sums_are_not_ranked_with_laplace_noise() -> None:
+    assert automatic(50, 2, books=False, known_domain=False, scored=True).name == "LimitedDomainGauss"
+
+
+@pytest.mark.parametrize("contribution", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "1e-6"), (1, "1e-8"), (2, "1e-7")])
+def test_with_a_bound_auto_takes_the_noise_that_needs_the_smaller_lead(
+    contribution: int, epsilon: str | int, delta: str
+) -> None:
+    def lead(name: str) -> float:
+        question = {"k": 10, "k_bar": None, "epsilon": epsilon, "delta": delta, "contribution": contribution}
+        return float(choose(name, **question).mechanism.margin())  # type: ignore[arg-type] # a table of calls
+
+    best = min(lead("LimitedDomainGauss"), lead("LimitedDomainLaplace"))
+    assert lead("auto") <= 1.2 * best
+
+
+@pytest.mark.parametrize("contribution", [2, 8])
+def test_with_a_bound_more_slots_cost_next_to_nothing(contribution: int) -> None:
+    """So the usual number is large: the count that must be exceeded is that of the first item left out."""
+    question = {"k": 10, "epsilon": 1, "delta": "1e-6", "contribution": contribution}
+    usual, few = (choose("auto", k_bar=k_bar, **question) for k_bar in (None, 100))  # type: ignore[arg-type] # as above
+    assert usual.k_bar == 1000
+    assert float(usual.mechanism.margin()) == pytest.approx(float(few.mechanism.margin()), rel=0.05)
 
 
 @pytest.mark.parametrize("k", [1, 10, 30])

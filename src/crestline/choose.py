@@ -20,33 +20,33 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Rule:
-    """What `auto` takes when a question looks like this, how many items it should see, and why."""
+    """What `auto` takes when a question looks like this, and why."""
 
     name: str
-    k_bar_per_k: int
     reason: str
 
 
-KNOWN_DOMAIN_ONE = Rule("Lipschitz", 1, "chosen because one item of a public universe is wanted: permute-and-flip")
-KNOWN_DOMAIN = Rule(
-    "Canonical", 1, "chosen because the universe is public: it picks a whole set at the price of one step"
-)
+KNOWN_DOMAIN_ONE = Rule("Lipschitz", "chosen because one item of a public universe is wanted: permute-and-flip")
+KNOWN_DOMAIN = Rule("Canonical", "chosen because the universe is public: it picks a whole set at the price of one step")
 KNOWN_DOMAIN_MANY = Rule(
     "Lipschitz",
-    1,
     "chosen because many items of a public universe are wanted: its k steps add up to less than k of them",
 )
 KNOWN_CONTRIBUTION = Rule(
-    "LimitedDomainGauss", 10, "chosen because the contribution is bounded: its noise does not grow with k"
+    "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
 )
-WITH_BOOKS = Rule("LimitedDomain", 5, "chosen because a ledger is kept: it pays only for the items it draws")
-FEW_ITEMS = Rule(
-    "CanonicalBottom", 5, "chosen because few items are wanted: one step names the whole set, or none of it"
+KNOWN_CONTRIBUTION_FEW = Rule(
+    "LimitedDomainLaplace", "chosen because users have few items each: Laplace noise needs the smallest lead"
 )
-MANY_ITEMS = Rule("RestrictedGumbel", 10, "chosen because many items are wanted: it returns as many as it safely can")
+WITH_BOOKS = Rule("LimitedDomain", "chosen because a ledger is kept: it pays only for the items it draws")
+FEW_ITEMS = Rule("CanonicalBottom", "chosen because few items are wanted: one step names the whole set, or none of it")
+MANY_ITEMS = Rule("RestrictedGumbel", "chosen because many items are wanted: it returns as many as it safely can")
 
 # P12.1: up to here a whole set in one step beats drawing item after item.
 _FEW = 10
+# Up to here Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
+# ledger adds Gaussian noise up for less.
+_FEW_EACH = 3
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,10 @@ def choose(
     if epsilon is None or delta is None:
         raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
     whole(k, "k")
-    rule = automatic(k, contribution, books, known_domain) if wanted == AUTO else _named(wanted)
-    slots = k * rule.k_bar_per_k if k_bar is None else k_bar
+    rule = automatic(k, contribution, books, known_domain, scored) if wanted == AUTO else _named(wanted)
     budget = {"epsilon": positive(epsilon, "epsilon"), "delta": probability(delta, "delta")}
-    mechanism = _made(rule, counts, k=k, k_bar=slots, contribution=contribution, **budget)
-    own = getattr(mechanism, "k_bar", None) or slots  # some see as many items as k alone decides
+    mechanism = _made(rule, counts, k=k, k_bar=k_bar, contribution=contribution, **budget)
+    own = getattr(mechanism, "k_bar", None) or k_bar or k  # a public universe has no slots
     return _fit_for(scored, Chosen(mechanism, describe(mechanism, rule.reason), own))
 
 
@@ -112,23 +111,22 @@ def _made(rule: Rule, counts: bool, **question: Any) -> Any:
     return mechanisms.NoisyCounts.for_budget(mechanism=kind, **question)  # P3.7
 
 
-def automatic(k: int, contribution: int | None, books: bool, known_domain: bool) -> Rule:
+def automatic(k: int, contribution: int | None, books: bool, known_domain: bool, scored: bool = False) -> Rule:
     """P12.1 as code: looks at the question only, never at the data."""
     if known_domain:
         return KNOWN_DOMAIN_ONE if k == 1 else KNOWN_DOMAIN if k <= _FEW else KNOWN_DOMAIN_MANY
     if contribution is not None:
-        return KNOWN_CONTRIBUTION
+        few = contribution <= _FEW_EACH and not books and not scored
+        return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
     if books:
         return WITH_BOOKS
     return FEW_ITEMS if k <= _FEW else MANY_ITEMS
 
 
 def _named(wanted: str) -> Rule:
-    usual = (KNOWN_DOMAIN_ONE, KNOWN_DOMAIN, KNOWN_DOMAIN_MANY, KNOWN_CONTRIBUTION, WITH_BOOKS, FEW_ITEMS, MANY_ITEMS)
     if entry(wanted).domain == "queries":
         raise MechanismError(f"{wanted} answers queries of your own, not a top-k: call it from Python, or name another")
-    per_k = {rule.name: rule.k_bar_per_k for rule in usual}.get(wanted, 5)
-    return Rule(wanted, per_k, "named in the question")
+    return Rule(wanted, "named in the question")
 
 
 def _given(mechanism: Any, k: int, k_bar: int | None, contribution: int | None) -> Chosen:

@@ -24,8 +24,9 @@ from crestline.mechanisms.thresholds import gaussian_threshold, gaussian_union_t
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.laws.gaussian import GAUSSIAN
 
-# Slots for each item wanted, when the caller does not say: without a bound the noise grows with their number (P12.1).
-_SLOTS, _SLOTS_BOUNDED = 2, 10
+# Slots for each item wanted, when the caller does not say. Without a bound the noise grows with their number (P12.1);
+# with one it does not, and the rarer the first item that is left out, the smaller the count that must be exceeded.
+_SLOTS, _SLOTS_BOUNDED = 2, 100
 # The accountant rounds ε up in its twelfth digit.
 _ROUNDING = 1 - Fraction(1, 10**11)
 

@@ -27,7 +27,8 @@ from crestline.parameters import Exact, fill, not_negative, positive, probabilit
 from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import Scores
 
-_SLOTS = 5  # slots for each item wanted, when the caller does not say
+# Slots for each item wanted, when the caller does not say; with a bound their number does not enter the noise.
+_SLOTS, _SLOTS_BOUNDED = 5, 100
 
 
 @dataclass(frozen=True, init=False)
@@ -91,9 +92,10 @@ class LimitedDomainLaplace(AdditiveNoise):
         Either steps are simply added up and all of δ is for failures, or half of δ pays for a tighter composition.
         """
         budget, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
-        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
+        bound = contribution_bound(contribution)
+        slots = (_SLOTS if bound is None else _SLOTS_BOUNDED) * whole(k, "k") if k_bar is None else k_bar
         moved = most_moved if counts else order_sensitivity
-        times = max(1, moved(slots + 1, contribution_bound(contribution)))
+        times = max(1, moved(slots + 1, bound))
 
         half = failure / 2
         composed = per_step_epsilon(times, budget, half, step=PureDP)

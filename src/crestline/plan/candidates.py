@@ -11,6 +11,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
 
 MULTIPLES = (1, 2, 5, 10)  # of k: how many items a mechanism may see, unless the caller says
+MULTIPLES_BOUNDED = (*MULTIPLES, 100)  # with a contribution bound more of them cost nothing (P4.1, P4.2)
 KNOWN = "known"
 
 
@@ -31,7 +32,9 @@ class Wish:
     @property
     def k_bars(self) -> tuple[int, ...]:
         """How many items a mechanism may see: what was asked for, or a few multiples of k."""
-        return (self.k_bar,) if self.k_bar is not None else tuple(self.k * many for many in MULTIPLES)
+        if self.k_bar is not None:
+            return (self.k_bar,)
+        return tuple(self.k * many for many in (MULTIPLES if self.contribution is None else MULTIPLES_BOUNDED))
 
 
 @dataclass(frozen=True)

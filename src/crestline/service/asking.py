@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -142,6 +142,8 @@ def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> 
     _within("epsilon", epsilon, EPSILONS)
     _within("delta", delta, DELTAS)
     chosen = _chosen(served, caller, wanted, epsilon, delta)
+    if wanted.k_bar is None and wanted.k <= limits.k_bar < chosen.k_bar:  # nobody asked for more than is allowed
+        chosen = _chosen(served, caller, replace(wanted, k_bar=limits.k_bar), epsilon, delta)
     _limited("k_bar", chosen.k_bar, limits.k_bar)
     question = Question(
         served.config.user,

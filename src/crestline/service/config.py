@@ -189,7 +189,7 @@ def _limits(part: Section) -> Limits:
     def limit(name: str, default: int) -> int:
         return part.whole(name, default) or default
 
-    return Limits(limit("requests_per_minute", 60), limit("k", 200), limit("k_bar", 2000), limit("seconds", 60))
+    return Limits(limit("requests_per_minute", 60), limit("k", 200), limit("k_bar", 20_000), limit("seconds", 60))
 
 
 def _analyst(name: str, part: Section, datasets: tuple[str, ...]) -> AnalystConfig:

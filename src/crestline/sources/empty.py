@@ -13,6 +13,7 @@ from crestline.histogram.labels import Label
 from crestline.question import Question
 from crestline.sources import where
 from crestline.sources.domain import Domain
+from crestline.sources.engines import embedded
 from crestline.sources.score import score_column
 from crestline.sources.table import TableSource
 
@@ -51,7 +52,6 @@ class EmptySource:
         return None if self._version is None else self._version()
 
     def _table(self, question: Question) -> TableSource:
-        import ibis
         import pyarrow
 
         columns = {question.user, *question.item}
@@ -60,7 +60,7 @@ class EmptySource:
         if question.score is not None:
             columns.add(score_column(question.score))
         nothing: Any = pyarrow.array([], pyarrow.string())
-        engine = ibis.duckdb.connect()
+        engine = embedded()
         engine.con.register("nothing", pyarrow.table(dict.fromkeys(sorted(columns), nothing)))
         return TableSource(
             engine.table("nothing"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.sources.empty import EmptySource
-from crestline.sources.engines import Expression
+from crestline.sources.engines import Expression, embedded
 from crestline.sources.formats import reader
 from crestline.sources.running import refused_as
 from crestline.sources.source import Source
@@ -37,9 +37,7 @@ def file_source(path: str, timeout: float) -> Source:
             files = [file for file in files if os.path.getsize(file)]
     if not files:
         return EmptySource(path, timeout, version)
-    import ibis
-
-    engine = ibis.duckdb.connect()
+    engine = embedded()
     table = _read(engine, path, files)
     return TableSource(
         table,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crestline.errors import QuestionError
+from crestline.sources.engines import embedded
 from crestline.sources.running import refused_as
 from crestline.sources.table import TableSource
 
@@ -17,9 +18,7 @@ _KINDS = {
 
 def frame_source(frame: Any, library: str, timeout: float) -> TableSource:
     """A table in memory as a source. A pandas column of Python objects is read as text."""
-    import ibis
-
-    engine, name = ibis.duckdb.connect(), f"{library} {type(frame).__name__}"
+    engine, name = embedded(), f"{library} {type(frame).__name__}"
     engine.con.register(name, arrow_table(frame, library))
     return TableSource(engine.table(name), engine, name=name, timeout=timeout, close=engine.disconnect)
 
