@@ -16,7 +16,7 @@ from crestline.service.app import create_app
 from crestline.service.config import load_config
 from crestline.service.house import open_house
 from crestline.sources.table import TableSource
-from tests.service.conftest import CONFIG, Service
+from tests.service.conftest import CONFIG, Service, started
 
 
 def test_the_whole_path(service: Service) -> None:
@@ -61,6 +61,15 @@ def test_several_columns_and_a_filter(service: Service) -> None:
 def test_what_a_question_may_cost_comes_from_the_analysts_own_budget(service: Service) -> None:
     answer = service.top(epsilon=None, delta=None).json()
     assert answer["guarantee"]["text"].startswith("(0.4")
+
+
+def test_the_usual_number_of_slots_is_cut_at_the_owners_limit(folder: Path) -> None:
+    config = CONFIG.replace("k = 50", "k = 50\nk_bar = 30").replace('version = "2026-11"', "contribution = 2")
+    (folder / "crestline.toml").write_text(config)
+    with started(folder) as service:
+        assert service.top().json()["question"]["k_bar"] == 30  # a hundred for each item, if it were not for the limit
+        assert service.top(k_bar=31).json()["error"]["code"] == "bad_question"
+        assert service.top(k=31).json()["error"]["code"] == "bad_question"
 
 
 def test_a_budget_runs_out(service: Service) -> None:

@@ -27,9 +27,10 @@ no reproduction**.
 
 OURS = """## What is gained
 
-Items returned, the best of the three k_bar for the first three columns. At equal (ε, δ) RestrictedGumbel with the
-one-sided test names up to twice as many as RG as published. For k = 10 `auto` takes `CanonicalBottom`, which names
-the whole set or nothing: at very small ε that is nothing, where RG names one or two items.
+Items returned, the best of the three k_bar for the first three columns; `auto` has one k_bar of its own. Where RG as
+published names more than one item, `auto` names at k = 50 between 1.0 and 4.6 times as many (half of the cells: 1.25
+or more), at k = 100 between 1.0 and 4.3 times (half of them: 2.2 or more). For k = 10 `auto` takes `CanonicalBottom`,
+which names the whole set or nothing: at very small ε that is nothing, where RestrictedGumbel names some of it.
 """
 
 RIVALS = """## TS
