@@ -23,7 +23,7 @@ from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Gaussia
 from crestline.guarantees.search import largest_within
 from crestline.parameters import Exact, positive, proportion, whole
 
-_MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
+_MOST_PURE = 20_000  # mutate: steps that the closed form adds up in less than a second
 
 
 class Accountant(Protocol):

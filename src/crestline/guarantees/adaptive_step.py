@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_down, floats_up
 from crestline.guarantees.rounding import ball, precision
 
-_AT_ONCE = 1 << 13  # cells looked at together: what a processor's cache holds, and a plain allocation
+_AT_ONCE = 1 << 13  # mutate: speed: what a processor's cache holds, and a plain allocation
 
 
 class AdaptiveStep(Protocol):
@@ -31,7 +31,7 @@ class BoundedRangeStep:
 
     def __init__(self, grid: Grid, cells: int) -> None:
         self._grid, self._cells = grid, cells
-        with precision(80):
+        with precision(80):  # mutate: more or fewer bits: the balls say so
             span = ball(grid.width * cells)
             width = ball(grid.width)
             pairs = [chances(width * index, span) for index in range(cells + 1)]
@@ -48,7 +48,7 @@ class BoundedRangeStep:
         far = sliding_window_view(wide[self._cells :], self._cells + 1)[:, ::-1]
         bulges = sliding_window_view(self._bulges(wide), self._cells)[:, ::-1]
         result = np.empty(len(near))
-        size = max(1, _AT_ONCE // self._cells)
+        size = max(1, _AT_ONCE // self._cells)  # mutate: rows looked at together: speed
         for start in range(0, len(near), size):
             part = slice(start, start + size)
             result[part] = self._largest(near[part], far[part], bulges[part])
@@ -91,7 +91,7 @@ class LossIntervalStep:
 
     def _side(self, above: Fraction, below: Fraction) -> list[tuple[int, float]]:
         """Where to read, relative to a point, and with which weight, for losses `above` and `-below`."""
-        with precision(80):
+        with precision(80):  # mutate: more or fewer bits: the balls say so
             chance = floats_up(chances(ball(above), ball(above + below)))
         return [
             (index + offset, float(weight * share))

@@ -25,7 +25,7 @@ from crestline.guarantees.rounding import ball, precision, upper
 Floats: TypeAlias = NDArray[np.float64]
 
 PAD = 1 + 2.0**-40  # more than the rounding errors of one pass over the grid, by a factor of 30
-_BLOCK = 256  # points in the finer of two tables
+_BLOCK = 256  # mutate: points in the finer of two tables: speed
 TINY = 1e-290  # more than anything lost to underflow
 
 
@@ -70,7 +70,7 @@ class Grid:
         """
         index = np.arange(1, self.reach + 1)
         coarse, fine = index // _BLOCK, index % _BLOCK
-        with precision(80):
+        with precision(80):  # mutate: more or fewer bits: the balls say so
             width = ball(-self.width)
             big = [width * (_BLOCK * number) for number in range(self.reach // _BLOCK + 1)]
             small = [width * number for number in range(_BLOCK)]
@@ -82,7 +82,7 @@ class Grid:
     def chord(self, place: Fraction) -> tuple[int, float, float]:
         """The point at or below `place`, and the weights, rounded up, of it and the next in a chord in e^a."""
         index = math.floor(place / self.width)
-        with precision(80):
+        with precision(80):  # mutate: more or fewer bits: the balls say so
             whole = ball(self.width).expm1()
             part = ball(place - index * self.width).expm1()
             low, high = floats_up([(whole - part) / whole, part / whole])

@@ -19,7 +19,7 @@ from crestline.guarantees.gaussian import normal_cdf
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_up
 from crestline.guarantees.rounding import ball, precision
 
-_CELLS_PER_DEVIATION = 64  # fine enough: a chord over a cell adds less than 1e-4 of the variance
+_CELLS_PER_DEVIATION = 64  # mutate: how fine: a chord over a cell adds less than 1e-4 of the variance
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def gaussian(grid: Grid, mu_squared: Fraction, delta: Fraction) -> LossLaw:
 
     Mass beyond a point that a millionth of δ lies above is called infinite; mass as far below is moved up to its point.
     """
-    with precision(120):
+    with precision(120):  # mutate: more or fewer bits: the balls say so
         mu, middle = ball(mu_squared).sqrt(), ball(mu_squared) / 2
         far = float(mu * (-2 * (ball(delta) / 10**6).log()).sqrt())
         stride = max(1, floor(float(mu / ball(grid.width)) / _CELLS_PER_DEVIATION))

@@ -16,7 +16,7 @@ from threading import RLock
 from flint import arb, ctx, fmpq
 
 DIGITS = 15  # significant decimals kept: coarser than the balls, finer than anybody can use
-BITS = 160
+BITS = 160  # mutate: more or fewer bits: the balls say so
 _TURN = RLock()
 _TINY_BITS = 4000
 # What a number that is closer to zero is rounded to, away from zero: 10^-1200 is above 2^-4000.

@@ -18,7 +18,7 @@ from crestline.mechanisms.slots import orderings
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_MOST_OUTCOMES = 20_000
+_MOST_OUTCOMES = 20_000  # mutate: how many are too many to write down: time
 
 
 def ordered_law(scores: Floats, law: Law, scale: float, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:

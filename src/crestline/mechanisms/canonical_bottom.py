@@ -39,7 +39,7 @@ from crestline.randomness.reals import Real, ln
 from crestline.randomness.scores import Equal, Linear, Listed, Logs, Scores, joined
 from crestline.randomness.trials import batches
 
-_MOST_OUTCOMES = 200_000
+_MOST_OUTCOMES = 200_000  # mutate: how many are too many to write down: time
 _SLOTS = 5  # for each item wanted: P9.1 says four to ten, and the lead needed grows with them
 
 

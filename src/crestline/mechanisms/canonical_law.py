@@ -15,7 +15,7 @@ from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_MOST_SUBSETS = 5_000
+_MOST_SUBSETS = 5_000  # mutate: how many are too many to write down: time
 
 
 def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law) -> Iterator[tuple[list[int], float]]:

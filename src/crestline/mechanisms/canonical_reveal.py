@@ -38,7 +38,7 @@ CEILINGS = {
     "logistic": Fraction(1, 100),
     "half-logistic": Fraction(78, 100),
 }
-_ROWS_AT_ONCE = 1 << 20
+_ROWS_AT_ONCE = 1 << 20  # mutate: how many rows are revealed at once: memory
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entr
     high = exceeding(rows, bar)[0] | exceeding(fixed(_BestScores(classes), 1), bar)[0]
     high[top] = False
     others = np.flatnonzero(high).tolist()
-    many = max(1, _ROWS_AT_ONCE // classes.k)
+    many = max(1, _ROWS_AT_ONCE // classes.k)  # mutate: rows at once: memory
     for start in range(0, len(others), many):
         other = _reveal(classes, weights, others[start : start + many], uniforms, law, entropy)
         if exceeding(other.key(), best.key())[0, 0]:

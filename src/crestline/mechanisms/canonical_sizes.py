@@ -20,7 +20,7 @@ from crestline.randomness.points import Floats
 from crestline.randomness.uniforms import Uniforms
 
 ROUNDING = 2.0**-50
-_EXACT = 16  # factorials below this are tabulated, above it the Stirling series is good to the last bit
+_EXACT = 16  # mutate: factorials below are tabulated, from here on the Stirling series is as good
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
@@ -49,7 +49,7 @@ def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
 
 def _least_above(wanted: int, a: int, b: int, m: int) -> int:
     """The least q from `a` to `b` with `C(q + m, m) > wanted`: near where doubles say, and then with whole numbers."""
-    target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)
+    target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)  # mutate: a guess: whole numbers decide
     guess = bisect_right(range(a, b), target, key=lambda q: math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant) + a
     step, low, high = 1, max(a, guess - 1), min(b, guess)
     while low > a and _comb(low + m, m) > wanted:

@@ -25,8 +25,8 @@ from crestline.randomness.points import Floats
 Way = Callable[[Indices, Indices], tuple[Floats, float]]
 
 _TILE = 512  # the chord of ln j! over two tiles lies less than 400 above it: far from underflow
-_CELLS = 1 << 18
-_SPARSE = 128  # a row on its own costs about as much as so many neighbouring ones
+_CELLS = 1 << 18  # mutate: numbers at once: memory
+_SPARSE = 128  # mutate: a row on its own costs about as much as so many neighbouring ones: speed
 
 
 def row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
@@ -39,8 +39,8 @@ def row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
 
 def by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Floats, float]:
     """Logarithms of all rows, and their error: `close` up to where ranks become sparse, `apart` from there on."""
-    dense = np.flatnonzero(b - a[:1] < _SPARSE * np.arange(1, len(a) + 1))
-    cut = int(dense[-1]) + 1 if len(dense) else 0
+    dense = np.flatnonzero(b - a[:1] < _SPARSE * np.arange(1, len(a) + 1))  # mutate: which of two ways is quicker
+    cut = int(dense[-1]) + 1 if len(dense) else 0  # mutate: which of two ways is quicker
     parts = [way(a[rows], b[rows]) for way, rows in ((close, slice(cut)), (apart, slice(cut, None))) if len(a[rows])]
     if not parts:
         return np.zeros(0), 0.0
@@ -50,7 +50,7 @@ def by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Floats, 
 def _scattered(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
     """Row by row, from ratios of sizes: for universes with few different counts, however large."""
     k = len(shifts)
-    many = max(1, _CELLS // k)
+    many = max(1, _CELLS // k)  # mutate: rows at once: memory
     blocks = [
         log_sum(log_sizes(a[start : start + many], b[start : start + many], k) + shifts)
         for start in range(0, len(a), many)

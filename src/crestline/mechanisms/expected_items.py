@@ -18,10 +18,10 @@ from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_CELLS = 64
-_LEVELS = 32
-_NODES = 16
-_REACH = 12.0  # of the noise, above the largest and below the smallest count
+_CELLS = 64  # mutate: how fine the estimate is
+_LEVELS = 32  # mutate: how fine the estimate is
+_NODES = 16  # mutate: how fine the estimate is
+_REACH = 12.0  # mutate: of the noise, above the largest and below the smallest count: beyond is nothing
 
 
 @dataclass(frozen=True)
@@ -76,5 +76,5 @@ def _levels(head: Head, k: int, noise: Law, scale: float) -> Floats:
     grid = np.linspace(head.counts[0] + _REACH * scale, head.counts[-1] - _REACH * scale, 16 * _LEVELS)
     above = _above(head, grid, noise, scale) @ head.sizes
     wanted = np.linspace(0.0, 1.0, _LEVELS) ** 1.5 * min(k, 0.999 * float(above[-1]))
-    wanted[0] = min(0.01, wanted[1] / 2)
+    wanted[0] = min(0.01, wanted[1] / 2)  # mutate: where the first level lies
     return np.interp(wanted, above, grid)

@@ -68,10 +68,10 @@ def gap_for(test: GapTest, wanted: float) -> float:
     """The gap, in steps, at which one item passes with the wanted chance."""
     low, high = -1.0, 1.0
     while chance(test, [low]) > wanted:
-        low *= 2
+        low *= 2  # mutate: how fast the bracket grows
     while chance(test, [high]) < wanted:
-        high *= 2
-    for _ in range(60):
+        high *= 2  # mutate: how fast the bracket grows
+    for _ in range(60):  # mutate: halvings: the last bit is reached before
         middle = (low + high) / 2
         low, high = (middle, high) if chance(test, [middle]) < wanted else (low, middle)
     return high

@@ -26,7 +26,7 @@ from crestline.randomness.reals import rational_ball
 
 ROUNDING = 2.0**-50
 # All sequences beyond the horizon weigh less than e^-this times the best one: a matter of time, not of the law.
-BEYOND = 60.0
+BEYOND = 60.0  # mutate: how far values are listed: time, not the law
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from crestline.mechanisms.poisson_binomial import capped
 from crestline.mechanisms.selection import Selection, listed
 from crestline.randomness.points import Floats
 
-_MOST_OUTCOMES = 200_000
-_CERTAIN = 50.0  # a lead of this much is beaten with probability exp(-e^50): no float is that small
+_MOST_OUTCOMES = 200_000  # mutate: how many are too many to write down: time
+_CERTAIN = 50.0  # mutate: a lead of this much is beaten with probability exp(-e^50): no float is that small
 
 
 def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:

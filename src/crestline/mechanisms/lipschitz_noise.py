@@ -8,7 +8,7 @@ from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLAC
 from crestline.randomness.laws.law import Law
 
 NOISES = tuple(law.name for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC))
-_FARTHEST = 800.0
+_FARTHEST = 800.0  # mutate: the upper end of a search: leads lie far below
 
 
 def lipschitz_noise(name: str) -> str:
@@ -28,7 +28,7 @@ def lead(law: Law, losing: float) -> float:
     grid = between(-45.0, 45.0, [0.0], piece=1.0)
     density = law.density(grid.points)
     low, high = 0.0, _FARTHEST
-    for _ in range(60):
+    for _ in range(60):  # mutate: halvings: the last bit is reached before
         middle = (low + high) / 2
         # the survival has a kink of its own, where z + lead is zero; what it costs here is far below one user
         beaten = float(grid.integral(density * law.survival(grid.points + middle)))

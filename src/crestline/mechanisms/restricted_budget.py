@@ -23,7 +23,7 @@ from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.laws.gumbel import GUMBEL
 
-_DIGITS = 6  # of the budget that may stay unused
+_DIGITS = 6  # mutate: of the budget that may stay unused: sharpness
 _SLOTS = 10
 _ALL_OF_DELTA = (Fraction(1),)
 

@@ -13,7 +13,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding
 
 _END = -1
-_SHARED = 32
+_SHARED = 32  # mutate: from here on rows are hardly ever equal: speed
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def collected(labels: Sequence[Label], k: int) -> Selection:
 
 def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
     """One selection for each row of drawn columns; equal short rows share one (selections are values)."""
-    if drawn.shape[1] > _SHARED:  # long rows are hardly ever equal
+    if drawn.shape[1] > _SHARED:  # mutate: long rows are hardly ever equal: speed
         return [make(row) for row in drawn.tolist()]
     made: dict[bytes, Selection] = {}
     result: list[Selection] = []

@@ -24,7 +24,7 @@ THRESHOLDS = tuple(Fraction(n, 20) for n in range(8, 20))
 FAILURES = tuple(Fraction(n, 100) for n in (1, 2, 5, 10, 15, 20, 25, 35, 50, 65, 80, 90))
 _START = (6, 7, 6)  # places in the three: 0.35, 0.75, 0.25
 
-_DOUBLINGS = 60
+_DOUBLINGS = 60  # mutate: when a search gives up
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _interesting(shape: Head, enough: Callable[[Head], bool]) -> Head:
         if enough(shape.times(math.exp(high))):
             break
         low, high = high, 1.5 * high
-    for _ in range(12):
+    for _ in range(12):  # mutate: how close to half of k: any head near it will do
         middle = (low + high) / 2
         low, high = (low, middle) if enough(shape.times(math.exp(middle))) else (middle, high)
     return shape.times(math.exp(high))
@@ -116,7 +116,7 @@ def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
         return max(_two_point(mu, epsilon, above, below), _two_point(mu, epsilon, below, above))
 
     low, high = 0.0, 2 * math.sqrt(epsilon) + epsilon + 1
-    for _ in range(40):
+    for _ in range(40):  # mutate: halvings: closer than the estimate is
         middle = (low + high) / 2
         low, high = (middle, high) if needed(middle) <= slack else (low, middle)
     return low

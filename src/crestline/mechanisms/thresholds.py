@@ -20,7 +20,7 @@ from crestline.parameters import Exact, positive, whole
 
 GRID = Fraction(1, 10**12)  # finer than P11.3 asks, so that laws agree with their vectors to ten digits
 
-_CLOSE = 1e-14  # in the logarithm of the tail: the grid is coarser
+_CLOSE = 1e-14  # mutate: in the logarithm of the tail: the grid is coarser
 _ONE = Fraction(1)
 
 Tail = Callable[[Fraction], arb]
@@ -106,7 +106,7 @@ def _smallest(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     `guess` only guides the search; it must be positive.
     """
     # The error of a tail must be small against δ, so the smaller δ, the more bits.
-    bits = 96 + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
+    bits = 96 + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())  # mutate: sharpness
     with precision(bits):
         if tail(Fraction(0)) <= ball(delta):
             return Fraction(0)
@@ -123,20 +123,20 @@ def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     low, high = Fraction(0), guess
     above, below = excess(low), excess(high)
     while below > 0:
-        low, above, high = high, below, high * Fraction(3, 2)
+        low, above, high = high, below, high * Fraction(3, 2)  # mutate: where the search goes: speed
         below = excess(high)
     stayed = 0  # the Illinois rule: an end that stays twice has its value halved, so that both ends close in
     while True:
-        middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)
+        middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)  # mutate: where next
         value = excess(middle)
-        if abs(value) < _CLOSE or middle in (low, high):
+        if abs(value) < _CLOSE or middle in (low, high):  # mutate: when it ends: what follows is certified
             return middle
         if value > 0:
-            low, above, below = middle, value, below / 2 if stayed > 0 else below
-            stayed = 1
+            low, above, below = middle, value, below / 2 if stayed > 0 else below  # mutate: the Illinois rule: speed
+            stayed = 1  # mutate: the Illinois rule: speed
         else:
-            high, below, above = middle, value, above / 2 if stayed < 0 else above
-            stayed = -1
+            high, below, above = middle, value, above / 2 if stayed < 0 else above  # mutate: the Illinois rule: speed
+            stayed = -1  # mutate: the Illinois rule: speed
 
 
 def _certified(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:

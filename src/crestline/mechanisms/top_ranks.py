@@ -23,7 +23,7 @@ from crestline.randomness.scores import Linear
 from crestline.randomness.trials import batches
 from crestline.randomness.uniforms import Uniforms, interleaved, picked
 
-_FIRST_DEPTH = 4
+_FIRST_DEPTH = 4  # mutate: how deep to look at first: speed
 
 
 def top_ranks(universe: Universe, k: int, rate: Fraction, law: Law, trials: int, entropy: Entropy) -> Indices:
@@ -69,7 +69,7 @@ def _descend(
         more = np.take_along_axis(sizes, places_of, axis=1) > depth
         if depth == deepest or not (more & (ranks == depth - 1)).any():
             return places_of, ranks
-        depth = min(2 * depth, deepest)
+        depth = min(2 * depth, deepest)  # mutate: how much deeper to look: speed
 
 
 def _members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) -> Indices:
