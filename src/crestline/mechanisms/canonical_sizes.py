@@ -50,7 +50,11 @@ def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
 def _least_above(wanted: int, a: int, b: int, m: int) -> int:
     """The least q from `a` to `b` with `C(q + m, m) > wanted`: near where doubles say, and then with whole numbers."""
     target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)  # mutate: a guess: whole numbers decide
-    guess = bisect_right(range(a, b), target, key=lambda q: math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant) + a
+
+    def rough(q: int) -> float:
+        return math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant  # mutate: a guess: whole numbers decide
+
+    guess = bisect_right(range(a, b), target, key=rough) + a
     step, low, high = 1, max(a, guess - 1), min(b, guess)
     while low > a and _comb(low + m, m) > wanted:
         low, step = max(a, low - step), 2 * step

@@ -42,8 +42,6 @@ def by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Floats, 
     dense = np.flatnonzero(b - a[:1] < _SPARSE * np.arange(1, len(a) + 1))  # mutate: which of two ways is quicker
     cut = int(dense[-1]) + 1 if len(dense) else 0  # mutate: which of two ways is quicker
     parts = [way(a[rows], b[rows]) for way, rows in ((close, slice(cut)), (apart, slice(cut, None))) if len(a[rows])]
-    if not parts:
-        return np.zeros(0), 0.0
     return np.concatenate([logs for logs, _ in parts]), max(error for _, error in parts)
 
 
