@@ -6,9 +6,13 @@ and the level is divided by the number of comparisons. Power: every known way to
 
 from __future__ import annotations
 
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from scipy.stats import binom, hypergeom
+from scipy.stats import binom, fisher_exact, hypergeom
 from tests.mechanisms.black_boxes import BAD, NoisySet, NoisyTop, OneByOne
 
 from crestline.errors import MechanismError
@@ -16,7 +20,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms import equivariance
 from crestline.mechanisms.equivariance import SIGNIFICANCE, check_equivariance
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.entropy import Entropy
+from crestline.randomness.entropy import Entropy, replay
 
 
 @pytest.mark.parametrize("good", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
@@ -68,3 +72,68 @@ class Redefined(NoisyTop):
 def test_a_release_rewritten_beneath_a_quick_one_is_what_is_checked() -> None:
     with pytest.raises(MechanismError, match=r"P1\.5"):
         check_equivariance(Redefined(), 6)
+
+
+def test_p_values_are_those_of_fisher_s_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice the smaller tail of each naming against all others together, event by event, and never above one."""
+    monkeypatch.setattr(equivariance, "_RELEASES", 20)
+    table = np.array([[0, 10, 20, 3], [5, 10, 20, 0], [9, 11, 20, 0]])
+    found = equivariance._fisher(table)
+    for row, event in np.ndindex(table.shape):
+        ours, others = int(table[row, event]), int(table[:, event].sum() - table[row, event])
+        square = [[ours, 20 - ours], [others, 40 - others]]
+        tails = (fisher_exact(square, alternative=side).pvalue for side in ("less", "greater"))
+        assert found[row, event] == pytest.approx(min(1.0, 2 * min(tails)), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
+def test_every_release_is_counted_once_for_each_event(kind: type[NoisyTop]) -> None:
+    """Columns: chosen, first, last, how many, stopped. A set has no first and no last."""
+    size, releases, mechanism = 6, equivariance._RELEASES, kind()
+    table = equivariance._events(mechanism, np.full(size, 20, dtype=np.int64), replay("events"))
+    chosen, first, last, many, stopped = np.split(table, [size, 2 * size, 3 * size, 4 * size + 1], axis=1)
+    assert (chosen.sum(axis=1) == mechanism.k * releases).all()
+    assert (many[:, mechanism.k] == releases).all()
+    assert (many.sum(axis=1) == releases).all()
+    assert (stopped == 0).all()
+    for ends in (first, last):
+        assert (ends.sum(axis=1) == (releases if kind is NoisyTop else 0)).all()
+    if kind is NoisyTop and mechanism.k > 1:
+        assert (first != last).any()
+
+
+def test_the_counts_that_are_shown() -> None:
+    """All equal; and pairs of equals far apart, in falling order: ties are where a black box could look at names."""
+    equal, pairs = equivariance._score_vectors(7)
+    assert len(equal) == len(pairs) == 7
+    assert len(set(equal.tolist())) == 1
+    assert pairs.tolist() == sorted(pairs.tolist(), reverse=True)
+    assert sorted(Counter(pairs.tolist()).values()) == [1, 2, 2, 2]
+    assert min(a - b for a, b in pairwise(sorted(set(pairs.tolist()), reverse=True))) >= 10
+
+
+def test_as_few_slots_as_show_the_effect() -> None:
+    class Chooses:
+        k = 5
+
+    assert equivariance._size(Chooses(), 40) == 10
+    assert equivariance._size(Chooses(), 7) == 7
+    assert equivariance._size(object(), 7) == 7
+
+
+def test_names_differ_and_are_listed_in_several_orders() -> None:
+    namings = list(equivariance._namings(30, replay("namings")))
+    assert len({(naming.labels, naming.order) for naming in namings}) == len(namings) >= 8
+    for naming in namings:
+        assert len(set(naming.labels)) == 30
+        assert sorted(naming.order) == list(range(30))
+    assert {"z", "u", "a", "zz"} <= set(namings[3].labels)
+    counts = np.array([3] * 15 + [2] * 15)
+    view, slots = equivariance._view(counts, namings[4])
+    assert view.counts == tuple(counts.tolist())
+    assert [slots[label] for label in view.items] == [*range(14, -1, -1), *range(29, 14, -1)]
+    assert all(namings[4].labels[slot] == label for label, slot in slots.items())
+
+
+def test_the_level_is_one_in_a_million() -> None:
+    assert 0 < SIGNIFICANCE <= Fraction(1, 10**6)

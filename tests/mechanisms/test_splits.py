@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
+import numpy as np
 import pytest
+from scipy.stats import norm
 
 from crestline.guarantees.accountants import total_epsilon
 from crestline.guarantees.cost import steps
 from crestline.guarantees.guarantee import BoundedRange, GaussianDP
 from crestline.mechanisms.expected_items import Head, expected_items, power_law
-from crestline.mechanisms.splits import EXPONENT, FAILURES, TESTS, THRESHOLDS, Split, best_split, gaussian_room
+from crestline.mechanisms.sparse_tests import ExponentialTest
+from crestline.mechanisms.splits import (
+    EXPONENT,
+    FAILURES,
+    TESTS,
+    THRESHOLDS,
+    Split,
+    _around,
+    _interesting,
+    best_split,
+    gaussian_room,
+)
 from crestline.randomness.laws.gumbel import GUMBEL
 
 EPSILON, DELTA = Fraction(2, 5), Fraction(1, 4586)
@@ -83,3 +97,47 @@ def test_nothing_left_for_the_choice_is_not_chosen() -> None:
         return 20.0 if split.test < Fraction(1, 2) else math.inf
 
     assert best_split(5, 50, EPSILON, DELTA, GUMBEL, only_small_tests).test < Fraction(1, 2)
+
+
+def test_every_share_leaves_something_for_every_part() -> None:
+    """A share of nought or one would leave a part without ε or δ; the climb goes from one share to the next."""
+    for shares in (TESTS, THRESHOLDS, FAILURES):
+        assert all(0 < share < 1 for share in shares)
+        assert all(low < high for low, high in pairwise(shares))
+    corner = Split(TESTS[-1], THRESHOLDS[-1], FAILURES[-1]).exponential_test(EPSILON, DELTA)
+    assert min(corner.epsilon1, corner.epsilon2, corner.delta) > 0
+
+
+def two_point_delta(mu: float, epsilon: float, above: float, below: float) -> float:
+    """δ(ε) of a Gaussian loss and a loss of `above` or `-below`, by the density of the sum on the first data set."""
+    high = math.expm1(-below) / math.expm1(-(above + below))
+    losses = np.linspace(-40 * mu, 40 * mu, 200_001)
+    density = norm.pdf(losses, mu**2 / 2, mu)
+    shares = [(high, above), (1 - high, -below)]
+    return sum(
+        share * float(np.trapezoid(density * np.maximum(0.0, -np.expm1(epsilon - losses - moved)), losses))
+        for share, moved in shares
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize(("above", "below"), [(0.05, 0.02), (0.08, 0.07)])
+def test_the_room_is_the_root_of_the_curve(epsilon: float, above: float, below: float) -> None:
+    """At the μ that is returned the worse of both orientations has δ(ε) equal to the slack, by another integral."""
+    test = ExponentialTest(str(above - below), str(below), "1e-6")
+    mu = gaussian_room(epsilon, 1e-5, test)
+    worst = max(two_point_delta(mu, epsilon, above, below), two_point_delta(mu, epsilon, below, above))
+    assert worst == pytest.approx(1e-5, rel=1e-4)
+
+
+def test_the_climb_looks_one_step_around() -> None:
+    assert list(_around((0, 1, 2), (2, 2, 3))) == [(0, 1, 2), (1, 1, 2), (0, 0, 2), (0, 1, 1)]
+    assert len(list(_around((1, 1, 1), (3, 3, 3)))) == 7
+
+
+@pytest.mark.parametrize("users", [1.5, 40.0, 3e6])
+def test_the_reference_has_just_enough_users(users: float) -> None:
+    """Within one part in a hundred of the fewest users that do, from above."""
+    shape = power_law(5, 0.6)
+    found = _interesting(shape, lambda head: head.counts[0] >= users).counts[0]
+    assert users <= found <= 1.01 * users

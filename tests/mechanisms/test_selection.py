@@ -1,0 +1,49 @@
+"""Selections from drawn slots: cut at a stop or at an empty slot, shared where they are equal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.selection import Selection, collected, listed, ranked_selections, selections
+
+HISTOGRAM = Histogram.from_counts({"a": 9, "b": 5, "c": 1}, 5)  # slots 3 and 4 are empty
+LABELS = [HISTOGRAM.name(slot) for slot in range(5)]
+
+
+def test_a_list_ends_at_the_first_empty_slot_and_a_set_leaves_them_out() -> None:
+    drawn = [LABELS[1], LABELS[0], LABELS[3], LABELS[2]]
+    assert listed(drawn, 2) == Selection(("b", "a"), False)
+    assert listed(drawn, 3) == Selection(("b", "a"), True)
+    assert collected(drawn, 3) == Selection(frozenset("abc"), False)
+    assert collected(drawn, 4) == Selection(frozenset("abc"), True)
+    assert listed([], 1) == Selection((), True)
+    assert len(listed(drawn, 2)) == 2
+
+
+def test_drawn_columns_end_at_a_stop_or_at_an_empty_slot() -> None:
+    """Column 5 is ⊥; what was drawn after it is not said."""
+    rows = np.array([[0, 1, 2], [2, 5, 0], [5, 0, 1], [1, 4, 0], [0, 2, 3]])
+    assert ranked_selections(HISTOGRAM, rows, 5, 3) == [
+        Selection(("a", "b", "c"), False),
+        Selection(("c",), True),
+        Selection((), True),
+        Selection(("b",), True),
+        Selection(("a", "c"), True),
+    ]
+    assert ranked_selections(HISTOGRAM, rows[:1], 5, 3) == [Selection(("a", "b", "c"), False)]
+    few = np.array([[0, 1], [1, 2]])  # only two slots: column 2 is ⊥
+    assert ranked_selections(HISTOGRAM, few, 2, 2) == [Selection(("a", "b"), False), Selection(("b",), True)]
+
+
+@pytest.mark.parametrize("width", [1, 3, 31, 32, 33, 60])
+def test_every_row_is_said_in_its_place(width: int) -> None:
+    """Short rows that are equal share one selection; long rows are made one by one: the same answers."""
+    rows = np.arange(width) + np.array([[0], [1], [0], [2], [1]])
+    made = selections(rows, lambda row: Selection(tuple(row), False))
+    assert [selection.items for selection in made] == [tuple(row) for row in rows.tolist()]
+    backwards = rows[:, ::-1]  # not contiguous in memory
+    assert [one.items for one in selections(backwards, lambda row: Selection(tuple(row), False))] == [
+        tuple(row) for row in backwards.tolist()
+    ]
