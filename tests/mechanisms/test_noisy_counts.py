@@ -13,13 +13,15 @@ from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import Counts, small_pairs
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.accountants import total
+from crestline.guarantees.conversion import largest_rho
+from crestline.guarantees.gaussian import sigma
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.fixed_threshold import FixedThreshold
 from crestline.mechanisms.limited_domain import LimitedDomain
 from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
 from crestline.mechanisms.lipschitz import Lipschitz
-from crestline.mechanisms.noisy_counts import NoisyCounts
+from crestline.mechanisms.noisy_counts import NoisyCounts, _sigmas_left
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.top_stable import TopStable
 from crestline.randomness.entropy import Entropy, replay
@@ -181,3 +183,46 @@ def test_bad_parameters_are_refused() -> None:
         NoisyCounts(LimitedDomainGauss(2, 3, 1, "0.1", 1, counts=True), 1)
     with pytest.raises(HistogramError, match="distinct users"):
         NoisyCounts(selection, 1, "laplace", 2).release(Histogram.from_counts({"a": 5}, 3, step=2), replay(0))
+
+
+class Modest(First):
+    """A third party's selection with a budget and no slack of its own."""
+
+    @classmethod
+    def for_budget(cls, **question: Any) -> Modest:
+        return cls()
+
+
+def test_a_selection_without_slack_leaves_its_share_of_the_budget() -> None:
+    made = NoisyCounts.for_budget(k=2, epsilon=2, delta="1e-6", mechanism=Modest)
+    promise = made.guarantee()
+    assert promise.epsilon is not None
+    assert promise.epsilon <= 2
+    assert promise.delta <= Fraction(1, 10**6)
+    assert made.slack in (0, Fraction(1, 3 * 10**6))
+
+
+@pytest.mark.parametrize("contribution", [1, 2, 3, 5, 8, 13])
+def test_the_smaller_variance_is_taken(contribution: int) -> None:
+    """Laplace noise of scale s has the variance 2s²; with it no δ goes to the counts."""
+    made = NoisyCounts.for_budget(k=20, epsilon=1, delta="1e-6", contribution=contribution)
+    share = Fraction(1, 3)
+    laplace = contribution / share
+    gaussian = sigma(share * (1 - Fraction(1, 10**11)), share / 10**6, contribution)
+    if made.noise == "laplace":
+        assert (made.scale, made.slack) == (laplace, 0)
+        assert 2 * laplace**2 <= gaussian**2
+    else:
+        assert made.slack == share / 10**6
+        assert made.scale <= gaussian
+        assert made.scale**2 < 2 * laplace**2
+
+
+def test_what_a_selection_leaves_of_the_budget_may_be_more_than_its_share() -> None:
+    """Composed at once: what is left of the zCDP budget, or nothing when the selection needs all of it."""
+    selection = LimitedDomain(4, 20, "0.05", "1e-7", slack="1e-7")
+    spare = Fraction(1, 10**6)
+    left = largest_rho(1, spare + selection.slack) - selection.cost().rho
+    (found,) = _sigmas_left(selection, Fraction(1), spare, 4)
+    assert found**2 >= 4 / (2 * left) >= (found * (1 - Fraction(1, 10**12))) ** 2
+    assert _sigmas_left(LimitedDomain(400, 400, 1, "1e-7"), Fraction(1), spare, 4) == []

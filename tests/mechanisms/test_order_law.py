@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from tests.mechanisms.conformance import SIGNIFICANCE, VECTORS, p_value
 
-from crestline.mechanisms.order_law import order_chances, peeling_chances
+from crestline.mechanisms.order_law import order_chances, peeling_chances, support
 from crestline.randomness.comparison import largest
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import keys
@@ -75,3 +75,14 @@ def test_three_gaussian_keys_by_another_integral() -> None:
     )[0]
     found = order_chances(np.array(scores), GAUSSIAN, orders(2, 3), scale=sigma)[0]
     assert abs(found - wanted) < 1e-11
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_what_lies_beyond_the_support_is_negligible(law: Law) -> None:
+    """No more than 1e-18 on either side, and no more than half a unit further out than that needs."""
+    below, above = support(law)
+    assert float(law.cdf(np.array([-below]))[0]) <= 1e-18
+    assert float(law.survival(np.array([above]))[0]) <= 1e-18
+    for distance, tail in ((below, law.cdf), (above, law.survival)):
+        sign = -1 if tail == law.cdf else 1
+        assert distance == 0 or float(tail(np.array([sign * (distance - 0.5)]))[0]) > 1e-18

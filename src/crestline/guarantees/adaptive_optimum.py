@@ -135,4 +135,4 @@ def _width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fractio
 def _rounded(ranges: Sequence[tuple[Fraction, int]], width: Fraction) -> Fraction:
     """How large the ranges are, squared, when rounded up to whole cells."""
     squares = (times * (math.ceil(epsilon / width) * width) ** 2 for epsilon, times in ranges)  # mutate: sharpness
-    return sum(squares, Fraction(0))
+    return sum(squares, Fraction(0))  # mutate: what is compared with itself
