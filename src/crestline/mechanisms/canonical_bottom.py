@@ -40,7 +40,7 @@ from crestline.randomness.scores import Equal, Linear, Listed, Logs, Scores, joi
 from crestline.randomness.trials import batches
 
 _MOST_OUTCOMES = 200_000  # mutate: how many are too many to write down: time
-_SLOTS = 5  # for each item wanted: P9.1 says four to ten, and the lead needed grows with them
+_SLOTS = 5  # mutate: utility: P9.1 says four to ten for each item wanted; the lead needed grows with them
 
 
 @dataclass(frozen=True, init=False)

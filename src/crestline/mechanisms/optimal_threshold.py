@@ -36,7 +36,7 @@ from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.scores import Linear, Logarithms, Scores, Summed
 from crestline.randomness.trials import batches
 
-_SLOTS = 10  # slots for each item wanted, when the caller does not say
+_SLOTS = 10  # mutate: utility: slots for each item wanted, when the caller does not say
 
 
 @dataclass(frozen=True, init=False)

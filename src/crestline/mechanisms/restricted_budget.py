@@ -24,7 +24,7 @@ from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.laws.gumbel import GUMBEL
 
 _DIGITS = 6  # mutate: of the budget that may stay unused: sharpness
-_SLOTS = 10
+_SLOTS = 10  # mutate: utility: any number keeps the promise
 _ALL_OF_DELTA = (Fraction(1),)
 
 

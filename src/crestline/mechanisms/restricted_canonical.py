@@ -26,7 +26,7 @@ from crestline.randomness.entropy import Entropy
 
 _MOST = 81  # the choice gets nine tenths at most
 _BETA = 0.025  # half of the default of full_margin
-_SLOTS = 4  # for each item wanted: as for CanonicalBottom, the noise grows with the number of subsets
+_SLOTS = 4  # mutate: utility: for each item wanted; the noise grows with the number of subsets
 
 
 @dataclass(frozen=True, init=False)
