@@ -31,6 +31,9 @@ LEAVE_OUT = "postgres"  # a child that is killed could not stop its server
 MOST = 40.0
 """Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
 
+MEMORY = 6 << 30
+"""Bytes of addresses that a child may use. The unchanged tests need a third of it; a child that wants more is stopped."""
+
 
 class Served(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Serves one module from a changed tree, and lets everything else be found as usual."""
@@ -136,7 +139,7 @@ class Experience:
 
 
 def in_child(processor: float, work: Callable[[], int]) -> int | None:
-    """What the work returns in a child of this process, or None when it takes longer than so much processor time."""
+    """What the work returns in a child of this process; None when it takes more processor time than this, or memory."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -146,7 +149,10 @@ def in_child(processor: float, work: Callable[[], int]) -> int | None:
             os.dup2(silence, 1)
             os.dup2(silence, 2)
             resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 2))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             code = work()
+        except MemoryError:
+            os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(code)
     end = time.monotonic() + 60 + 10 * processor  # for a child that only waits

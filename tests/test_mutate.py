@@ -169,3 +169,4 @@ def test_a_child_ends_well_or_badly_or_is_stopped(tools: Any) -> None:
     assert mutant_tests.in_child(20, lambda: 0) == 0
     assert mutant_tests.in_child(20, lambda: 3) == 3
     assert mutant_tests.in_child(0, endless) is None
+    assert mutant_tests.in_child(20, lambda: len(bytearray(mutant_tests.MEMORY))) is None
