@@ -13,20 +13,24 @@ import importlib.machinery
 import json
 import os
 import resource
+import runpy
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from mutants import SOURCE, Mutant, mutated
+from mutants import ROOT, SOURCE, Mutant, mutated
 
 PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
-LIBRARIES = ("numpy", "scipy.special", "scipy.stats", "flint", "cryptography", "pytest", "sqlalchemy")
-LEAVE_OUT = "postgres"  # a child that is killed could not stop its server
+LIBRARIES = (
+    *("numpy", "scipy.special", "scipy.stats", "flint", "cryptography", "sqlalchemy"),
+    *("pytest", "hypothesis", "mpmath", "psycopg"),
+)
 
 MOST = 40.0
 """Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
@@ -170,8 +174,18 @@ def in_child(processor: float, work: Callable[[], int]) -> int | None:
 def run_tests(files: Sequence[str], plugin: object) -> int:
     import pytest
 
-    options = ["-q", "-m", "not slow", "-k", f"not {LEAVE_OUT}", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    return int(pytest.main([*options, "-p", "no:cov", *files], plugins=[plugin]))
+    options = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # libraries are loaded before
+    return int(pytest.main([*options, *quiet, *files], plugins=[plugin]))
+
+
+@contextmanager
+def server() -> Iterator[None]:
+    """One PostgreSQL for the tests of all children: a child that is killed could not stop one of its own."""
+    servers = runpy.run_path(str(ROOT / "tests" / "servers.py"))  # not imported: pytest does that, in its own way
+    with servers["running_postgres"]() as url:
+        os.environ[servers["GIVEN"]] = url
+        yield
 
 
 def learned(package: str, folder: Path, processor: float) -> Experience:

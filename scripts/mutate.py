@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutant_tests import LIBRARIES, PACKAGES, Experience, fate, learned, together
+from mutant_tests import LIBRARIES, PACKAGES, Experience, fate, learned, server, together
 from mutants import ROOT, SOURCE, Mutant, mutants
 
 ALIVE = ("survived", "not run")
@@ -169,9 +169,10 @@ def main(arguments: Sequence[str]) -> int:
     if not given.report:
         for library in LIBRARIES:
             importlib.import_module(library)
-        seen = together([learned(package, given.results, given.processor) for package in PACKAGES])
-        for target in given.targets:
-            run(found[target], results[target], seen, given.again)
+        with server():
+            seen = together([learned(package, given.results, given.processor) for package in PACKAGES])
+            for target in given.targets:
+                run(found[target], results[target], seen, given.again)
     known = reasons()
     scores = [score(found[target], results[target], target, known) for target in given.targets]
     lines = said(scores)

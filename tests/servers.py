@@ -5,6 +5,8 @@ postgres_database    an empty database on that server for one test
 
 The benchmarks use the same server through `running_postgres` and `empty_database`.
 
+`CRESTLINE_TEST_POSTGRES` names a server that runs already, and that nobody else uses: it is taken instead.
+
 Where the machine can make locales, the server knows `en_US.UTF-8`, whose order of text is not the order of bytes.
 """
 
@@ -18,10 +20,12 @@ import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+
+GIVEN = "CRESTLINE_TEST_POSTGRES"
 
 # Durability against a power cut is the server's own business; what our tests kill are its clients.
 _SETTINGS = "-c fsync=off -c max_connections=150 -c timezone=UTC"
@@ -74,7 +78,8 @@ def empty_database(postgres_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    with running_postgres() as url:
+    given = os.environ.get(GIVEN)
+    with running_postgres() if given is None else nullcontext(given) as url:
         yield url
 
 

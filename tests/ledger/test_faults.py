@@ -189,6 +189,7 @@ def test_a_server_that_is_not_there() -> None:
 
 def test_a_wrong_password_and_a_wrong_database(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute("DROP ROLE IF EXISTS guarded")  # of a run that was killed here
         admin.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
         rules = Path(str(admin.execute("SHOW hba_file").fetchone()[0]))  # type: ignore[index] # SHOW has one row
         before = rules.read_text()
