@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from tests.randomness.test_comparison import hard_uniforms
 
+from crestline.randomness import choices
 from crestline.randomness.choices import Deck, dealt, place, places, subsets
 from crestline.randomness.entropy import replay
 from crestline.randomness.uniforms import Uniforms
@@ -40,6 +41,26 @@ def test_a_boundary_between_places_is_refined() -> None:
     below = Uniforms(word, 64, lambda index, bits: 0)
     assert places(above, np.array([3]))[0, 0] == 1
     assert places(below, np.array([3]))[0, 0] == 0
+
+
+@pytest.mark.parametrize("size", [3, 7, 1001, 10**6 + 3])
+@pytest.mark.parametrize("ones", [False, True])
+def test_every_boundary_between_places_is_met_exactly(size: int, ones: bool) -> None:
+    """The words around `j · 2^64 / size`, whose products doubles round to either side of j."""
+    steps = range(1, size, max(1, size // 1000))
+    words = [word for j in steps for word in (-(-(j << 64) // size) - 1, -(-(j << 64) // size))]
+    tail = (1 << 300) - 1 if ones else 0
+    uniforms = Uniforms(np.array([words], dtype=np.uint64), 64, lambda index, bits: tail >> (300 - bits))
+    found = places(uniforms, np.full(len(words), size))
+    assert found[0].tolist() == [(size * ((word << 300) | tail)) >> 364 for word in words]
+
+
+def test_more_bits_are_hardly_ever_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20 000 places among 7 about 10^-10 are that close to a boundary."""
+    asked: list[int] = []
+    monkeypatch.setattr(choices, "place", lambda uniforms, index, size: asked.append(index) or 0)
+    places(replay("rare").uniforms(100, 200), np.full(200, 7))
+    assert asked == []
 
 
 def test_subsets_are_uniform_in_every_order() -> None:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tests.randomness import reference
 from tests.randomness.reference import rational, uniform, value
 
+from crestline.randomness import comparison
 from crestline.randomness.comparison import _largest_roughly, exceeding, largest, rounded
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import replay
-from crestline.randomness.field import field
+from crestline.randomness.field import Field, field
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.reals import ln
@@ -165,6 +166,98 @@ def test_nothing_wanted_and_no_trials_are_legal() -> None:
     assert largest(table, 0).shape == (2, 0)
     assert largest(keys(Equal(3), LAWS["gumbel"], replay("none").uniforms(0, 3)), 2).shape == (0, 2)
     assert largest(table, 3).shape == (2, 3)
+
+
+def test_where_nothing_is_wanted_no_key_is_looked_at() -> None:
+    class Shape:
+        shape = (3, 5)
+
+    assert largest(Shape(), 0).shape == (3, 0)  # type: ignore[arg-type] # as much of keys as may be used
+    assert largest(keys(Equal(3000), LAWS["gumbel"], replay("none").uniforms(0, 3000)), 2).shape == (0, 2)
+    assert largest(keys(Equal(1), LAWS["gumbel"], replay("one").uniforms(1, 1)), 1).tolist() == [[0]]
+
+
+def gaps(*values: float) -> Field:
+    return Field(np.array([values]), np.zeros((1, len(values)), dtype=np.bool_))
+
+
+@pytest.mark.parametrize("filler", [0, 40])
+def test_an_order_is_certain_beyond_two_margins(filler: int) -> None:
+    """Two keys may each be off by a margin. Sorted whole, or partitioned first."""
+    low = [-100.0 - 10 * i for i in range(filler)]
+    places, sure = _largest_roughly(gaps(1.0, 3.05, 5.1, *low), 3, 1.0)
+    assert (places.tolist(), sure.tolist()) == ([[2, 1, 0]], [True])
+    assert _largest_roughly(gaps(1.0, 2.95, 5.0, *low), 3, 1.0)[1].tolist() == [False]
+    assert _largest_roughly(gaps(1.0, 3.05, 5.0, *low), 3, 1.0)[1].tolist() == [False]
+
+
+def test_whoever_is_certainly_among_the_largest_or_not_need_not_contend() -> None:
+    """Within two margins of the k-th largest trusted value, or not to be trusted."""
+    values = np.array([[9.0, 5.0, 3.05, 2.95, 4.0, -50.0, 1.0]])
+    edge = np.array([[False, False, False, False, True, True, False]])
+    race = Field(values, edge)
+    assert race.contenders(0, 2, 1.0) == [0, 1, 2, 4, 5]
+    assert race.contenders(0, 5, 1.0) == list(range(7))
+    assert race.contenders(0, 6, 1.0) == list(range(7))
+    some = Field(
+        values, edge, np.array([[7, 6, 5, 4, 3, 2, 1]]), np.array([[True, True, True, True, False, True, True]])
+    )
+    assert some.contenders(0, 2, 1.0) == [7, 6, 5, 2]
+
+
+class Placed:
+    """Keys at given places, with a given margin; which of them are decided with care is noted."""
+
+    def __init__(self, rough: list[list[float]], margin: float, edge: list[list[bool]] | None = None) -> None:
+        self.rough, self.margin = np.array(rough), margin
+        self.edge = np.zeros(self.rough.shape, dtype=np.bool_) if edge is None else np.array(edge)
+        self.shape = self.rough.shape
+
+
+def test_a_comparison_is_certain_beyond_both_margins(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int, int]] = []
+
+    def careful(_: object, __: object, row: int, column: int, beside: int) -> bool:
+        asked.append((row, column, beside))
+        return True
+
+    monkeypatch.setattr(comparison, "_exceeds", careful)
+    tested = Placed([[10.0, 4.1, 3.9, -4.1, -3.9, -10.0]], 1.0)
+    against = Placed([[0.0]], 3.0)
+    found = exceeding(tested, against)  # type: ignore[arg-type] # as much of keys as is used
+    assert found.tolist() == [[True, True, True, False, True, False]]
+    assert asked == [(0, 2, 0), (0, 4, 0)]
+    asked.clear()
+    beside = Placed([[20.0, 4.1], [4.0, 4.0]], 0.5, [[False, False], [True, False]])
+    found = exceeding(Placed([[10.0, 4.0], [5.0, 9.0]], 0.5), beside)  # type: ignore[arg-type] # as above
+    assert found.tolist() == [[False, True], [True, True]]
+    assert asked == [(0, 1, 1), (1, 0, 0)]
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 2**30), Fraction(1, 3), Fraction(10**6)])
+def test_keys_beside_the_middle_of_two_grid_points_are_rounded_right(step: Fraction) -> None:
+    """The grid is chosen so that each key lies 10^-12 (relative) above or below a middle: doubles cannot tell."""
+    table = keys(Linear(np.array([5, -6, 7]), Fraction(3)), LAWS["laplace"], replay("middle").uniforms(20, 3))
+    for row in range(20):
+        for column in range(3):
+            exact = Fraction(str(table.ball(row, column, 256).mid().str(50, radius=False)))
+            whole = exact // step
+            for off in (Fraction(1, 10**12), -Fraction(1, 10**12)):
+                grid = exact / (whole + Fraction(1, 2) + off) if whole + Fraction(1, 2) + off else step
+                if grid <= 0:
+                    continue
+                chosen = np.full((20, 1), column)
+                assert rounded(table, grid, chosen)[row, 0] == whole + (off > 0)
+
+
+@pytest.mark.parametrize("grid", [Fraction(1, 64), Fraction(1), Fraction(2**30)])
+def test_rounding_needs_care_hardly_ever(monkeypatch: pytest.MonkeyPatch, grid: Fraction) -> None:
+    """About `2 · margin / grid` of 20 000 keys: none is expected on any but the finest grid, and there one."""
+    asked: list[int] = []
+    monkeypatch.setattr(comparison, "_nearest", lambda keys, row, column, grid: asked.append(column) or 0)
+    table = keys(Linear(np.arange(4), Fraction(7)), LAWS["laplace"], replay("care").uniforms(5000, 4))
+    rounded(table, grid)
+    assert len(asked) <= 10
 
 
 def test_refinement_is_rare_in_production() -> None:

@@ -15,7 +15,7 @@ from tests.randomness.reference import BITS, QUANTILES, uniform
 from tests.randomness.test_comparison import hard_uniforms
 
 from crestline.randomness.comparison import largest
-from crestline.randomness.draws import Ordered, Single
+from crestline.randomness.draws import Nothing, Ordered, Single, edge_words
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
@@ -166,3 +166,50 @@ def test_many_terms_of_one_sum_are_allowed_their_rounding() -> None:
     draws = Ordered(replay("many").uniforms(1, 1000), group_sizes(1, 2000), 1000)
     assert draws.error >= 1000 * 2.0**-53 * 17
     assert draws.error < 1e-9
+    low, high = draws.ends(0, range(1000))
+    assert (high.gumbel - low.gumbel >= 2 * 1000 * 2.0**-53).all()
+    with ctx.workprec(300):
+        for column in (0, 500, 999):
+            exact = -draws.arrival(0, column, 200).log()
+            assert float(low.gumbel[column]) + 1000 * 2.0**-54 < exact < float(high.gumbel[column]) - 1000 * 2.0**-54
+
+
+def test_what_the_copies_may_be_off_moves_a_quantile_as_fast_as_it_may() -> None:
+    """Away from the edges E stays below 17, and no law moves faster with the Gumbel value (draws.py)."""
+
+    class Rough:
+        approx = np.array([1.0, 2.0])
+        error = 0.25
+
+    uniforms = replay("copies").uniforms(2, 2)
+    assert Single(uniforms).error == 0.0
+    assert 17 * 0.25 <= Single(uniforms, Rough()).error <= 64 * 0.25  # type: ignore[arg-type] # as above
+
+
+def test_copies_may_differ_from_row_to_row() -> None:
+    class Table:
+        approx = np.array([[1.0, 2.0], [3.0, 5.0]])
+        error = 0.0
+
+    uniforms = replay("copies").uniforms(2, 2)
+    plain = Single(uniforms)
+    made = Single(uniforms, Table())  # type: ignore[arg-type] # as above
+    assert made.rough().gumbel == pytest.approx(plain.rough().gumbel + Table.approx)
+    for row in range(2):
+        for got, bare in zip(made.ends(row, [1, 0]), plain.ends(row, [1, 0]), strict=True):
+            assert got.gumbel == pytest.approx(bare.gumbel + Table.approx[row][[1, 0]])
+
+
+def test_words_closer_to_either_end_than_is_promised_are_edges() -> None:
+    """Rough points promise nothing within 2^-24 of nought and one (points.py), and are relied on elsewhere."""
+    low, high = 2**40, 2**64 - 2**40
+    words = np.array([0, low - 1, low, 2**63, high - 1, high, 2**64 - 1], dtype=np.uint64)
+    assert edge_words(words).tolist() == [True, True, False, False, False, True, True]
+
+
+def test_fixed_thresholds_are_exact_and_never_edges() -> None:
+    none = Nothing((2, 3))
+    assert none.error == 0.0
+    assert none.first_bits == 64
+    assert not none.edge().any()
+    assert none.rough().log_u.shape == (2, 3)

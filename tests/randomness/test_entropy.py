@@ -13,6 +13,7 @@ from scipy.stats import chi2
 
 from crestline.errors import ParameterError
 from crestline.randomness.entropy import Entropy, Replay, replay, system
+from crestline.randomness.uniforms import LONG
 
 
 def test_the_same_key_gives_the_same_bits() -> None:
@@ -61,6 +62,21 @@ def test_long_rows_never_repeat_themselves() -> None:
     words = np.concatenate([source.uniforms(2, 1024).words for _ in range(3)])
     assert len(np.unique(words & (2**48 - 1))) == words.size
     assert len(np.unique(words[0] >> 48)) > 900
+
+
+def test_only_several_long_rows_are_drawn_by_heads() -> None:
+    """A single row is sooner drawn than judged (uniforms.py)."""
+    source = replay("heads")
+    shapes = [(1, 3 * LONG), (2, LONG - 1), (2, LONG), (5, 3 * LONG)]
+    assert [source.uniforms(*shape).head_bits for shape in shapes] == [64, 64, 16, 16]
+
+
+@pytest.mark.parametrize(("rows", "columns", "words"), [(2, 1024, 512), (3, 1025, 769), (1, 2000, 2000), (3, 5, 15)])
+def test_no_bits_are_drawn_in_vain(rows: int, columns: int, words: int) -> None:
+    """Four heads to a word; the next draw goes on where this one ended."""
+    source = replay("vain")
+    source.uniforms(rows, columns)
+    assert (source.words(3) == replay("vain").words(words + 3)[words:]).all()
 
 
 def test_first_bits_are_checked() -> None:

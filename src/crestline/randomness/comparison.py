@@ -12,8 +12,8 @@ decision is the one that the ideal real numbers would give, for any number of bi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
 
@@ -30,7 +30,7 @@ Indices = NDArray[np.int64]
 Ball = Callable[[int], Any]
 
 # Sorting a row is quicker than partitioning it first while it is no longer than so many times what is wanted.
-_SHORT = 3
+_SHORT = 3  # mutate: speed alone
 
 
 def largest(keys: Keys, k: int) -> Indices:
@@ -65,8 +65,8 @@ def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indice
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
     edge = np.take_along_axis(keys.edge, columns, axis=1)
-    unsure = (room <= keys.margin / step + np.abs(scaled) * 2.0**-50) | edge
-    result = np.where(unsure, 0.0, nearest).astype(np.int64)
+    unsure = (room <= keys.margin / step) | edge  # a margin has room for the rounding of one more division
+    result = np.where(unsure, 0.0, nearest).astype(np.int64)  # mutate: a filler, decided below
     for row, place in np.argwhere(unsure):
         result[row, place] = _nearest(keys, int(row), int(columns[row, place]), grid)
     return result
@@ -80,7 +80,7 @@ def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, ND
     rough = race.values
     width = rough.shape[1]
     rows = np.arange(len(rough))[:, None]
-    if width <= _SHORT * many:
+    if width <= _SHORT * many:  # mutate: either way finds the same
         best = (-rough).argsort(axis=1)[:, :many]
     else:
         best = rough.argpartition(width - many, axis=1)[:, width - many :]
@@ -96,11 +96,10 @@ def _largest_exactly(keys: Keys, row: int, columns: list[int], k: int) -> list[i
     """The same for one row, with certainty: careful ends first, balls where ends overlap."""
     low, high = keys.ends(row, columns)
     order = np.argsort(-(np.nan_to_num(low) + np.nan_to_num(high)), kind="stable")
-    compare = cmp_to_key(_comparator(keys, row))
     result: list[int] = []
     for cluster in _clusters(low[order], high[order]):
-        members = [columns[i] for i in order[cluster]]
-        result += sorted(members, key=compare, reverse=True) if len(members) > 1 else members
+        members = [_Contender(keys, row, columns[i]) for i in order[cluster]]
+        result += [member.column for member in sorted(members, reverse=True)]
         if len(result) >= k:
             break
     return result[:k]
@@ -118,24 +117,29 @@ def _clusters(low: Floats, high: Floats) -> Sequence[slice]:
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def _comparator(keys: Keys, row: int) -> Callable[[int, int], int]:
-    def compare(first: int, second: int) -> int:
-        if first == second:
-            return 0
-        less = _less(lambda bits: keys.ball(row, first, bits), lambda bits: keys.ball(row, second, bits), keys)
-        return -1 if less else 1
+@dataclass(frozen=True)
+class _Contender:
+    """One key of a row, which knows whether it is smaller than another. Never compare one with itself."""
 
-    return compare
+    keys: Keys
+    row: int
+    column: int
+
+    def ball(self, bits: int) -> Any:
+        return self.keys.ball(self.row, self.column, bits)
+
+    def __lt__(self, other: _Contender) -> bool:
+        return _less(self.ball, other.ball, self.keys)
 
 
 def _exceeds(keys: Keys, thresholds: Keys, row: int, column: int, beside: int) -> bool:
-    low, high = keys.ends(row, [column])
-    bottom, top = thresholds.ends(row, [beside])
-    if low[0] > top[0]:
+    (low,), (high,) = keys.ends(row, [column])
+    (bottom,), (top,) = thresholds.ends(row, [beside])
+    if low > top:
         return True
-    if high[0] < bottom[0]:
+    if high < bottom:
         return False
-    return _less(lambda bits: thresholds.ball(row, beside, bits), lambda bits: keys.ball(row, column, bits), keys)
+    return _less(_Contender(thresholds, row, beside).ball, _Contender(keys, row, column).ball, keys)
 
 
 def _less(first: Ball, second: Ball, keys: Keys) -> bool:
@@ -147,16 +151,16 @@ def _less(first: Ball, second: Ball, keys: Keys) -> bool:
             return True
         if left > right:
             return False
-        bits *= 2
+        bits *= 2  # mutate: how many more at a time: speed
 
 
 def _nearest(keys: Keys, row: int, column: int, grid: Fraction) -> int:
     """Refine one key until only one multiple of the grid can be the nearest."""
     bits = keys.draws.first_bits
     while True:
-        with ctx.workprec(2 * bits + 64):
+        with ctx.workprec(2 * bits + 64):  # mutate: working precision: a ball says how sharp it is
             place = (keys.ball(row, column, bits) / rational_ball(grid) + rational_ball(Fraction(1, 2))).floor()
             number = place.unique_fmpz()
         if number is not None:
             return int(number)
-        bits *= 2
+        bits *= 2  # mutate: how many more at a time: speed

@@ -116,7 +116,7 @@ class Nothing:
     error: float = 0.0
 
     def rough(self) -> Points:
-        return RoughPoints(np.full(self.shape, 0.5))
+        return RoughPoints(np.full(self.shape, 0.5))  # mutate: any point: the law is constant
 
     def edge(self) -> NDArray[np.bool_]:
         return np.zeros(self.shape, dtype=np.bool_)
@@ -125,11 +125,11 @@ class Nothing:
         return None
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        point = RoughPoints(np.full(len(columns), 0.5))
+        point = RoughPoints(np.full(len(columns), 0.5))  # mutate: as above
         return point, point
 
     def arrival(self, row: int, column: int, bits: int) -> Any:
-        return arb(1)
+        return arb(1)  # mutate: as above
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,11 @@ class Ordered:
 
     def rough(self) -> Points:
         times = -np.log(self.uniforms.words * _UNIT) / np.maximum(self._left, 1)  # the rest is masked by `missing`
-        sums = np.cumsum(times.reshape(len(times), -1, self.depth), axis=2)
+        sums = np.cumsum(times.reshape(*self.sizes.shape, self.depth), axis=2)
         return GumbelPoints(-np.log(sums).reshape(self.shape))
 
     def edge(self) -> NDArray[np.bool_]:
-        table = edge_words(self.uniforms.words).reshape(self.shape[0], -1, self.depth)
+        table = edge_words(self.uniforms.words).reshape(*self.sizes.shape, self.depth)
         return np.logical_or.accumulate(table, axis=2).reshape(self.shape)
 
     def missing(self) -> NDArray[np.bool_]:
@@ -189,7 +189,7 @@ class Ordered:
         wanted = [place[column - column % self.depth] + column % self.depth for column in columns]
 
         def gumbel(points: Points) -> Floats:
-            times = (np.exp(-points.gumbel) / left).reshape(-1, self.depth)
+            times = (np.exp(-points.gumbel) / left).reshape(len(groups), self.depth)
             values: Floats = -np.log(np.cumsum(times, axis=1)).ravel()
             return values[wanted]
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from crestline.errors import ParameterError
 from crestline.randomness.uniforms import LONG, Uniforms
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 16  # mutate: how many bytes at a time: memory and speed
 _ZEROS = bytes(_BLOCK)
 _HEAD = np.dtype("<u2")
 
@@ -65,7 +65,7 @@ class _Stream:
         bulk_key = hashlib.sha256(b"crestline bulk" + key).digest()
         self._bulk: CipherContext = Cipher(AES(bulk_key), CTR(bytes(16))).encryptor()
         self._rest_key = hashlib.sha256(b"crestline rest" + key).digest()
-        self._draws = 0
+        self._draws = 0  # mutate: counted from anywhere, no two are alike
 
     def words(self, n: int) -> NDArray[np.uint64]:
         size = 8 * n
@@ -74,8 +74,8 @@ class _Stream:
         with self._turn:
             for start in range(0, size, _BLOCK):
                 length = min(_BLOCK, size - start)
-                self._bulk.update_into(_ZEROS[:length] if length < _BLOCK else _ZEROS, view[start:])
-        return out[:size].view("<u8").astype(np.uint64, copy=False)
+                self._bulk.update_into(_ZEROS[:length], view[start:])
+        return out[:size].view("<u8").astype(np.uint64, copy=False)  # mutate: a copy costs time alone
 
     def uniforms(self, rows: int, columns: int) -> Uniforms:
         with self._turn:
@@ -108,8 +108,8 @@ class _Rest:
     def __call__(self, places: NDArray[np.int64] | None) -> NDArray[np.uint64]:
         if places is None:
             size = len(self._heads)
-            return _joined(self._heads, self._pairs(np.arange(-(-size // 2))).reshape(-1)[:size])
-        pairs = self._pairs(places.reshape(-1) >> 1).reshape(*places.shape, 2)
+            return _joined(self._heads, self._pairs(np.arange(-(-size // 2))).ravel()[:size])
+        pairs = self._pairs(places.ravel() >> 1).reshape(*places.shape, 2)
         return _joined(self._heads[places], np.where(places & 1, pairs[..., 1], pairs[..., 0]))
 
     def _pairs(self, blocks: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -119,7 +119,8 @@ class _Rest:
         # One block for each counter, in any order: counter mode by hand, so no two blocks of a key are ever alike.
         cipher = Cipher(AES(self._key), ECB()).encryptor()  # noqa: S305 -- of counters only
         stream = cipher.update(counters.tobytes())
-        return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
+        words = np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)  # mutate: a copy costs time alone
+        return words.reshape(len(blocks), 2)
 
 
 def _joined(heads: NDArray[np.uint16], rest: NDArray[np.uint64]) -> NDArray[np.uint64]:

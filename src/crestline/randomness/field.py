@@ -24,14 +24,14 @@ from crestline.randomness.uniforms import WORD, Uniforms
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
-_BLOCK = 128
-_PILOT = 2
-_WORTH_IT = 8
+_BLOCK = 128  # mutate: speed
+_PILOT = 2  # mutate: a longer pilot costs time, and gives as certain a bar
+_WORTH_IT = 8  # mutate: speed
 # How many standard deviations more keys than wanted are expected above the bar: it is missed by one row in 10^4.
-_SPARE = 4.0
-_HALVINGS = 3
+_SPARE = 4.0  # mutate: any bar is looked at afterwards: speed
+_HALVINGS = 3  # mutate: speed, as above
 # So many columns of a long row are looked at one by one.
-_LOOKED_AT = 1 << 13
+_LOOKED_AT = 1 << 13  # mutate: speed
 # The doubles of a distribution function are right to far more than this relative error.
 _SAFE = 1.0 - 2.0**-20
 
@@ -86,18 +86,18 @@ def _thinned(keys: Keys, many: int) -> Field:
         return _above(keys, _pilot_bar(keys, many), _BLOCK)
     wanted = many
     while True:
-        bar = _expected_bar(keys, wanted + _SPARE * math.sqrt(wanted))
+        bar = _expected_bar(keys, wanted + _SPARE * math.sqrt(wanted))  # mutate: any bar is looked at below: speed
         race = _above(keys, bar, 1 + keys.shape[1] // _LOOKED_AT)
         reached = np.count_nonzero((race.values >= bar + keys.margin) & ~race.edge, axis=1)
         if (reached >= many).all() or bar == -np.inf:
             return race
-        wanted *= 2
+        wanted *= 2  # mutate: how fast a bar is lowered: speed
 
 
 def _pilot_bar(keys: Keys, many: int) -> float:
     """What the wanted keys certainly reach, from the first columns of a single row."""
     pilot = _PILOT * many
-    values, edge = _rough(keys, _single(keys).words[0, :pilot], slice(pilot))
+    values, edge = _rough(keys, _single(keys).words.ravel()[:pilot], slice(pilot))
     if edge.any():
         values[edge] = -np.inf
     return float(np.partition(values, pilot - many)[pilot - many]) - keys.margin
@@ -124,11 +124,13 @@ def _expected_bar(keys: Keys, wanted: float) -> float:
 
     step = scale
     while expected(low) < wanted:
-        low, high, step = low - step, low, 2 * step
+        low, high = low - step, low
+        step *= 2  # mutate: how fast the bracket grows: speed
     while low == high or expected(high) >= wanted:
-        low, high, step = high, high + step, 2 * step
+        low, high = high, high + step
+        step *= 2  # mutate: as above
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+        middle = (low + high) / 2  # mutate: every bar is right, this one is close
         low, high = (middle, high) if expected(middle) >= wanted else (low, middle)
     return low
 

@@ -45,8 +45,8 @@ class Real:
 
     @cached_property
     def error(self) -> float:
-        """How far `approx` may be off."""
-        sizes = (abs(float(weight)) * (1 + abs(_log(argument))) for weight, argument in self.logs)
+        """How far `approx` may be off; both parts of an argument may have large logarithms where its own is small."""
+        sizes = (abs(float(weight)) * (1 + _log_size(argument)) for weight, argument in self.logs)
         return _ROUNDING * (abs(float(self.rational)) + sum(sizes) * 4)
 
     def ball(self) -> Any:
@@ -71,3 +71,7 @@ def rational_ball(number: Fraction) -> Any:
 
 def _log(argument: Fraction) -> float:
     return math.log(argument.numerator) - math.log(argument.denominator)
+
+
+def _log_size(argument: Fraction) -> float:
+    return math.log(argument.numerator) + math.log(argument.denominator)

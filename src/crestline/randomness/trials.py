@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from crestline.randomness.uniforms import LONG
 
-_CELLS = 1 << 18
-_HEADS = 1 << 20  # long rows are drawn by heads of 16 bits, a quarter of a word
+_CELLS = 1 << 18  # mutate: memory and speed
+# Long rows are drawn by heads of 16 bits, a quarter of a word.
+_HEADS = 1 << 20  # mutate: memory and speed
 
 
 def batches(trials: int, columns: int) -> Iterator[int]:

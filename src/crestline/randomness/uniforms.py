@@ -16,7 +16,7 @@ Complete = Callable[[NDArray[np.int64] | None], NDArray[np.uint64]]  # None: all
 
 WORD = 64
 # Several rows at least this long are drawn by heads of 16 bits first; a single one is sooner drawn than judged.
-LONG = 1024
+LONG = 1024  # mutate: which way is quicker
 
 
 class Uniforms:
@@ -44,20 +44,19 @@ class Uniforms:
     def words(self) -> NDArray[np.uint64]:
         """The first 64 bits of each."""
         if self._complete is None:
-            return self.heads.astype(np.uint64, copy=False)
+            return self.heads.astype(np.uint64, copy=False)  # mutate: a copy costs time alone
         return self._complete(None).reshape(self.shape)
 
     def words_at(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The first 64 bits of some, counted row after row."""
         if self._complete is None or "words" in self.__dict__:
-            return self.words.reshape(-1)[places]
+            return self.words.ravel()[places]
         return self._complete(places)
 
     def prefix(self, index: int, bits: int) -> int:
         """The first `bits` bits of one uniform, as a whole number."""
-        if bits <= WORD:
-            return self.prefixes([index], bits)[0]
-        return (self.prefixes([index], WORD)[0] << (bits - WORD)) | self.tail(index, bits - WORD)
+        (first,) = self.prefixes([index], min(bits, WORD))
+        return first if bits <= WORD else (first << (bits - WORD)) | self.tail(index, bits - WORD)
 
     def prefixes(self, indices: Sequence[int], bits: int) -> list[int]:
         """The first `bits` bits of several uniforms, at most 64, as whole numbers."""

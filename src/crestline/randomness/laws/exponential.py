@@ -27,7 +27,7 @@ class Exponential:
         return np.exp(-np.maximum(x, 0.0))
 
     def density(self, x: Floats) -> Floats:
-        return np.where(x < 0, 0.0, np.exp(-np.maximum(x, 0.0)))
+        return np.where(x < 0, 0.0, self.survival(x))
 
 
 EXPONENTIAL = Exponential()

@@ -27,7 +27,7 @@ class Gaussian:
         return np.where(low, tail, -tail)
 
     def ball(self, arrival: Any) -> Any:
-        two = arb(2).log()
+        two = arb(2).log()  # mutate: both ways are right everywhere, each is sharper on its side
         root = arb(2).sqrt()
         if arrival > two:  # U < 1/2
             return -root * (2 * (-arrival).exp()).erfcinv()

@@ -27,8 +27,9 @@ class HalfLogistic:
         return 2 * np.exp(-np.logaddexp(0.0, np.maximum(x, 0.0)))
 
     def density(self, x: Floats) -> Floats:
-        half = np.cosh(np.minimum(np.maximum(x, 0.0), 1400.0) / 2)
-        return np.where(x < 0, 0.0, 0.5 / half**2)
+        # F' = (1 - F²)/2, and 1 - F² = (1 - F)(2 - (1 - F)): nothing cancels far out
+        above = self.survival(x)
+        return np.where(x < 0, 0.0, above * (2 - above) / 2)
 
 
 HALF_LOGISTIC = HalfLogistic()

@@ -1,0 +1,62 @@
+"""Exact reals: doubles within their error, and an error that is close to what doubles can do."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+from flint import ctx
+
+from crestline.randomness.reals import ZERO, Real, ln
+
+HUGE = 10**400
+REALS = {
+    "rational": Real(Fraction(10**9, 7)),
+    "logarithm": ln(Fraction(7, 2)) * Fraction(-5, 3),
+    "sum": ln(3) * 10**6 + Fraction(1, 3) - ln(Fraction(1, 10**30)),
+    "almost nothing": ln(Fraction(10**30 + 1, 10**30)),
+    "a quotient of giants": ln(Fraction(HUGE + 10**380, HUGE)) * 1000,
+    "cancelled": ln(2) - ln(2),
+}
+
+
+def truth(real: Real) -> mpmath.mpf:
+    logs = (
+        mpmath.mpf(w.numerator) / w.denominator * mpmath.log(mpmath.mpf(a.numerator) / a.denominator)
+        for w, a in real.logs
+    )
+    return mpmath.mpf(real.rational.numerator) / real.rational.denominator + sum(logs, mpmath.mpf(0))
+
+
+def size(real: Real) -> float:
+    """The sum of the sizes of all that is added up: what rounding is relative to."""
+    parts = (abs(w) * (1 + mpmath.log(a.numerator) + mpmath.log(a.denominator)) for w, a in real.logs)
+    return float(abs(real.rational) + sum(parts))
+
+
+@pytest.mark.parametrize("name", REALS)
+def test_a_double_lies_within_its_error_and_a_ball_around_the_truth(name: str) -> None:
+    real = REALS[name]
+    with mpmath.workprec(3000), ctx.workprec(3000):
+        assert abs(mpmath.mpf(real.approx) - truth(real)) <= real.error
+        assert abs(mpmath.mpf(real.ball().mid().str(800, radius=False)) - truth(real)) < mpmath.mpf(10) ** -700
+
+
+@pytest.mark.parametrize("name", REALS)
+def test_the_error_has_room_for_each_rounding_and_little_more(name: str) -> None:
+    """At least one unit in the last place of everything that is added up; at most a few hundred."""
+    real = REALS[name]
+    assert 2.0**-52 * size(real) <= real.error <= 2.0**-44 * size(real)
+
+
+def test_nothing_is_exact() -> None:
+    assert ZERO.approx == 0.0
+    assert ZERO.error == 0.0
+
+
+def test_sums_and_multiples_are_exact() -> None:
+    assert (ln(2) + Fraction(1, 2)) - Fraction(1, 2) == ln(2)
+    assert -(ln(2) * 3 + 1) == Real(Fraction(-1), ((Fraction(-3), Fraction(2)),))
+    assert 3 * ln(5) == Real(Fraction(0), ((Fraction(3), Fraction(5)),))
+    assert Real(Fraction(1)) - Real(Fraction(3)) == Real(Fraction(-2))

@@ -1,0 +1,65 @@
+"""Uniforms: what is known of them after so many bits, and tables made of other tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from crestline.randomness.entropy import replay
+from crestline.randomness.uniforms import Uniforms, interleaved
+
+
+@pytest.mark.parametrize("bits", [1, 2, 63, 64, 65, 200])
+def test_a_ball_is_the_interval_that_the_bits_leave_open(bits: int) -> None:
+    uniforms = replay("ball").uniforms(2, 3)
+    with ctx.workprec(bits + 64):
+        for index in range(6):
+            ball, prefix = uniforms.ball(index, bits), arb(uniforms.prefix(index, bits))
+            unit = arb(2) ** -bits
+            for inside in (prefix * unit, (prefix + 1) * unit):
+                assert ball.contains(inside)
+            slightly = unit / 100
+            for outside in (prefix * unit - slightly, (prefix + 1) * unit + slightly):
+                assert not ball.contains(outside)
+
+
+def test_heads_say_how_many_bits_they_hold() -> None:
+    for kind, bits in ((np.uint16, 16), (np.uint64, 64)):
+        assert Uniforms(np.zeros((2, 3), dtype=kind), 64, lambda index, bits: 0).head_bits == bits
+
+
+def test_some_words_are_those_of_all_words_whether_or_not_all_were_drawn() -> None:
+    places = np.array([[0, 5], [3074, 1]])
+    for table in (replay("w").uniforms(3, 1025), replay("w").uniforms(2, 600)):
+        wanted = places % (table.shape[0] * table.shape[1])
+        before = table.words_at(wanted)
+        assert (before == table.words.ravel()[wanted]).all()
+        assert (before == table.words_at(wanted)).all()
+
+
+def test_words_that_were_completed_once_are_kept() -> None:
+    asked: list[object] = []
+
+    def complete(places: np.ndarray | None) -> np.ndarray:
+        asked.append(places)
+        return np.arange(6, dtype=np.uint64) if places is None else places.astype(np.uint64)
+
+    table = Uniforms(np.zeros((2, 3), dtype=np.uint16), 64, lambda index, bits: 0, complete)
+    assert table.words_at(np.array([4])).tolist() == [4]
+    assert table.words.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert table.words_at(np.array([4])).tolist() == [4]
+    assert len(asked) == 2
+
+
+def test_groups_of_several_tables_stand_side_by_side() -> None:
+    """Two columns for each of three groups from one table, one from another: words and tails alike."""
+    wide, narrow = replay("wide").uniforms(4, 6), replay("narrow").uniforms(4, 3)
+    both = interleaved([wide, narrow], groups=3)
+    assert both.shape == (4, 9)
+    assert both.first_bits == 64
+    for row in range(4):
+        for group in range(3):
+            ranks = [(wide, row * 6 + group * 2), (wide, row * 6 + group * 2 + 1), (narrow, row * 3 + group)]
+            for rank, (table, index) in enumerate(ranks):
+                assert both.prefix(row * 9 + group * 3 + rank, 150) == table.prefix(index, 150)
