@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
 from crestline.randomness import field as module
 from crestline.randomness.comparison import largest
+from crestline.randomness.draws import Ordered, Single
 from crestline.randomness.entropy import replay
 from crestline.randomness.field import field
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
-from crestline.randomness.scores import Linear
+from crestline.randomness.laws.constant import CONSTANT
+from crestline.randomness.scores import Equal, Linear
 from crestline.randomness.uniforms import Uniforms
 
 COLUMNS = 3000
@@ -30,7 +34,7 @@ def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("order", ["descending", "ascending", "mixed"])
-@pytest.mark.parametrize("rows", [1, 20])
+@pytest.mark.parametrize("rows", [1, 2, 20])
 @pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 10_000)])
 def test_the_winners_are_those_of_the_whole_field(law: str, order: str, rows: int, rate: Fraction) -> None:
     race = table(law, order, rows, rate)
@@ -97,3 +101,130 @@ def test_a_bar_that_is_too_high_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "_PILOT", 60)
     assert (winners(1) != one).any()
     assert (winners(20) == several).all()
+
+
+@pytest.mark.parametrize("looked_at", [50, 700])
+@pytest.mark.parametrize("order", ["descending", "ascending", "mixed"])
+def test_long_rows_looked_at_by_blocks_and_intervals(
+    monkeypatch: pytest.MonkeyPatch, looked_at: int, order: str
+) -> None:
+    """Rows longer than are looked at one by one: the same winners, and about as many keys stay as were expected."""
+    right = largest(table("gumbel", order, 20, Fraction(1, 1000)), 30)
+    monkeypatch.setattr(module, "_LOOKED_AT", looked_at)
+    race = table("gumbel", order, 20, Fraction(1, 1000))
+    assert (largest(race, 30) == right).all()
+    with np.errstate(all="ignore"):  # as `field` does
+        left = module._above(race, module._expected_bar(race, 100), 1).values
+    assert 80 < np.isfinite(left).sum(axis=1).mean() < 180
+
+
+def test_what_is_thinned() -> None:
+    """One uniform for each key, all 64 bits of it, noise that grows with it, and the same scores in each row."""
+    columns = module._WORTH_IT * module._BLOCK
+    scores, words = Linear(np.zeros(columns, np.int64), Fraction(1)), replay("thin").uniforms(2, columns)
+    law = LAWS["gumbel"]
+    assert module._worth_thinning(keys(scores, law, words), 1)
+    assert module._worth_thinning(keys(scores, law, words, scale=Fraction(1, 2)), columns // module._WORTH_IT)
+    several = Linear(np.zeros((2, columns), np.int64), Fraction(1))
+    others = [
+        keys(scores, law, words, scale=Fraction(0)),
+        keys(scores, law, words, scale=Fraction(-1, 2)),
+        keys(scores, CONSTANT, words),
+        keys(several, law, words),
+        keys(scores, law, replay("thin", first_bits=63).uniforms(2, columns)),
+        Keys(scores, law, Single(words, Equal(columns))),
+        Keys(scores, law, Ordered(words, np.full((2, 2), 9), columns // 2)),
+        keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(2, columns - 1)),
+    ]
+    assert not any(module._worth_thinning(other, 1) for other in others)
+    assert not module._worth_thinning(keys(scores, law, words), columns // module._WORTH_IT + 1)
+
+
+class Given:
+    """Scores with an error of their own."""
+
+    def __init__(self, approx: np.ndarray, error: float) -> None:
+        self.approx, self.error = approx, error
+
+
+def words_of(values: np.ndarray) -> np.ndarray:
+    """The words whose Gumbel noise lies at these values, or less than 2^-40 above."""
+    with mpmath.workdps(40):
+        return np.array([int(mpmath.ceil(mpmath.exp(-mpmath.exp(-mpmath.mpf(x))) * 2**64)) for x in values], np.uint64)
+
+
+def by_heads(words: np.ndarray) -> Uniforms:
+    """The same uniforms, of which only 16 bits are known at first."""
+    heads = (words >> np.uint64(48)).astype(np.uint16)
+    return Uniforms(
+        heads, 64, lambda i, b: 0, lambda places: words.ravel() if places is None else words.ravel()[places]
+    )
+
+
+@pytest.mark.parametrize("error", [0.0, 0.1])
+@pytest.mark.parametrize("heads", [False, True])
+def test_whoever_may_reach_the_bar_stays(error: float, heads: bool) -> None:
+    """Keys right at the bar, and less than a margin below it: their scores may be off by as much."""
+    scores = np.linspace(-3.0, 3.0, 64)
+    values = 2.0 - scores - np.where(np.arange(64) % 2, 0.9 * error, 0.0)
+    words = words_of(values).reshape(1, 64)
+    race = Keys(Given(scores, error), LAWS["gumbel"], Single(by_heads(words) if heads else Uniforms(words, 64, zeros)))
+    assert module._above(race, 2.0, 1).columns.tolist() == [list(range(64))]
+
+
+def zeros(index: int, bits: int) -> int:
+    return 0
+
+
+def test_whoever_cannot_reach_the_bar_goes() -> None:
+    scores = np.linspace(-3.0, 3.0, 64)
+    words = words_of(2.0 - scores - np.where(np.arange(64) % 2, 1e-2, 0.0)).reshape(1, 64)
+    race = Keys(Given(scores, 0.0), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
+    assert module._above(race, 2.0, 1).columns.tolist() == [list(range(0, 64, 2))]
+
+
+def test_the_bar_of_a_pilot_is_certainly_reached() -> None:
+    scores = np.zeros(3000)
+    race = Keys(Given(scores, 0.25), LAWS["gumbel"], Single(replay("pilot").uniforms(1, 3000)))
+    best = np.sort(race.rough[0, : module._PILOT * 40])[::-1]
+    assert module._pilot_bar(race, 40) == best[39] - race.margin
+
+
+def test_a_pilot_that_cannot_be_relied_on_leaves_nobody_out() -> None:
+    """Words at the very low end in the pilot: had they counted as high, nobody would reach the bar."""
+    words = replay("low").words(COLUMNS).reshape(1, COLUMNS)
+    words[0, :31] = 5
+    race = keys(Linear(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0))
+    assert (largest(race, 30)[0] == np.argsort(-race.rough[0] - 0.0)[:30]).all()
+
+
+def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three wanted keys lie above the first bar, but one by less than the margin: the next bar is asked for."""
+    scores = np.zeros(2000)
+    scores[:3] = 1000.0
+    words = np.full((2, 2000), 2**63, dtype=np.uint64)
+    race = Keys(Given(scores, 0.5), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
+    top = float(race.rough[0, 0])
+    for off, calls in ((0.25, 2), (-0.25, 2), (0.75, 1)):
+        bars = iter([top - off, -np.inf])
+        asked: list[float] = []
+
+        def bar(_: object, wanted: float, bars: Iterator[float] = bars, asked: list[float] = asked) -> float:
+            asked.append(wanted)
+            return next(bars)
+
+        monkeypatch.setattr(module, "_expected_bar", bar)
+        with np.errstate(all="ignore"):  # as `field` does
+            module._thinned(race, 3)
+        assert len(asked) == calls
+
+
+def test_rows_of_several_lengths_make_one_table() -> None:
+    sizes, row, column = np.array([2, 0, 3]), np.array([0, 0, 2, 2, 2]), np.array([7, 9, 1, 2, 4])
+    edge = np.array([False, True, False, False, True])
+    made = module._table(sizes, row, column, np.array([1.0, 2.0, 3.0, 4.0, 5.0]), edge)
+    assert made.values.tolist() == [[1.0, 2.0, -np.inf], [-np.inf] * 3, [3.0, 4.0, 5.0]]
+    assert made.edge.tolist() == [[False, True, False], [False] * 3, [False, False, True]]
+    assert made.present.tolist() == [[True, True, False], [False] * 3, [True] * 3]
+    assert made.names(np.array([[1, 0], [0, 0], [2, 1]])).tolist()[0] == [9, 7]
+    assert made.names(np.array([[1, 0], [0, 0], [2, 1]])).tolist()[2] == [4, 2]

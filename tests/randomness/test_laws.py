@@ -83,6 +83,34 @@ def test_tails_below_the_support(law: Law) -> None:
         assert 0 < law.cdf(below)[0] < 0.06
 
 
+def test_where_the_support_begins(law: Law) -> None:
+    """Nothing lies below it, and the density begins with the slope of the distribution function from above."""
+    at = np.array([-0.5, -1e-9, 0.0, 0.5])
+    if law.name in ("exponential", "half-logistic"):
+        assert law.cdf(at)[:3].tolist() == [0.0, 0.0, 0.0]
+        assert law.survival(at)[:3].tolist() == [1.0, 1.0, 1.0]
+        assert law.density(at)[:2].tolist() == [0.0, 0.0]
+        assert law.density(at)[2] == pytest.approx((law.cdf(np.array([1e-6]))[0]) / 1e-6, rel=1e-5)
+    assert np.allclose(law.cdf(at) + law.survival(at), 1.0)
+
+
+def test_far_out_nothing_overflows(law: Law) -> None:
+    """Warnings are errors here. Probabilities tend to nought and one, and both tails stay in [0, 1]."""
+    far = np.array([-600.0, -40.0, 40.0, 600.0, 5000.0])
+    for values in (law.cdf(far), law.survival(far)):
+        assert ((values >= 0) & (values <= 1)).all()
+    assert law.cdf(far)[:2].max() < 1e-17
+    assert law.survival(far)[2:].max() < 1e-16
+    assert 0 <= law.density(far).min() <= law.density(far).max() < 1e-15
+
+
+def test_the_density_has_mass_one(law: Law) -> None:
+    """By the trapezoidal rule; a density 1% too large or too small would fail."""
+    x = np.concatenate([-np.linspace(0, 60, 60_001)[:0:-1], np.linspace(0, 60, 60_001)])
+    mass = np.trapezoid(law.density(x), x)
+    assert mass == pytest.approx(1, abs=1e-3)
+
+
 def test_careful_ends_contain_the_key(law: Law) -> None:
     for bits in (1, 5, 64):
         table = keys(Equal(6), law, replay("ends", first_bits=bits).uniforms(3, 6))
