@@ -36,7 +36,7 @@ MOST = 40.0
 """Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
 
 MEMORY = 6 << 30
-"""Bytes of addresses that a child may use: three times what the unchanged tests need. One that wants more is stopped."""
+"""Bytes of addresses that a child may use: thrice what unchanged tests need. One that wants more is stopped."""
 
 
 class Served(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -121,7 +121,7 @@ def _quiet(tree: ast.AST) -> set[int]:
         elif isinstance(node, ast.FunctionDef):
             parts = [node.returns]
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("lru_cache", "dataclass", "field"):
-            parts = [node]
+            parts = [] if node.args else [node]  # options have names; a `field` of our own has none
         for part in parts:
             quiet |= {id(inner) for inner in ast.walk(part)} if part is not None else set()
     return quiet

@@ -63,6 +63,15 @@ def test_every_constant_sign_and_comparison_is_changed_once(tools: Any, tmp_path
     assert len({mutant.name for mutant in found}) == len(found)
 
 
+def test_options_are_left_alone_and_arguments_are_not(tools: Any, tmp_path: Path) -> None:
+    import mutants
+
+    options = "@dataclass(frozen=True)\nclass A:\n    b: int = field(default=9)\n"
+    text = "@lru_cache(maxsize=7)\ndef f():\n    return field(5)\n\n" + options
+    said = [mutant.words.split("  ", 1)[1] for mutant in mutants.mutants(written(tmp_path, text))]
+    assert said == ["5 → 6", "5 → 10"]
+
+
 def test_a_mutant_differs_from_its_module_in_one_place(tools: Any, tmp_path: Path) -> None:
     import mutants
 
