@@ -119,7 +119,7 @@ class Experience:
         """The tests that run the mutant's statement; what runs on import concerns all tests that run the module."""
         lines = self.lines.get(str(mutant.module.relative_to(SOURCE)), {})
         names = {name for line in range(mutant.line, mutant.last + 1) for name in lines.get(line, ())}
-        if "" in names:
+        if mutant.on_import:  # seen only by the test that imported the module first
             names = {name for line in lines.values() for name in line}
         near = {name: self.distance(name, mutant.module) for name in names & self.seconds.keys()}
         order = sorted(near, key=lambda name: (near[name], self.seconds[name], name))

@@ -38,6 +38,7 @@ class Mutant:
     last: int
     words: str
     text: str
+    on_import: bool = False
 
     @property
     def name(self) -> str:
@@ -57,7 +58,7 @@ def mutants(module: Path) -> Iterator[Mutant]:
     """Every mutant of a module, in the order of the source."""
     text = module.read_text()
     lines, tree = text.splitlines(), ast.parse(text)
-    quiet, statements = _quiet(tree), _statements(tree)
+    quiet, statements, later = _quiet(tree), _statements(tree), _on_call(tree)
     for place, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
         if id(node) in quiet or not line or MARK in lines[line - 1]:
@@ -67,7 +68,7 @@ def mutants(module: Path) -> Iterator[Mutant]:
             first, last = statements.get(id(node), (line, line))
             where = f"{line}:{node.col_offset}"  # type: ignore[attr-defined] # it has a line
             said = f"{where}  {' '.join(words.split())[:120]}"
-            yield Mutant(module, place, variant, first, last, said, lines[line - 1].strip())
+            yield Mutant(module, place, variant, first, last, said, lines[line - 1].strip(), id(node) not in later)
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
@@ -125,6 +126,12 @@ def _quiet(tree: ast.AST) -> set[int]:
         for part in parts:
             quiet |= {id(inner) for inner in ast.walk(part)} if part is not None else set()
     return quiet
+
+
+def _on_call(tree: ast.AST) -> set[int]:
+    """Nodes that run when a function is called; the others run once, whoever imports the module first."""
+    bodies = (node.body for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {id(inner) for body in bodies for statement in body for inner in ast.walk(statement)}
 
 
 def _statements(tree: ast.AST) -> dict[int, tuple[int, int]]:

@@ -162,6 +162,18 @@ def test_tests_near_a_module_come_first_and_the_quickest_of_them(tools: Any, tmp
     assert mutant_tests.dotted(module) == "crestline.ledger.small"
 
 
+def test_what_runs_on_import_concerns_all_tests_of_the_module(tools: Any, tmp_path: Path) -> None:
+    """Constants and defaults are seen by the test that imported the module first, and used by the others."""
+    import mutant_tests
+
+    written(tmp_path)
+    lines = {"ledger/small.py": {4: {"tests/ledger/test_a.py::first"}, 8: {"tests/ledger/test_b.py::second"}}}
+    seen = mutant_tests.Experience(lines, {name: 1.0 for each in lines["ledger/small.py"].values() for name in each})
+    met = {mutant.line: seen.tests(mutant) for mutant in tools.drawn("ledger", 1.0, 0)}
+    assert met[4] == met[7] == ["tests/ledger/test_a.py::first", "tests/ledger/test_b.py::second"]
+    assert met[8] == ["tests/ledger/test_b.py::second"]
+
+
 def test_the_bound_is_clopper_and_pearsons(tools: Any) -> None:
     assert tools.lower_bound(0, 10) == 0.0
     assert tools.lower_bound(10, 10) == pytest.approx(0.05 ** (1 / 10))
