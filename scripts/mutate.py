@@ -21,6 +21,7 @@ import importlib
 import json
 import os
 import random
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -161,6 +162,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--report", action="store_true", help="only report what has been tried")
     given = parser.parse_args(arguments)
     os.chdir(ROOT)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server is stopped as well
     found = {target: drawn(target, given.share, given.seed) for target in given.targets}
     if given.list:
         print("\n".join(str(mutant) for each in found.values() for mutant in each))

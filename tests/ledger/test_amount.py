@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
+from crestline.ledger import amount
 from crestline.ledger.amount import Amount, bounded, chargeable, fraction_text, zero
 
 UNITS = ("rho", "delta")
@@ -64,3 +65,42 @@ def test_an_ordinary_sum_is_exact() -> None:
 
 def test_text_for_people_survives_tiny_remains() -> None:
     assert str(Amount(UNITS, Fraction(1, 2**3000), Fraction(0))) == "rho under 1e-300, delta 0"
+
+
+def test_only_less_than_nothing_is_negative() -> None:
+    half = Fraction(1, 2)
+    for loss, failure in ((0, 0), (half, half), (0, half), (half, 0)):
+        assert not Amount(UNITS, Fraction(loss), Fraction(failure)).is_negative
+    for loss, failure in ((-half, 0), (0, -half), (-half, 1), (1, -half), (-half, -half)):
+        assert Amount(UNITS, Fraction(loss), Fraction(failure)).is_negative
+
+
+def test_sums_and_differences_are_of_both_parts() -> None:
+    first, second = Amount(UNITS, Fraction(5), Fraction(1, 2)), Amount(UNITS, Fraction(2), Fraction(1, 3))
+    assert first + second == Amount(UNITS, Fraction(7), Fraction(5, 6))
+    assert first - second == Amount(UNITS, Fraction(3), Fraction(1, 6))
+    assert zero(UNITS) + first == first
+
+
+def test_what_is_said_of_tiny_remains_is_true() -> None:
+    for tiny in (Fraction(1, 2 * 10**300), Fraction(1, 10**301), Fraction(-1, 10**400)):
+        assert str(Amount(UNITS, tiny, tiny)) == "rho under 1e-300, delta under 1e-300"
+    for visible in (Fraction(3, 2 * 10**300), Fraction(1, 10**299), Fraction(1, 3)):
+        assert "under" not in str(Amount(UNITS, visible, Fraction(0)))
+
+
+def test_the_longest_number_is_charged_and_the_next_is_not() -> None:
+    for part in (Fraction(1, 2 ** (amount._LONGEST - 1)), Fraction(2 ** (amount._LONGEST - 1))):
+        assert chargeable(Amount(UNITS, part, part)) == Amount(UNITS, part, part)
+        longer = part / 2 if part < 1 else part * 2
+        for loss, failure in ((longer, part), (part, longer)):
+            with pytest.raises(ParameterError, match="digits"):
+                chargeable(Amount(UNITS, loss, failure))
+
+
+def test_a_sum_is_exact_as_long_as_it_can_be_written_down() -> None:
+    exact = Amount(UNITS, Fraction(1, 2 ** (amount._LARGEST_SUM - 1)), Fraction(0))
+    assert bounded(exact, zero(UNITS)) == exact
+    longer = Amount(UNITS, exact.loss / 2, Fraction(0))
+    assert bounded(longer, zero(UNITS)).loss == Fraction(1, amount._GRID)  # rounded up to the grid
+    assert bounded(longer, exact).failure == 0

@@ -135,3 +135,20 @@ def test_two_budgets_with_other_choices_are_not_the_same() -> None:
 def test_what_cannot_be_promised_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         Budget(**wrong)
+
+
+def test_a_given_epsilon_per_item_may_be_as_large_as_p10_4_allows() -> None:
+    """B4, k = 100: 0.0441416; the addition of 100 such items would be far above."""
+    shape: dict[str, Any] = {"slack": "1e-6", "kind": "homogeneous", "items": 100, "questions": 10}
+    assert terms(Budget(1, "2e-6", **shape, item_epsilon="0.04414")).item_epsilon == Fraction(4414, 10**5)
+    with pytest.raises(ParameterError, match="items times item_epsilon"):
+        Budget(1, "2e-6", **shape, item_epsilon="0.04415")
+
+
+def test_the_chosen_epsilon_is_rounded_down_and_hardly_less_than_allowed() -> None:
+    for items in (1, 2, 30, 1000):
+        kind = terms(Budget(1, "2e-6", "homogeneous", items=items, questions=7))
+        chosen = kind.item_epsilon
+        spent = min(items * chosen, zcdp_epsilon(items * chosen**2 / 8, kind.slack))
+        assert Fraction(9999, 10000) < spent <= 1
+        assert Fraction(9999, 10000) * 10**-6 < 7 * kind.question_delta <= Fraction(1, 10**6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -317,3 +318,87 @@ def test_a_question_without_steps_costs_its_failure_only(make_ledger: MakeLedger
     receipt = ledger.reserve(Cost(delta=DELTA))
     assert ledger.settle(receipt, Cost(delta=DELTA)).failure == DELTA
     assert ledger.spent().loss == Fraction(0)
+
+
+def test_what_is_refused_is_a_single_item(make_ledger: MakeLedger) -> None:
+    """Where not even one item fits, the refusal names the cost of one."""
+    ledger = make_ledger(small_budget(2))
+    ledger.reserve(drawn(2))
+    with pytest.raises(BudgetExhausted) as refused:
+        ledger.reserve_largest(drawn, 5)
+    assert refused.value.requested.loss == EPSILON
+
+
+def test_an_answer_of_another_data_set_is_not_handed_out(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "books.db", small_budget(), dataset="sales") as sales:
+        receipt = sales.reserve(drawn(1))
+        sales.settle(receipt, drawn(1), answer=["a"])
+        assert sales.answer(receipt.number) is not None
+        assert sales.answer(receipt.number + 100) is None
+        with Ledger.create(tmp_path / "books.db", small_budget(), dataset="visits") as visits:
+            assert visits.answer(receipt.number) is None
+
+
+def test_a_data_set_that_is_not_there_is_not_replaced_by_the_only_one(tmp_path: Path) -> None:
+    Ledger.create(tmp_path / "books.db", small_budget(), dataset="sales").close()
+    with pytest.raises(LedgerError, match="no budget is open for data set 'visits'; it has: 'sales'"):
+        Ledger.open(tmp_path / "books.db", dataset="visits")
+    with Ledger.open(tmp_path / "books.db") as ledger:
+        assert ledger.dataset == "sales"
+
+
+def test_names_may_have_200_characters() -> None:
+    with Ledger.in_memory(small_budget(), dataset="x" * 200) as ledger:
+        assert ledger.reserve(drawn(1), analyst="y" * 200).analyst == "y" * 200
+
+
+def test_history_of_one_analyst(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget(), analysts={"ann": small_budget(), "bob": small_budget()})
+    for analyst in ("ann", "bob", "ann", None):
+        ledger.reserve(drawn(1), analyst=analyst)
+    assert [entry.sequence for entry in ledger.history(analyst="ann")] == [2, 4, 6]
+    assert [entry.sequence for entry in ledger.history(1, analyst="bob")] == [5]
+    assert [entry.sequence for entry in ledger.history()] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_who_pays(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget(), analysts={"ann": small_budget(4)})
+    assert [(payer.dataset, payer.analyst) for payer in ledger.payers("ann")] == [
+        (ledger.dataset, None),
+        (ledger.dataset, "ann"),
+    ]
+    assert [payer.analyst for payer in ledger.payers()] == [None]
+    assert [account.analyst for account in ledger.accounts] == [None, "ann"]
+    titles = [payer.title for payer in ledger.payers("ann")]
+    assert titles == ["the budget of data set 'default'", "the budget of 'ann' for data set 'default'"]
+
+
+def test_the_newest_of_several_answers_is_served(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    for answer in (["old"], ["new"]):
+        ledger.settle(ledger.reserve(drawn(1), question=QUESTION, data_version="v1"), drawn(1), answer=answer)
+    found = ledger.find_answer(QUESTION, "v1")
+    assert found is not None
+    assert found.answer == ["new"]
+
+
+def test_a_receipt_of_a_refusal_or_a_settlement_settles_nothing(make_ledger: MakeLedger) -> None:
+    """Only a reservation can be settled, whatever number and hash are given."""
+    ledger = make_ledger(small_budget())
+    receipt = ledger.reserve(drawn(1))
+    ledger.settle(receipt, drawn(1))
+    for entry in ledger.history():
+        if entry.kind != "reserved":
+            with pytest.raises(LedgerError, match="not from this ledger"):
+                ledger.settle(replace(receipt, number=entry.sequence, hash=entry.hash), drawn(1))
+    with pytest.raises(LedgerError, match="not from this ledger"):
+        ledger.settle(replace(receipt, number=99), drawn(1))
+
+
+def test_a_receipt_says_how_many_items_were_granted(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    ledger.reserve(drawn(1))
+    ledger.reserve_largest(drawn, 3)
+    plain, largest = ledger.open_reservations()
+    assert "k" not in plain.content
+    assert largest.content["k"] == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from tests.ledger.conftest import EPSILON, drawn, small_budget
 
 from crestline.errors import LedgerError
 from crestline.ledger import schema
+from crestline.ledger.entries import GENESIS
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.store import Store
 
 
 @pytest.fixture
@@ -102,3 +105,33 @@ def test_books_without_their_head(path: Path) -> None:
     raw.close()
     with pytest.raises(LedgerError, match="restore it from a backup"):
         Ledger.open(path)
+
+
+def test_there_is_a_way_from_every_version_that_was_ever_written() -> None:
+    """The first was 1. A new version without a migration would lock everybody out of their books."""
+    assert schema.VERSION >= 1
+    assert all(step in schema.MIGRATIONS for step in range(1, schema.VERSION))
+
+
+def test_the_first_step_that_is_missing_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 3)
+    first = schema.VERSION - 3
+    with pytest.raises(LedgerError, match=f"knows no way from version {first} to {first + 1}:"):
+        Ledger.open(path)
+
+
+def test_every_step_on_the_way_is_taken_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    start = schema.VERSION
+    for step in (start, start + 1):
+        monkeypatch.setitem(schema.MIGRATIONS, step, lambda _, step=step: taken.append(step))
+    monkeypatch.setattr(schema, "VERSION", start + 2)
+    for _ in range(2):
+        Ledger.open(path).close()
+    assert taken == [start, start + 1]
+
+
+def test_new_books_are_empty(tmp_path: Path) -> None:
+    Store.create(tmp_path / "new.db", lambda: datetime.now(UTC), 30.0).close()
+    assert stored(tmp_path / "new.db", "SELECT length FROM crestline_books") == 0
+    assert stored(tmp_path / "new.db", "SELECT head FROM crestline_books") == GENESIS

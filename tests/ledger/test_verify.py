@@ -6,10 +6,11 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.ledger.conftest import drawn, small_budget
+from tests.ledger.conftest import Clock, drawn, small_budget
 
 from crestline.errors import LedgerError, ParameterError
 from crestline.ledger.entries import GENESIS, canonical, digest
@@ -249,3 +250,71 @@ def test_an_edited_answer_is_not_served(path: Path) -> None:
     verified(path, edit_body(4, lambda content: content.update(answer=["forged"])))
     with Ledger.open(path) as ledger, pytest.raises(LedgerError, match="edited"):
         ledger.find_answer({"k": 3}, "v1", analyst="ann")
+
+
+def charge(*amounts: dict[str, str]) -> Callable[[dict[str, object]], object]:
+    return lambda content: content.update(charge=[{"epsilon": "1/10", "delta": "0/1"} | amount for amount in amounts])
+
+
+@pytest.mark.parametrize(
+    ("sequence", "change", "says"),
+    [
+        (11, charge({"epsilon": "-1/10"}), "charged more than there is, or less than nothing"),
+        (11, charge({"delta": "-1/10"}), "charged more than there is, or less than nothing"),
+        (11, charge({"delta": "1/2"}), "charged more than there is, or less than nothing"),
+        (8, charge({"epsilon": "-1/10", "delta": "1/1000000000"}), "pays what the rules do not allow"),
+        (8, charge({"epsilon": "3/10", "delta": "1/1000000000"}), "pays what the rules do not allow"),
+        (8, charge({"delta": "0/1"}), "pays what the rules do not allow"),
+        (11, charge({"epsilon": "2/20"}), "cannot be read"),
+        (11, charge({}, {}, {}), "cannot be read"),
+        (8, charge({}, {}), "cannot be read"),
+    ],
+)
+def test_each_rule_is_checked_even_where_every_hash_was_made_anew(
+    path: Path, sequence: int, change: Callable[[dict[str, object]], object], says: str
+) -> None:
+    found = verified(path, edit_body(sequence, change), rewrite)
+    assert any(finding.startswith(f"entry {sequence}: ") and says in finding for finding in found.findings)
+
+
+def test_a_budget_that_is_opened_twice_is_found(path: Path) -> None:
+    def opened(content: dict[str, object]) -> None:
+        content.update(kind="opened", analyst=None, budget=small_budget().to_json())
+
+    found = verified(
+        path, edit_body(11, opened), sql("UPDATE crestline_entries SET kind = 'opened' WHERE sequence = 11"), rewrite
+    )
+    assert "entry 11: data set 'sales' is opened twice" in found.findings
+
+
+def test_a_kind_that_is_not_known_is_found(path: Path) -> None:
+    found = verified(path, edit_body(6, lambda content: content.update(kind="erased")), rewrite)
+    assert "entry 6: its kind is not known" in found.findings
+
+
+def test_what_was_checked_is_counted_and_a_seal_of_nothing_is_in_all_books(path: Path) -> None:
+    found = verified(path, seal=f"0:{GENESIS}")
+    assert (found.findings, found.entries, found.backwards) == ((), 11, 0)
+    assert not verified(path, seal=f"1:{GENESIS}").ok
+    assert not verified(path, seal="0:" + "0" * len(GENESIS)).ok
+
+
+def test_a_clock_that_stands_still_does_not_go_backwards() -> None:
+    clock = Clock()
+    clock.step = timedelta(0)
+    with Ledger.in_memory(small_budget(), clock=clock) as ledger:
+        ledger.reserve(drawn(1))
+        ledger.reserve(drawn(1))
+        assert ledger.verify().backwards == 0
+
+
+def test_several_inserted_entries_are_named_from_the_first_to_the_last(path: Path) -> None:
+    copied = "INSERT INTO crestline_entries SELECT {}, 'refused', dataset, analyst, NULL, answer_key, body, hash"
+    whence = " FROM crestline_entries WHERE sequence = 6"
+    found = verified(path, *(sql(copied.format(number) + whence) for number in (12, 13, 14)))
+    assert "entries 12 to 14 are not known to the head row; inserted" in found.findings
+
+
+def test_several_missing_entries_are_named_from_the_first_to_the_last(path: Path) -> None:
+    found = verified(path, sql("DELETE FROM crestline_entries WHERE sequence BETWEEN 5 AND 7"))
+    assert "entries 5 to 7 are missing; removed" in found.findings

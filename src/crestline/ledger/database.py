@@ -27,7 +27,7 @@ from crestline.ledger.faults import NOT_A_LEDGER, RETRIED, ledger_error, sqlstat
 
 T = TypeVar("T")
 
-_ATTEMPTS = 10
+_ATTEMPTS = 10  # mutate: how often a busy database is tried again
 _WRITING = "crestline_writing"
 _SMALLEST = 512  # bytes of the smallest SQLite file
 
@@ -86,7 +86,7 @@ class Database:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def open_database(address: str | os.PathLike[str], *, create: bool, timeout: float = 30.0) -> Database:
+def open_database(address: str | os.PathLike[str], *, create: bool, timeout: float) -> Database:
     """The database at a path, a `sqlite:///` URL or a `postgresql://` URL; `timeout` bounds the wait for a lock."""
     text = os.fspath(address)
     if "://" not in text:
@@ -163,14 +163,15 @@ def _may_be_sqlite(path: Path) -> bool:
 
 
 def _postgres(url: URL, timeout: float) -> Database:
-    shown = url.set(password=None, query={}, drivername="postgresql").render_as_string(hide_password=True)
+    shown = url.set(password=None, query={}, drivername="postgresql").render_as_string()
     options = f"-c lock_timeout={round(timeout * 1000)}"
+    patience = max(2, round(timeout))  # mutate: nought would be for ever, and libpq waits two seconds at least
 
     def connect() -> Engine:
         try:
             engine = create_engine(
                 url.set(drivername="postgresql+psycopg"),
-                connect_args={"connect_timeout": max(2, round(timeout)), "options": options},
+                connect_args={"connect_timeout": patience, "options": options},
                 pool_pre_ping=True,
                 pool_timeout=timeout,
                 hide_parameters=True,

@@ -21,7 +21,8 @@ from crestline.parameters import decimal_text
 
 Units = tuple[str, str]
 
-_DIGITS = 6  # of parameters that we choose and people will type
+# Digits of parameters that we choose and people will type.
+_DIGITS = 6  # mutate: any number of them: what we choose is rounded down
 
 
 class Kind(Protocol):
@@ -146,7 +147,7 @@ def homogeneous(
     return Homogeneous(Fraction(items), Fraction(questions), item_epsilon, question_delta, slack)
 
 
-def _root_down(square: Fraction, digits: int = 15) -> Fraction:
+def _root_down(square: Fraction) -> Fraction:
     """A decimal not above the square root."""
-    scale = 10**digits
+    scale = 10**15  # mutate: any fine grid: rounded down
     return Fraction(isqrt(int(square * scale**2)), scale)

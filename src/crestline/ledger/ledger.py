@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the database interface is heavy, and only loaded when books
     from crestline.ledger.store import Store
 
 DEFAULT = "default"
+PATIENCE = 30.0  # mutate: seconds to wait for a lock unless told otherwise
 Address = str | os.PathLike[str]
 
 
@@ -57,7 +58,7 @@ class Ledger:
         dataset: str = DEFAULT,
         analysts: Mapping[str, Budget] | None = None,
         clock: Clock = _utc_now,
-        timeout: float = 30.0,
+        timeout: float = PATIENCE,
     ) -> Ledger:
         """Open a budget at a path or `postgresql://` address; the books are made if there are none.
 
@@ -75,7 +76,7 @@ class Ledger:
 
     @classmethod
     def open(
-        cls, address: Address, *, dataset: str | None = None, clock: Clock = _utc_now, timeout: float = 30.0
+        cls, address: Address, *, dataset: str | None = None, clock: Clock = _utc_now, timeout: float = PATIENCE
     ) -> Ledger:
         """The books at an address; `dataset` may be left out where there is only one."""
         from crestline.ledger.store import Store
@@ -91,7 +92,7 @@ class Ledger:
         *,
         dataset: str = DEFAULT,
         clock: Clock = _utc_now,
-        timeout: float = 30.0,
+        timeout: float = PATIENCE,
     ) -> Ledger:
         """The budget of a data set, opened at the first call; at every other, `budget` must be the one in the books."""
         from crestline.ledger.store import Store
@@ -260,7 +261,7 @@ def _chosen(store: Store, dataset: str | None) -> str:
     if dataset in known:
         return str(dataset)
     if dataset is None and len(known) == 1:
-        return known[0]
+        return known.pop()
     store.close()
     listed = ", ".join(map(repr, known)) or "none"
     wanted = "name one of its data sets" if dataset is None else f"no budget is open for data set {dataset!r}"

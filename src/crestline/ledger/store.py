@@ -21,6 +21,8 @@ from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
 
+_BUILDING = 0x63726573  # mutate: the number of a lock: any that all writers share
+
 
 class Store:
     """Books in a database."""
@@ -270,7 +272,7 @@ def _no_ledger(shown: str) -> LedgerError:
 def _build(connection: Connection, shown: str) -> None:
     """Tables where there are none; two servers that do so at once wait for each other."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 0x63726573})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _BUILDING})
     if not schema.is_ledger(connection):
         if connection.dialect.name == "sqlite" and schema.is_foreign(connection):
             raise _no_ledger(shown)  # on a server, the books may share a database with other tables

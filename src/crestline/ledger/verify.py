@@ -33,7 +33,7 @@ class Verification:
     findings: tuple[str, ...]
     entries: int
     seal: str
-    backwards: int = 0
+    backwards: int
 
     @property
     def ok(self) -> bool:
