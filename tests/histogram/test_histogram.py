@@ -106,3 +106,20 @@ def test_a_cut_is_what_would_have_been_seen(rows: dict[str, int], k_bar: int) ->
 def test_a_cut_of_a_universe_still_knows_its_size() -> None:
     found = Histogram.over_domain({"a": 5, "b": 3, "c": 1}).cut(2)
     assert (found.items, found.next_count, found.domain_size) == (("a", "b"), 1, 3)
+
+
+def test_rows_of_names_are_names_row_by_row() -> None:
+    histogram = Histogram.from_counts({"a": 5, ("b", 1): 4, 3: 3}, k_bar=4)
+    positions = np.array([[0, 3, 1], [2, 2, 0]])
+    assert list(histogram.names_of_rows(positions)) == [histogram.names(row) for row in positions.tolist()]
+
+
+def test_what_is_kept_is_kept_for_one_owner_at_a_time() -> None:
+    histogram, made = Histogram.from_counts({"a": 5}, k_bar=1), []
+
+    def make() -> int:
+        made.append(1)
+        return len(made)
+
+    first, second = object(), object()
+    assert [histogram.keep(owner, make) for owner in (first, first, second, second, first)] == [1, 1, 2, 2, 3]

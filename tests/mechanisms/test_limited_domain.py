@@ -265,3 +265,18 @@ def test_a_histogram_of_the_wrong_shape_is_refused() -> None:
         mechanism.release(Histogram.from_counts({"a": 1}, 3), replay(0))
     with pytest.raises(HistogramError, match="by rank"):
         mechanism.release(Histogram.from_multiplicities({1: 2}), replay(0))
+
+
+def test_long_rows_are_cut_where_single_releases_are_cut() -> None:
+    """Rows of more than 32 items are named all at once; ⊥ and empty slots end them all the same."""
+    counts = {f"{i:02}": 60 - i for i in range(45)}
+    histogram = Histogram.from_counts(counts, 50)
+    mechanism = LimitedDomain(40, 50, 2, "1e-16")
+    many = mechanism.release_many(histogram, 200, replay("cut"))
+    lengths = {len(selection) for selection in many}
+    assert len(lengths) > 2
+    assert 40 in lengths
+    for selection in many:
+        assert selection.stopped == (len(selection) < 40)
+        assert set(selection.items) <= set(counts)
+        assert len(set(selection.items)) == len(selection)

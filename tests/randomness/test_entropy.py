@@ -13,6 +13,7 @@ from scipy.stats import chi2
 
 from crestline.errors import ParameterError
 from crestline.randomness.entropy import Entropy, Replay, replay, system
+from crestline.randomness.sparse import Sparse
 from crestline.randomness.uniforms import LONG
 
 
@@ -48,15 +49,6 @@ def test_more_bits_only_ever_add_to_the_front() -> None:
         assert uniforms.prefix(0, bits) == whole >> (1000 - bits)
 
 
-def test_long_rows_are_completed_the_same_way_all_at_once_or_one_by_one() -> None:
-    at_once, singly = replay("long rows").uniforms(3, 1025), replay("long rows").uniforms(3, 1025)
-    assert at_once.head_bits == 16
-    assert (at_once.heads == at_once.words >> 48).all()
-    places = np.array([[0, 1, 1024], [1025, 2000, 3074]])
-    assert (singly.words_at(places) == at_once.words.reshape(-1)[places]).all()
-    assert singly.prefix(2049, 90) == at_once.prefix(2049, 90)
-
-
 def test_long_rows_never_repeat_themselves() -> None:
     source = replay("long rows")
     words = np.concatenate([source.uniforms(2, 1024).words for _ in range(3)])
@@ -64,19 +56,22 @@ def test_long_rows_never_repeat_themselves() -> None:
     assert len(np.unique(words[0] >> 48)) > 900
 
 
-def test_only_several_long_rows_are_drawn_by_heads() -> None:
+def test_only_several_long_rows_wait() -> None:
     """A single row is sooner drawn than judged (uniforms.py)."""
-    source = replay("heads")
+    source = replay("waiting")
     shapes = [(1, 3 * LONG), (2, LONG - 1), (2, LONG), (5, 3 * LONG)]
-    assert [source.uniforms(*shape).head_bits for shape in shapes] == [64, 64, 16, 16]
+    assert [isinstance(source.uniforms(*shape), Sparse) for shape in shapes] == [False, False, True, True]
 
 
-@pytest.mark.parametrize(("rows", "columns", "words"), [(2, 1024, 512), (3, 1025, 769), (1, 2000, 2000), (3, 5, 15)])
+@pytest.mark.parametrize(("rows", "columns", "words"), [(2, 1024, 0), (3, 1025, 0), (1, 2000, 2000), (3, 5, 15)])
 def test_no_bits_are_drawn_in_vain(rows: int, columns: int, words: int) -> None:
-    """Four heads to a word; the next draw goes on where this one ended."""
+    """The next draw goes on where this one ended; long rows draw nothing before they are asked."""
     source = replay("vain")
-    source.uniforms(rows, columns)
+    uniforms = source.uniforms(rows, columns)
     assert (source.words(3) == replay("vain").words(words + 3)[words:]).all()
+    assert uniforms.words.shape == (rows, columns)
+    drawn = max(words, rows * columns) + 3
+    assert (source.words(3) == replay("vain").words(drawn + 3)[drawn:]).all()
 
 
 def test_first_bits_are_checked() -> None:

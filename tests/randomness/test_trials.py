@@ -15,6 +15,6 @@ def test_every_trial_is_run_once_in_tables_that_fit(wanted: int, columns: int) -
     sizes = list(batches(wanted, columns))
     assert sum(sizes) == wanted
     assert all(size >= 1 for size in sizes)
-    room, width = trials._CELLS if columns < LONG else trials._HEADS, max(1, columns)
+    room, width = trials._CELLS if columns < LONG else trials._SPARSE, max(1, columns)
     assert all(size == 1 or size * width <= room for size in sizes)
     assert all(size * width > room - width for size in sizes[:-1])  # no smaller than need be

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 from crestline.randomness.entropy import replay
-from crestline.randomness.uniforms import Uniforms, interleaved
+from crestline.randomness.uniforms import interleaved
 
 
 @pytest.mark.parametrize("bits", [1, 2, 63, 64, 65, 200])
@@ -24,11 +24,6 @@ def test_a_ball_is_the_interval_that_the_bits_leave_open(bits: int) -> None:
                 assert not ball.contains(outside)
 
 
-def test_heads_say_how_many_bits_they_hold() -> None:
-    for kind, bits in ((np.uint16, 16), (np.uint64, 64)):
-        assert Uniforms(np.zeros((2, 3), dtype=kind), 64, lambda index, bits: 0).head_bits == bits
-
-
 def test_some_words_are_those_of_all_words_whether_or_not_all_were_drawn() -> None:
     places = np.array([[0, 5], [3074, 1]])
     for table in (replay("w").uniforms(3, 1025), replay("w").uniforms(2, 600)):
@@ -36,20 +31,6 @@ def test_some_words_are_those_of_all_words_whether_or_not_all_were_drawn() -> No
         before = table.words_at(wanted)
         assert (before == table.words.ravel()[wanted]).all()
         assert (before == table.words_at(wanted)).all()
-
-
-def test_words_that_were_completed_once_are_kept() -> None:
-    asked: list[object] = []
-
-    def complete(places: np.ndarray | None) -> np.ndarray:
-        asked.append(places)
-        return np.arange(6, dtype=np.uint64) if places is None else places.astype(np.uint64)
-
-    table = Uniforms(np.zeros((2, 3), dtype=np.uint16), 64, lambda index, bits: 0, complete)
-    assert table.words_at(np.array([4])).tolist() == [4]
-    assert table.words.tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert table.words_at(np.array([4])).tolist() == [4]
-    assert len(asked) == 2
 
 
 def test_groups_of_several_tables_stand_side_by_side() -> None:

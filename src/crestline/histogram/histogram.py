@@ -8,9 +8,10 @@ universe the histogram may hold every item (`over_domain`) or only how many item
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from crestline.parameters import whole
 # and no error has to tell that a count was large.
 LARGEST_COUNT = 2**62
 
+Anything = TypeVar("Anything")
 Counts = Mapping[Label, int] | Iterable[tuple[Label, int]]
 
 
@@ -57,6 +59,7 @@ class Histogram:
         self.step = step
         self.padded = padded
         self.filled = len(items) if filled is None else filled
+        self._kept: tuple[object, Any] | None = None
 
     @classmethod
     def from_counts(cls, counts: Counts, k_bar: int, *, step: int = 1, pad: bool = True) -> Histogram:
@@ -144,6 +147,25 @@ class Histogram:
             return tuple(self.items[position] for position in positions)
         items: tuple[Label, ...] = itemgetter(*positions)(self.items)
         return items
+
+    def keep(self, owner: object, make: Callable[[], Anything]) -> Anything:
+        """What `make` finds for `owner`, which must depend on nothing else but these counts.
+
+        It is kept for the owner's next question, until another asks, and never longer than the counts are.
+        """
+        kept = self._kept
+        if kept is None or kept[0] is not owner:
+            self._kept = kept = owner, make()
+        found: Anything = kept[1]
+        return found
+
+    def names_of_rows(self, positions: NDArray[np.int64]) -> Iterator[tuple[Label, ...]]:
+        """The items at the ranks of each row of a table, which must have columns."""
+        return zip(*self._labels.take(positions).T.tolist(), strict=True)
+
+    @cached_property
+    def _labels(self) -> NDArray[np.object_]:
+        return np.fromiter(self.items, dtype=np.object_, count=len(self.items))
 
     def __repr__(self) -> str:  # counts are private: a histogram must not spill them into a log or a traceback
         return f"Histogram(k_bar={self.k_bar})"

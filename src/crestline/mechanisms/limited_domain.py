@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -135,10 +135,24 @@ class LimitedDomain(Catalogued):
 
     def _bottom_weight(self, unstable: int) -> Real:
         """`ln W` (P3.1)."""
-        return _log_weight(unstable, self.delta, self.sharp)
+        weight = Fraction(unstable) / self.delta
+        return ln(weight * (1 - self.delta) if self.sharp else weight)
+
+    def _bottom(self, unstable: int) -> Real:
+        """`ε (b + 1) + ln W` less `ε b`, kept together with its doubles: it depends on parameters alone."""
+        if unstable not in self._bottoms:
+            self._bottoms[unstable] = self._bottom_weight(unstable) + self.epsilon
+        return self._bottoms[unstable]
+
+    @cached_property
+    def _bottoms(self) -> dict[int, Real]:
+        return {}
 
     def _scores(self, histogram: Histogram) -> tuple[Scores, int]:
         """Keys' scores, slots first and ⊥ last (absent when nothing was left out), and the number of slots."""
+        return histogram.keep(self, lambda: self._new_scores(histogram))
+
+    def _new_scores(self, histogram: Histogram) -> tuple[Scores, int]:
         check_slots(histogram, self.k_bar, raw_rows=True)
         rate = unit_rate(self.epsilon, histogram)
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)
@@ -149,18 +163,5 @@ class LimitedDomain(Catalogued):
             counts = counts[counts > histogram.next_count]
             unstable = self.k_bar
         # Scores are taken relative to the next count: only differences matter, and small numbers keep their digits.
-        bottom = _raised(self._bottom_weight(unstable), self.epsilon)  # ε (b + 1) + ln W, less ε b
         relative = counts - np.int64(histogram.next_count)
-        return joined(Linear(relative, rate), Listed([bottom])), len(relative)
-
-
-@lru_cache(maxsize=256)
-def _raised(weight: Real, epsilon: Fraction) -> Real:
-    """The sum, kept together with its doubles: it depends on parameters alone."""
-    return weight + epsilon
-
-
-@lru_cache(maxsize=256)
-def _log_weight(unstable: int, delta: Fraction, sharp: bool) -> Real:
-    weight = Fraction(unstable) / delta
-    return ln(weight * (1 - delta) if sharp else weight)
+        return joined(Linear(relative, rate), Listed([self._bottom(unstable)])), len(relative)

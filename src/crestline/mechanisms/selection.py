@@ -64,6 +64,8 @@ def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection])
 def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int, k: int) -> list[Selection]:
     """Ordered selections from rows of drawn columns: cut at ⊥ (any column after the slots) or at an empty slot."""
     outside = drawn >= min(slots, histogram.filled)
+    if len(drawn) > 1 and drawn.shape[1] > _SHARED:
+        return _long_selections(histogram, drawn, outside, k)
     if outside.any():
         drawn = np.where(np.logical_or.accumulate(outside, axis=1), _END, drawn)
 
@@ -72,3 +74,15 @@ def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int
         return Selection(items, len(items) < k)
 
     return selections(drawn, make)
+
+
+def _long_selections(
+    histogram: Histogram, drawn: NDArray[np.int64], outside: NDArray[np.bool_], k: int
+) -> list[Selection]:
+    """The same for many long rows: all names first, whatever stands where a row is cut off."""
+    width = drawn.shape[1]
+    if not outside.any():
+        return [Selection(items, width < k) for items in histogram.names_of_rows(drawn)]
+    lengths = np.where(outside.any(axis=1), outside.argmax(axis=1), width).tolist()
+    named = histogram.names_of_rows(np.where(outside, 0, drawn))
+    return [Selection(items[:size], size < k) for items, size in zip(named, lengths, strict=True)]

@@ -21,7 +21,7 @@ import numpy as np
 from flint import ctx
 from numpy.typing import NDArray
 
-from crestline.randomness.field import Field, field
+from crestline.randomness.field import Field, fields
 from crestline.randomness.keys import Keys
 from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
@@ -38,12 +38,16 @@ def largest(keys: Keys, k: int) -> Indices:
     rows, columns = keys.shape
     if k == 0 or rows == 0:
         return np.zeros((rows, k), dtype=np.int64)
-    race = field(keys, min(k + 1, columns))
-    places, sure = _largest_roughly(race, min(k + 1, columns), keys.margin)
-    chosen = race.names(places)
-    for row in np.flatnonzero(~sure):
-        chosen[row, :k] = _largest_exactly(keys, int(row), race.contenders(int(row), k, keys.margin), k)
-    return chosen[:, :k]
+    chosen = np.empty((rows, k), dtype=np.int64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them
+        for first, race in fields(keys, min(k + 1, columns)):
+            places, sure = _largest_roughly(race, min(k + 1, columns), keys.margin)
+            part = chosen[first : first + len(places)]
+            part[:] = race.names(places[:, :k])
+            for row in np.flatnonzero(~sure):
+                contenders = race.contenders(int(row), k, keys.margin)
+                part[row] = _largest_exactly(keys, first + int(row), contenders, k)
+    return chosen
 
 
 def exceeding(keys: Keys, thresholds: Keys) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 `system()` is keyed by the operating system; `replay(key)` is deterministic, for tests and simulations only. Both
 stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in
-bulk (16 where rows are long, since most of their keys never matter: field.py), the rest exists at a fixed place and is
+bulk (where rows are long, only those of uniforms that may matter: sparse.py), the rest exists at a fixed place and is
 fetched only when a comparison asks for it, so that no decision depends on how many bits were looked at first
 (P11.1, P13.8).
 
@@ -20,15 +20,16 @@ from weakref import WeakSet
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import CTR, ECB
+from cryptography.hazmat.primitives.ciphers.modes import CTR
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
+from crestline.randomness.sparse import Sparse
 from crestline.randomness.uniforms import LONG, Uniforms
 
 _BLOCK = 1 << 16  # mutate: how many bytes at a time: memory and speed
-_ZEROS = bytes(_BLOCK)
-_HEAD = np.dtype("<u2")
+_ZEROS = memoryview(bytes(_BLOCK))
+_WORD = np.dtype("<u8")
 
 
 class Entropy(Protocol):
@@ -64,7 +65,6 @@ class _Stream:
         self._tail_key = hashlib.sha256(b"crestline tail" + key).digest()
         bulk_key = hashlib.sha256(b"crestline bulk" + key).digest()
         self._bulk: CipherContext = Cipher(AES(bulk_key), CTR(bytes(16))).encryptor()
-        self._rest_key = hashlib.sha256(b"crestline rest" + key).digest()
         self._draws = 0  # mutate: counted from anywhere, no two are alike
 
     def words(self, n: int) -> NDArray[np.uint64]:
@@ -75,12 +75,12 @@ class _Stream:
             for start in range(0, size, _BLOCK):
                 length = min(_BLOCK, size - start)
                 self._bulk.update_into(_ZEROS[:length], view[start:])
-        return out[:size].view("<u8").astype(np.uint64, copy=False)  # mutate: a copy costs time alone
+        return out[:size].view(_WORD).astype(np.uint64, copy=False)  # mutate: a copy costs time alone
 
     def uniforms(self, rows: int, columns: int) -> Uniforms:
         with self._turn:
             self._draws += 1
-            draw, key, rest_key = self._draws, self._tail_key, self._rest_key
+            draw, key = self._draws, self._tail_key
 
         def tail(index: int, bits: int) -> int:
             """The first `bits` bits that follow the 64 of uniform `index` in this draw."""
@@ -91,40 +91,7 @@ class _Stream:
 
         if rows == 1 or columns < LONG:
             return Uniforms(self.words(rows * columns).reshape(rows, columns), self._first_bits, tail)
-        size = rows * columns
-        heads = self.words(-(-size // 4)).view(_HEAD)[:size]
-        complete = _Rest(rest_key, draw, heads)
-        return Uniforms(heads.reshape(rows, columns), self._first_bits, tail, complete)
-
-
-class _Rest:
-    """What completes heads of 16 bits to words: half a block of AES, at a counter made of the draw and the place."""
-
-    def __init__(self, key: bytes, draw: int, heads: NDArray[np.uint16]) -> None:
-        self._key = key
-        self._draw = draw
-        self._heads = heads
-
-    def __call__(self, places: NDArray[np.int64] | None) -> NDArray[np.uint64]:
-        if places is None:
-            size = len(self._heads)
-            return _joined(self._heads, self._pairs(np.arange(-(-size // 2))).ravel()[:size])
-        pairs = self._pairs(places.ravel() >> 1).reshape(*places.shape, 2)
-        return _joined(self._heads[places], np.where(places & 1, pairs[..., 1], pairs[..., 0]))
-
-    def _pairs(self, blocks: NDArray[np.int64]) -> NDArray[np.uint64]:
-        counters = np.empty((len(blocks), 2), dtype=">u8")
-        counters[:, 0] = self._draw
-        counters[:, 1] = blocks
-        # One block for each counter, in any order: counter mode by hand, so no two blocks of a key are ever alike.
-        cipher = Cipher(AES(self._key), ECB()).encryptor()  # noqa: S305 -- of counters only
-        stream = cipher.update(counters.tobytes())
-        words = np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)  # mutate: a copy costs time alone
-        return words.reshape(len(blocks), 2)
-
-
-def _joined(heads: NDArray[np.uint16], rest: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    return (heads.astype(np.uint64) << np.uint64(48)) | (rest >> np.uint64(16))
+        return Sparse((rows, columns), self._first_bits, tail, self)
 
 
 class System(_Stream):

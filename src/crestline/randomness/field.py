@@ -3,13 +3,15 @@
 Before any logarithm is taken, most keys of a long row can be left out with certainty. Take any bar that the last
 wanted key certainly reaches: a key reaches it only if its uniform exceeds `F((bar - score) / scale)`, so one comparison
 of whole numbers leaves the others out. For a single row the bar comes from a pilot of its first columns; for many it is
-where so many keys are expected above it that too few are hardly ever found, which is looked at afterwards. It is
-quickest when scores come in descending order, as they do in a histogram; it is right for any order.
+where so many keys are expected above it that too few are hardly ever found, which is looked at afterwards. Then the
+uniforms that stay below need not even be drawn (sparse.py). It is quickest when scores come in descending order, as
+they do in a histogram; it is right for any order.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,19 +21,23 @@ from crestline.randomness.draws import Single, edge_words, rough_points
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.points import Floats
-from crestline.randomness.uniforms import WORD, Uniforms
+from crestline.randomness.uniforms import WORD, Found, Uniforms
 
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
 _BLOCK = 128  # mutate: speed
+_CELLS = 1 << 14  # mutate: memory and speed
 _PILOT = 2  # mutate: a longer pilot costs time, and gives as certain a bar
 _WORTH_IT = 8  # mutate: speed
-# How many standard deviations more keys than wanted are expected above the bar: it is missed by one row in 10^4.
-_SPARE = 4.0  # mutate: any bar is looked at afterwards: speed
-_HALVINGS = 3  # mutate: speed, as above
-# So many columns of a long row are looked at one by one.
-_LOOKED_AT = 1 << 13  # mutate: speed
+# How many standard deviations and keys more than wanted are expected above the bar: one row in 10^5 misses it.
+_SPARE, _SPARE_AT_LEAST = 5.0, 3.0  # mutate: any bar is looked at afterwards: speed
+# The search for a bar ends when it is found to within so many of them, or after so many halvings.
+_CLOSE, _HALVINGS = 1 / 32, 6  # mutate: speed, as above
+# So many columns of a long row are looked at one by one, and about as many of the others.
+_LOOKED_AT = 1 << 8  # mutate: speed
+# Into about so many blocks the columns are divided when each block gets its own least word.
+_JUDGED = 1 << 10  # mutate: speed
 # The doubles of a distribution function are right to far more than this relative error.
 _SAFE = 1.0 - 2.0**-20
 
@@ -52,6 +58,12 @@ class Field:
         """The columns behind places of the field."""
         return places if self.columns is None else self.columns[np.arange(len(places))[:, None], places]
 
+    def rows(self, first: int, last: int) -> Field:
+        """Some rows of the field."""
+        columns = None if self.columns is None else self.columns[first:last]
+        present = None if self.present is None else self.present[first:last]
+        return Field(self.values[first:last], self.edge[first:last], columns, present)
+
     def contenders(self, row: int, k: int, margin: float) -> list[int]:
         """Every column of a row that could be among its `k` largest."""
         present = np.ones(self.values.shape[1], dtype=np.bool_) if self.present is None else self.present[row]
@@ -64,111 +76,145 @@ class Field:
         return [int(column) for column in columns]
 
 
-def field(keys: Keys, many: int) -> Field:
-    """The keys that may be among the `many` largest of their rows."""
-    if _worth_thinning(keys, many):
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them
-            return _thinned(keys, many)
-    missing = keys.draws.missing()
-    return Field(keys.rough, keys.edge, None, None if missing is None else ~missing)
+def fields(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
+    """The keys that may be among the `many` largest of their rows: some rows at a time, and which is their first.
+
+    The caller silences warnings about words at the very ends, and about chances too small for a double.
+    """
+    if not _worth_thinning(keys, many):
+        missing = keys.draws.missing()
+        yield 0, Field(keys.rough, keys.edge, None, None if missing is None else ~missing)
+    elif keys.shape[0] == 1:
+        yield 0, _above(keys, _pilot_bar(keys, many), _BLOCK)
+    else:
+        yield from _thinned(keys, many)
 
 
 def _worth_thinning(keys: Keys, many: int) -> bool:
     draws = keys.draws
     if not isinstance(draws, Single) or draws.copies is not None:
         return False
-    plain = draws.first_bits == WORD and keys.scale > 0 and keys.law is not CONSTANT
-    return plain and keys.scores.approx.ndim == 1 and keys.shape[1] >= max(_WORTH_IT * many, _WORTH_IT * _BLOCK)
+    plain = keys.scale > 0 and keys.law is not CONSTANT
+    return plain and keys.scores.approx.ndim == 1 and keys.shape[1] >= _WORTH_IT * max(many, _BLOCK)
 
 
-def _thinned(keys: Keys, many: int) -> Field:
-    if keys.shape[0] == 1:
-        return _above(keys, _pilot_bar(keys, many), _BLOCK)
+def _thinned(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
+    """Rows together while their keys fit the cache."""
+    bar = _expected_bar(keys, many)
+    found = _single(keys).at_least(_least(keys, bar, 1 + keys.shape[1] // _JUDGED))  # mutate: wider blocks: speed
+    width = 1 + found.full.shape[1] + len(found.row) // keys.shape[0]  # mutate: an estimate: speed
+    size = max(1, _CELLS // width)
+    for first in range(0, keys.shape[0], size):
+        race = _table(keys, found.rows(first, first + size))
+        if not _reached(race, bar + keys.margin, many):
+            race = _lowered(keys, many).rows(first, first + size)
+        yield first, race
+
+
+def _lowered(keys: Keys, many: int) -> Field:
+    """All rows, with a bar low enough for each."""
     wanted = many
     while True:
-        bar = _expected_bar(keys, wanted + _SPARE * math.sqrt(wanted))  # mutate: any bar is looked at below: speed
-        race = _above(keys, bar, 1 + keys.shape[1] // _LOOKED_AT)
-        reached = np.count_nonzero((race.values >= bar + keys.margin) & ~race.edge, axis=1)
-        if (reached >= many).all() or bar == -np.inf:
-            return race
         wanted *= 2  # mutate: how fast a bar is lowered: speed
+        bar = _expected_bar(keys, wanted)
+        race = _above(keys, bar, 1)
+        if bar == -np.inf or _reached(race, bar + keys.margin, many):
+            return race
+
+
+def _reached(race: Field, bar: float, many: int) -> bool:
+    """Whether so many keys of every row certainly reach the bar."""
+    return bool((np.count_nonzero((race.values >= bar) & ~race.edge, axis=1) >= many).all())
 
 
 def _pilot_bar(keys: Keys, many: int) -> float:
     """What the wanted keys certainly reach, from the first columns of a single row."""
     pilot = _PILOT * many
-    values, edge = _rough(keys, _single(keys).words.ravel()[:pilot], slice(pilot))
+    values, edge = _rough(keys, _single(keys).words[0, :pilot], slice(pilot))
     if edge.any():
         values[edge] = -np.inf
     return float(np.partition(values, pilot - many)[pilot - many]) - keys.margin
 
 
-def _expected_bar(keys: Keys, wanted: float) -> float:
-    """A bar above which about so many keys are expected; none when that takes half of them.
+def _expected_bar(keys: Keys, many: int) -> float:
+    """A bar that so many keys reach in almost every row; none when that takes half of them.
 
-    Of a long row only the first columns are looked at one by one, the others at intervals: what the bar lacks in
-    precision costs time, never truth.
+    Only the first columns are looked at one by one, the others at intervals: what the bar lacks in precision costs
+    time, never truth.
     """
     scores, scale = keys.scores.approx, float(keys.scale)
-    if 2 * wanted > len(scores):
+    if 2 * (many + _SPARE * math.sqrt(many)) > len(scores):
         return -math.inf
-    head = scores[: max(_LOOKED_AT, 2 * math.ceil(wanted))]
-    stride = 1 + (len(scores) - len(head)) // _LOOKED_AT
-    rest = scores[len(head) :: stride]
-    place = len(head) - math.ceil(wanted)
-    low = high = float(np.partition(head, place)[place])
+    first = max(_LOOKED_AT, 2 * many)
+    stride = 1 + (len(scores) - first) // _LOOKED_AT
+    looked_at = np.concatenate([scores[:first], scores[first::stride]])
+    weight = np.ones(len(looked_at))
+    weight[first:] = stride
 
-    def expected(bar: float) -> float:
-        near, far = (len(part) - float(keys.law.cdf((bar - part) / scale).sum()) for part in (head, rest))
-        return near + stride * far
+    def surplus(bar: float) -> float:
+        below = keys.law.cdf((bar - looked_at) / scale)
+        deviation = math.sqrt(weight @ (below * (1 - below)))
+        return float(weight.sum() - weight @ below - many - _SPARE * deviation - _SPARE_AT_LEAST)
 
-    step = scale
-    while expected(low) < wanted:
+    low = high = float(np.partition(scores[:first], first - many)[first - many])
+    step, spare = scale, surplus(low)
+    while spare < 0:
         low, high = low - step, low
         step *= 2  # mutate: how fast the bracket grows: speed
-    while low == high or expected(high) >= wanted:
-        low, high = high, high + step
-        step *= 2  # mutate: as above
+        spare = surplus(low)
+    while low == high:
+        high = low + step
+        if (above := surplus(high)) >= 0:
+            low, spare = high, above
+            step *= 2  # mutate: as above
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2  # mutate: every bar is right, this one is close
-        low, high = (middle, high) if expected(middle) >= wanted else (low, middle)
+        if spare < _CLOSE * many:  # mutate: every bar is right, this one is close
+            break
+        middle = (low + high) / 2  # mutate: as above
+        if (between := surplus(middle)) >= 0:
+            low, spare = middle, between
+        else:
+            high = middle
     return low
 
 
 def _above(keys: Keys, bar: float, block: int) -> Field:
     """Every key that may reach the bar; columns are judged by blocks."""
-    uniforms, scores = _single(keys), keys.scores.approx
-    rows, columns = uniforms.shape
-    ceilings = scores if block == 1 else np.maximum.reduceat(scores, np.arange(0, columns, block))
-    reach = keys.law.cdf((bar - (ceilings + keys.margin)) / float(keys.scale)) * _SAFE
-    least = (reach * 2.0**uniforms.head_bits).astype(uniforms.heads.dtype)
-    places = np.flatnonzero(uniforms.heads >= least.repeat(block)[:columns])
-    words = uniforms.words_at(places)
-    if rows == 1:
-        values, edge = _rough(keys, words, places)
-        return Field(values[None, :], edge[None, :], places[None, :])
-    starts = np.arange(rows + 1) * columns
-    sizes = np.diff(places.searchsorted(starts))
-    row = np.arange(rows).repeat(sizes)
-    column = places - starts[row]
-    return _table(sizes, row, column, *_rough(keys, words, column))
+    uniforms, least = _single(keys), _least(keys, bar, block)
+    if keys.shape[0] > 1:
+        return _table(keys, uniforms.at_least(least))
+    words = uniforms.words[0]
+    places = (words >= least).nonzero()[0]
+    values, edge = _rough(keys, words[places], places)
+    return Field(values[None, :], edge[None, :], places[None, :])
+
+
+def _least(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
+    """For each column the least word with which a key may reach the bar; columns are judged by blocks."""
+    scores = keys.scores.approx
+    ceilings = scores if block == 1 else np.maximum.reduceat(scores, np.arange(0, len(scores), block))
+    reach = keys.law.cdf(((bar - keys.margin) - ceilings) / float(keys.scale))
+    return (reach * (_SAFE * 2.0**WORD)).astype(np.uint64).repeat(block)[: len(scores)]
 
 
 def _rough(keys: Keys, words: NDArray[np.uint64], columns: Indices | slice) -> tuple[Floats, Marks]:
     """Rough values of some keys, and which of them must not be relied on."""
-    return keys.rough_of(rough_points(words), keys.scores.approx[columns]), edge_words(words)
+    values = keys.rough_of(rough_points(words), keys.scores.approx[columns])
+    return values, edge_words(words) if keys.draws.first_bits == WORD else np.ones(words.shape, dtype=np.bool_)
 
 
-def _table(sizes: Indices, row: Indices, column: Indices, values: Floats, edge: Marks) -> Field:
-    """The keys that are left, row by row, as a table as wide as its longest row."""
-    rows, width = len(sizes), int(sizes.max())
-    place = np.arange(len(row)) + (np.arange(rows) * width - (np.cumsum(sizes) - sizes))[row]
-    table = np.full(rows * width, -np.inf)
-    edges = np.zeros(rows * width, dtype=np.bool_)
-    names = np.zeros(rows * width, dtype=np.int64)
-    table[place], edges[place], names[place] = values, edge, column
-    shape = rows, width
-    return Field(table.reshape(shape), edges.reshape(shape), names.reshape(shape), np.arange(width) < sizes[:, None])
+def _table(keys: Keys, found: Found) -> Field:
+    """The keys that are left, row by row, as a table as wide as its longest row: whole columns first."""
+    rows, whole = found.full.shape
+    sizes = np.bincount(found.row, minlength=rows)
+    shape = rows, whole + int(sizes.max())
+    values, edge, names = np.full(shape, -np.inf), np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
+    values[:, :whole], edge[:, :whole] = _rough(keys, found.full, found.every)
+    names[:, :whole] = found.every
+    place = whole + np.arange(len(found.row)) - (np.cumsum(sizes) - sizes)[found.row]
+    values[found.row, place], edge[found.row, place] = _rough(keys, found.word, found.column)
+    names[found.row, place] = found.column
+    return Field(values, edge, names, np.arange(shape[1]) < whole + sizes[:, None])
 
 
 def _single(keys: Keys) -> Uniforms:

@@ -59,7 +59,8 @@ class Keys:
     @cached_property
     def margin(self) -> float:
         """How far a rough key may be off."""
-        largest = float(np.abs(self.scores.approx).max(initial=0.0))
+        scores = self.scores.approx
+        largest = float(max(scores.max(initial=0.0), -scores.min(initial=0.0)))
         return (_ROUGH + self.draws.error) * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
 
     @cached_property

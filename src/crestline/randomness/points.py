@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 LN2 = float(np.log(2.0))
+_LN_LN2 = float(np.log(LN2))
 # Beyond this Gumbel value, ln(1 - U) equals -g to the last bit of a double: E < 2^-57.
 _FAR = 40.0
 
@@ -58,10 +59,12 @@ class RoughPoints(Points):
 
     @cached_property
     def gumbel(self) -> Floats:
-        work = np.log(self._u)
+        work = np.log2(self._u)  # where the processor has no natural logarithm for arrays, it often has this one
         np.negative(work, out=work)
-        np.log(work, out=work)
-        return np.negative(work, out=work)
+        np.log2(work, out=work)
+        work *= -LN2
+        work -= _LN_LN2  # -ln(-ln u) = -ln 2 · log2(-log2 u) - ln(ln 2)
+        return work
 
 
 class GumbelPoints(Points):

@@ -3,55 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-Words = NDArray[np.unsignedinteger[Any]]
+Words = NDArray[np.uint64]
+Indices = NDArray[np.int64]
 Tail = Callable[[int, int], int]
-Complete = Callable[[NDArray[np.int64] | None], NDArray[np.uint64]]  # None: all of them
 
 WORD = 64
-# Several rows at least this long are drawn by heads of 16 bits first; a single one is sooner drawn than judged.
+# Several rows at least this long are not drawn before it is known which of their uniforms may matter (sparse.py).
 LONG = 1024  # mutate: which way is quicker
+
+
+@dataclass(frozen=True)
+class Found:
+    """Uniforms that were looked for: all of some columns, and single ones of others, in ascending order of rows."""
+
+    every: Indices
+    full: Words
+    row: Indices
+    column: Indices
+    word: Words
+
+    def rows(self, first: int, last: int) -> Found:
+        """What was found in some rows, which are counted from the first of them."""
+        one = slice(*self.row.searchsorted([first, last]))
+        return Found(self.every, self.full[first:last], self.row[one] - first, self.column[one], self.word[one])
 
 
 class Uniforms:
     """A table of uniforms in (0, 1). Row after row, uniform `index` is `0.b₁b₂b₃…` in binary.
 
-    heads        the first bits of each, as whole numbers: all 64 of a word, or fewer where the rest can wait
+    words        the first 64 bits of each
     first_bits   how many bits may be used before refinement starts (64; fewer in tests)
     tail         `tail(index, bits)`: the first `bits` bits after the 64th
-    complete     the first 64 bits of the uniforms at these places; needed only where heads are shorter
     """
 
-    def __init__(self, heads: Words, first_bits: int, tail: Tail, complete: Complete | None = None) -> None:
-        self.heads = heads
-        self.head_bits = 8 * heads.itemsize
+    def __init__(self, words: Words, first_bits: int, tail: Tail) -> None:
+        self._drawn = words
         self.first_bits = first_bits
         self.tail = tail
-        self._complete = complete
+
+    @property
+    def words(self) -> Words:
+        """The first 64 bits of each."""
+        return self._drawn
 
     @property
     def shape(self) -> tuple[int, int]:
-        rows, columns = self.heads.shape
+        rows, columns = self._drawn.shape
         return rows, columns
 
-    @cached_property
-    def words(self) -> NDArray[np.uint64]:
-        """The first 64 bits of each."""
-        if self._complete is None:
-            return self.heads.astype(np.uint64, copy=False)  # mutate: a copy costs time alone
-        return self._complete(None).reshape(self.shape)
-
-    def words_at(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def words_at(self, places: Indices) -> Words:
         """The first 64 bits of some, counted row after row."""
-        if self._complete is None or "words" in self.__dict__:
-            return self.words.ravel()[places]
-        return self._complete(places)
+        return self.words.ravel()[places]
+
+    def at_least(self, least: Words) -> Found:
+        """Every uniform whose word is no less than that of its column; others may come along."""
+        rows, columns = self.shape
+        places = np.flatnonzero(self.words >= least)
+        starts = np.arange(rows + 1) * columns
+        row = np.arange(rows).repeat(np.diff(places.searchsorted(starts)))
+        none = np.zeros(0, dtype=np.int64)
+        return Found(none, self.words[:, none], row, places - starts[row], self.words.ravel()[places])
 
     def prefix(self, index: int, bits: int) -> int:
         """The first `bits` bits of one uniform, as a whole number."""

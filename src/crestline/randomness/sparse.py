@@ -1,0 +1,175 @@
+"""Sparse uniforms: where only the largest uniforms of a column can matter, only those are ever drawn.
+
+A table is a field of independent bit strings. Whether a string begins with `level` ones is an event of probability
+`2^-level`, independent of all that follows in it and of every other string. So one may first draw which cells of a
+column begin so, by the gaps between them (each gap is geometric, and decided with certainty), and then the further
+bits of those alone. The joint law of all strings is that of fair coins. What was passed over can still be asked for:
+it is drawn on the condition that it does not begin with so many ones.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from flint import arb, ctx, fmpz
+from numpy.typing import NDArray
+
+from crestline.randomness.uniforms import WORD, Found, Tail, Uniforms
+
+Indices = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+LEVELS = (0, 2, 4, 8, 16)
+# The least word that begins with so many ones; there is none for the level 0, which every word reaches.
+_ONES = np.array([(1 << WORD) - (1 << (WORD - level)) for level in LEVELS[1:]], dtype=np.uint64)
+# Looking for cells by their gaps costs about as much as drawing so many.
+_FEW = 1 << 12
+# From here on the first 64 bits give a logarithm to 2^-39: a word says no less, and a double rounds by far less.
+_SMALL = np.uint64(1 << 40)
+_LOGARITHM = 2.0**-39
+
+
+class Source(Protocol):
+    """What sparse uniforms draw from."""
+
+    def words(self, n: int) -> Words: ...
+
+    def uniforms(self, rows: int, columns: int) -> Uniforms: ...
+
+
+class Sparse(Uniforms):
+    """A table of uniforms of which nothing is drawn before it is asked for."""
+
+    def __init__(self, shape: tuple[int, int], first_bits: int, tail: Tail, source: Source) -> None:
+        self._shape = shape
+        self._source = source
+        self._found: Found | None = None
+        self.first_bits = first_bits
+        self.tail = tail
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._shape
+
+    @cached_property
+    def words(self) -> Words:
+        table = self._source.words(math.prod(self._shape)).reshape(self._shape)
+        if self._found is not None:
+            for level in LEVELS[1:]:
+                self._refuse(table, np.flatnonzero(self._levels == level), level)
+            table[:, self._found.every] = self._found.full
+            table[self._found.row, self._found.column] = self._found.word
+        return table
+
+    def words_at(self, places: Indices) -> Words:
+        if "words" not in self.__dict__ and self._found is not None:
+            known = self._known(*np.divmod(places, self._shape[1]))
+            if known is not None:
+                return known
+        return super().words_at(places)
+
+    def at_least(self, least: Words) -> Found:
+        if self._found is not None or "words" in self.__dict__:
+            return super().at_least(least)
+        self._levels = _coarse(np.searchsorted(_ONES, least, side="right"), self._shape[0])
+        every = np.flatnonzero(self._levels == 0)
+        full = self._source.words(self._shape[0] * len(every)).reshape(self._shape[0], len(every))
+        row, column, word = self._single_cells()
+        self._found = Found(every, full, row, column, word)
+        kept = np.flatnonzero(word >= least[column])
+        kept = kept[np.argsort(row[kept], kind="stable")]
+        return Found(every, full, row[kept], column[kept], word[kept])
+
+    def _known(self, row: Indices, column: Indices) -> Words | None:
+        """The words of these cells when all of them were found; of single ones, a few at a time are looked for."""
+        found = self._found
+        assert found is not None
+        result = np.empty(row.shape, dtype=np.uint64)
+        at = np.minimum(np.searchsorted(found.every, column), len(found.every) - 1)
+        whole = found.every[at] == column if len(found.every) else np.zeros(row.shape, dtype=np.bool_)
+        result[whole] = found.full[row[whole], at[whole]]
+        for index in np.argwhere(~whole):
+            cell = tuple(index)
+            match = np.flatnonzero((found.row == row[cell]) & (found.column == column[cell]))
+            if not len(match):
+                return None
+            result[cell] = found.word[match[0]]
+        return result
+
+    def _single_cells(self) -> tuple[Indices, Indices, Words]:
+        """Row, column and word of every cell that begins with as many ones as its column asks for."""
+        rows: list[Indices] = [np.zeros(0, dtype=np.int64)]
+        columns, words = rows.copy(), [np.zeros(0, dtype=np.uint64)]
+        for level, ones in zip(LEVELS[1:], _ONES, strict=True):
+            group = np.flatnonzero(self._levels == level)
+            found = marked(self._shape[0] * len(group), level, self._source)
+            row, place = np.divmod(found, max(1, len(group)))
+            rows.append(row)
+            columns.append(group[place])
+            words.append((self._source.words(len(found)) >> np.uint64(level)) | ones)
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(words)
+
+    def _refuse(self, table: Words, columns: Indices, level: int) -> None:
+        """Draw words of these columns anew until none begins with so many ones."""
+        ones = _ONES[LEVELS.index(level) - 1]
+        while len(again := np.argwhere(table[:, columns] >= ones)):
+            table[again[:, 0], columns[again[:, 1]]] = self._source.words(len(again))
+
+
+def marked(cells: int, level: int, source: Source) -> Indices:
+    """Which of so many cells are marked, when each is by itself with probability `2^-level`; in ascending order."""
+    found: list[Indices] = [np.zeros(0, dtype=np.int64)]
+    last = -1
+    while last < cells - 1:
+        mean = (cells - 1 - last) * 2.0**-level
+        gaps = skipped(source.uniforms(1, math.ceil(mean + 4 * math.sqrt(mean)) + 4), level, cells)
+        places = last + np.cumsum(gaps + 1)
+        found.append(places[: np.searchsorted(places, cells)])
+        last = int(places[-1])
+    return np.concatenate(found)
+
+
+def skipped(uniforms: Uniforms, level: int, most: int) -> Indices:
+    """How many cells are passed over before a marked one: the whole part of `ln U / ln(1 - 2^-level)`, or `most`.
+
+    It is at least g exactly when `U ≤ (1 - 2^-level)^g`: with the probability that g cells in a row are not marked.
+    """
+    words = uniforms.words[0]
+    with np.errstate(divide="ignore"):  # the word 0: looked at again below
+        lengths = np.log(words * 2.0**-WORD) / math.log1p(-(2.0**-level))
+    lengths = np.minimum(lengths, most + 0.5)
+    result: Indices = np.floor(lengths).astype(np.int64)
+    unsure = np.abs(lengths - np.rint(lengths)) <= _LOGARITHM * 2.0**level + lengths * 2.0**-50
+    unsure |= words < _SMALL
+    if uniforms.first_bits < WORD:
+        unsure[:] = True
+    for index in np.flatnonzero(unsure):
+        result[index] = _skipped_exactly(uniforms, int(index), level, most)
+    return result
+
+
+def _skipped_exactly(uniforms: Uniforms, index: int, level: int, most: int) -> int:
+    bits = uniforms.first_bits
+    while True:
+        with ctx.workprec(2 * bits + WORD):
+            length = uniforms.ball(index, bits).log() / (1 - arb(2) ** -level).log()
+            whole = fmpz(most) if length > most else length.floor().unique_fmpz()
+        if whole is not None:
+            return min(int(whole), most)
+        bits *= 2
+
+
+def _coarse(levels: Indices, rows: int) -> Indices:
+    """Levels by their place in `LEVELS`, as levels; columns too few to be worth a search go to the next lower one."""
+    sizes = np.bincount(levels, minlength=len(LEVELS))
+    lowered = list(range(len(LEVELS)))
+    for place in range(len(LEVELS) - 1, 0, -1):
+        if sizes[place] * rows * 2.0 ** -LEVELS[place - 1] < _FEW:
+            sizes[place - 1] += sizes[place]
+            for above in range(place, len(LEVELS)):
+                if lowered[above] == place:
+                    lowered[above] = place - 1
+    return np.array(LEVELS)[lowered][levels]

@@ -1,0 +1,220 @@
+"""Sparse uniforms: what is found first and what is drawn later are one table of fair coins."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.randomness import sparse as module
+from crestline.randomness.entropy import replay
+from crestline.randomness.sparse import LEVELS, Sparse, marked, skipped
+from crestline.randomness.uniforms import Uniforms
+
+SIGNIFICANCE = 1e-9
+ROWS, COLUMNS = 60, 6000
+
+
+def least_words() -> np.ndarray:
+    """Columns that ask for nothing, and for a little more than each level, in mixed order."""
+    wanted = [2**64 - 2 ** (64 - level) + 2 ** (61 - level) for level in LEVELS]
+    least = np.array(wanted, dtype=np.uint64)[np.random.default_rng(3).integers(0, len(LEVELS), COLUMNS)]
+    least[::7] = 0
+    return least
+
+
+def table(key: str, rows: int = ROWS) -> Sparse:
+    made = replay(key).uniforms(rows, COLUMNS)
+    assert isinstance(made, Sparse)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def every_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FEW", 1)
+
+
+def p_value(seen: np.ndarray, expected: np.ndarray) -> float:
+    return float(chi2.sf(float(np.sum((seen - expected) ** 2 / expected)), len(seen) - 1))
+
+
+def test_what_is_found_is_what_the_whole_table_holds_and_nothing_is_missed() -> None:
+    uniforms, least = table("found"), least_words()
+    found = uniforms.at_least(least)
+    assert set(uniforms._levels) == set(LEVELS)
+    assert (np.diff(found.row) >= 0).all()
+    assert len(found.row) < ROWS * COLUMNS / 10
+    words = uniforms.words
+    assert (words[:, found.every] == found.full).all()
+    assert (words[found.row, found.column] == found.word).all()
+    reached = words >= least
+    reached[:, found.every] = False
+    assert sorted(zip(*np.nonzero(reached), strict=True)) == sorted(zip(found.row, found.column, strict=True))
+
+
+def test_rows_of_what_was_found() -> None:
+    found = table("rows").at_least(least_words())
+    part = found.rows(10, 13)
+    assert (part.full == found.full[10:13]).all()
+    inside = (found.row >= 10) & (found.row < 13)
+    assert (part.row == found.row[inside] - 10).all()
+    assert (part.column == found.column[inside]).all()
+    assert (part.word == found.word[inside]).all()
+
+
+def test_single_words_are_those_of_the_table_before_and_after_it_is_drawn() -> None:
+    uniforms = table("single")
+    found = uniforms.at_least(least_words())
+    places = np.array([[found.every[3], 5 * COLUMNS + found.every[0]], [found.row[9] * COLUMNS + found.column[9]] * 2])
+    before = uniforms.words_at(places)
+    assert "words" not in vars(uniforms)
+    outside = int(np.flatnonzero(uniforms._levels == 16)[0])  # hardly ever found
+    passed_over = uniforms.words_at(np.array([outside]))
+    assert (uniforms.words.reshape(-1)[places] == before).all()
+    assert uniforms.words[0, outside] == passed_over[0] < 2**64 - 2**48
+
+
+def test_a_second_look_sees_the_same_table() -> None:
+    uniforms, least = table("twice"), least_words()
+    first, lower = uniforms.at_least(least), least // 2
+    second = uniforms.at_least(lower)
+    assert len(second.every) == 0
+    where = set(zip(second.row.tolist(), second.column.tolist(), second.word.tolist(), strict=True))
+    assert where >= set(zip(first.row.tolist(), first.column.tolist(), first.word.tolist(), strict=True))
+    assert len(where) == np.count_nonzero(uniforms.words >= lower)
+
+
+def test_a_table_that_is_drawn_whole_is_not_sparse_any_more() -> None:
+    uniforms = table("whole")
+    words = uniforms.words.copy()
+    found = uniforms.at_least(least_words())
+    assert len(found.every) == 0
+    assert (words == uniforms.words).all()
+    assert (words >= least_words()).sum() == len(found.row)
+
+
+def coin_p_values(uniforms: Sparse) -> dict[int, float]:
+    """For each level, how well the highest byte of its words fits a fair one once everything is drawn."""
+    uniforms.at_least(least_words())
+    result = {}
+    for level in LEVELS:
+        words = uniforms.words[:, uniforms._levels == level]
+        seen = np.bincount((words >> np.uint64(56)).astype(np.int64).reshape(-1), minlength=256)
+        result[level] = p_value(seen, np.full(256, words.size / 256))
+    return result
+
+
+def test_every_level_is_made_of_fair_coins() -> None:
+    """Chi-square of the first byte at 1e-9 for each level; what follows has power."""
+    assert min(coin_p_values(table("coins", 300)).values()) > SIGNIFICANCE
+
+
+def test_words_that_are_drawn_late_must_not_begin_with_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Power: were what was passed over drawn like all others, the levels 2 and 4 would have too many ones."""
+    monkeypatch.setattr(Sparse, "_refuse", lambda *_: None)
+    found = coin_p_values(table("coins", 300))
+    assert max(found[2], found[4]) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("level", LEVELS[1:4])
+def test_gaps_are_geometric_and_ten_percent_would_be_noticed(level: int) -> None:
+    """Chi-square at 1e-9 over twenty equally likely ranges of gaps."""
+    gaps = skipped(replay(f"gaps {level}").uniforms(1, 400_000), level, 1 << 40)
+
+    def fits(chance: float) -> float:
+        edges = np.unique(np.floor(np.log1p(-np.arange(1, 20) / 20) / math.log1p(-chance)))
+        below = np.concatenate([[0.0], -np.expm1(edges * math.log1p(-chance)), [1.0]])
+        seen = np.bincount(np.searchsorted(edges, gaps, side="right"), minlength=len(edges) + 1)
+        wanted = np.diff(below) * len(gaps)
+        kept = wanted > 0
+        return p_value(seen[kept], wanted[kept])
+
+    assert fits(2.0**-level) > SIGNIFICANCE
+    assert fits(1.1 * 2.0**-level) < SIGNIFICANCE
+    assert fits(0.9 * 2.0**-level) < SIGNIFICANCE
+
+
+def by_definition(word: int, tail: int, level: int) -> int:
+    """The g with `q^(g+1) < U ≤ q^g`, by fractions: U has the 64 bits of the word and 256 more."""
+    uniform, q, gap = Fraction((word << 256) | tail, 1 << 320), 1 - Fraction(1, 1 << level), 0
+    power = q
+    while uniform <= power:
+        gap, power = gap + 1, power * q
+    return gap
+
+
+@pytest.mark.parametrize("level", [2, 4])
+@pytest.mark.parametrize("first_bits", [3, 40, 64])
+def test_gaps_at_the_very_border_are_decided_by_further_bits(level: int, first_bits: int) -> None:
+    q = 1 - Fraction(1, 1 << level)
+    border = [math.floor(q**power * 2**64) for power in range(1, 30)]
+    words = np.array([[2**64 - 1, 2**63, 2**40, 2**40 - 1, *border, *(word - 1 for word in border)]], dtype=np.uint64)
+    for tail in (1, 2**256 - 1, 2**255 // 3):  # never 0: some borders are whole words, and equality is never decided
+
+        def bits_of(index: int, bits: int, tail: int = tail) -> int:
+            return (tail << bits) >> 256
+
+        uniforms = Uniforms(words, first_bits, bits_of)
+        truth = [by_definition(int(word), tail, level) for word in words[0]]
+        assert skipped(uniforms, level, 1000).tolist() == truth
+        assert skipped(uniforms, level, 7).tolist() == [min(gap, 7) for gap in truth]
+
+
+def test_the_smallest_word_of_all_passes_over_everything() -> None:
+    tiny = Uniforms(np.zeros((1, 1), dtype=np.uint64), 64, lambda index, bits: (1 << bits) >> 7)
+    assert skipped(tiny, 2, 100).tolist() == [100]
+
+
+def test_marks_lie_inside_and_go_on_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(marked(0, 2, replay("none"))) == 0
+    many = np.concatenate([marked(10, 2, replay(i)) for i in range(2000)])
+    seen = np.bincount(many, minlength=10)
+    assert p_value(np.append(seen, 20_000 - seen.sum()), np.append(np.full(10, 500.0), 15_000.0)) > SIGNIFICANCE
+    # as many as asked for, however few gaps are drawn at a time
+    drawn: list[int] = []
+
+    class Sparing:
+        source = replay("sparing")
+
+        def uniforms(self, rows: int, columns: int) -> Uniforms:
+            drawn.append(columns)
+            return self.source.uniforms(1, 3)
+
+    found = marked(4000, 4, Sparing())  # type: ignore[arg-type] # words are not asked for
+    assert (np.diff(found) > 0).all()
+    assert 150 < len(found) < 350
+    assert len(drawn) > 50
+
+
+def test_few_columns_are_taken_along_by_the_level_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FEW", 1 << 12)
+    places = np.repeat([0, 1, 2, 3, 4], [5, 3, 4, 5, 4000])
+    assert np.unique(module._coarse(places, 100)[:12]).tolist() == [0]
+    assert np.unique(module._coarse(places, 100)[12:]).tolist() == [8]
+    assert np.unique(module._coarse(places, 10**7)).tolist() == list(LEVELS)
+    assert np.unique(module._coarse(places, 1)).tolist() == [0]
+
+
+def test_releases_from_sparse_uniforms_follow_the_law_and_ten_percent_would_be_noticed() -> None:
+    """Chi-square at 1e-9 of the first item: eight leaders one by one, and the long tail together."""
+    k_bar, trials = 3000, 20_000
+    counts = {f"{i:04}": 1000 + 15 * max(0, 8 - i) for i in range(k_bar + 1)}
+    histogram = Histogram.from_counts(counts, k_bar)
+    drawn = LimitedDomain(3, k_bar, "0.1", "0.1").release_many(histogram, trials, replay("first items"))
+    first = [int(selection.items[0]) if selection.items else 9 for selection in drawn]
+    seen = np.bincount(np.minimum(first, 9), minlength=10)
+
+    def fits(epsilon: float) -> float:
+        scores = epsilon * (histogram.array - 1000)
+        weights = np.append(np.exp(scores), math.exp(epsilon) * k_bar / 0.1)
+        chances = weights / weights.sum()
+        return p_value(seen, np.append(chances[:9], chances[9:].sum()) * trials)
+
+    assert fits(0.1) > SIGNIFICANCE
+    assert fits(0.11) < SIGNIFICANCE
+    assert fits(0.09) < SIGNIFICANCE
