@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks.measuring import Row, interleaved, spread
-from benchmarks.restricted import MANY, OURS, PLAIN, UNKNOWN, plain, slots, trials
+from benchmarks.restricted import MANY, OURS, PLAIN, UNKNOWN, plain, slots
 from crestline.randomness.entropy import system
 
 TITLE = "Growth of one release with k_bar and with k"
@@ -21,12 +22,14 @@ def measure(quick: bool) -> Iterator[Row]:
     pairs = [(FIXED_K, k_bar) for k_bar in SLOTS] + [(k, FIXED_SLOTS) for k in WANTED]
     for k, k_bar in [(FIXED_K, 100)] if quick else dict.fromkeys(pairs):
         mechanism, histogram = UNKNOWN[OURS](k, k_bar), slots(k_bar)
+        size = 4 if quick else max(10, min(400, 10**7 // k_bar))
         works = {
             PLAIN: plain(histogram, k),
-            OURS: lambda mechanism=mechanism, histogram=histogram: mechanism.release(histogram, entropy),
+            OURS: partial(mechanism.release, histogram, entropy),
+            MANY: partial(mechanism.release_many, histogram, size, entropy),
         }
         times = interleaved(works, 2 if quick else REPETITIONS, SECONDS)
-        times[MANY] = trials(mechanism, histogram, 4 if quick else max(10, min(400, 10**7 // k_bar)), entropy)
+        times[MANY] = [seconds / size for seconds in times[MANY]]
         for name, taken in times.items():
             ideal = name != PLAIN
             yield Row(name, {"k": k, "k_bar": k_bar}, **spread(taken), exact=ideal, cryptographic=ideal)
