@@ -23,6 +23,7 @@ from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
 from crestline.mechanisms.lipschitz import Lipschitz
 from crestline.mechanisms.noisy_counts import NoisyCounts, _sigmas_left
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slot_orders import orders_of
 from crestline.mechanisms.top_stable import TopStable
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.laws import LAWS
@@ -226,3 +227,22 @@ def test_what_a_selection_leaves_of_the_budget_may_be_more_than_its_share() -> N
     (found,) = _sigmas_left(selection, Fraction(1), spare, 4)
     assert found**2 >= 4 / (2 * left) >= (found * (1 - Fraction(1, 10**12))) ** 2
     assert _sigmas_left(LimitedDomain(400, 400, 1, "1e-7"), Fraction(1), spare, 4) == []
+
+
+class Short(First):
+    """Makes one release fewer than it was asked for."""
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        return super().release_many(histogram, n - 1, entropy)
+
+
+def test_a_selection_that_makes_too_few_releases_is_refused() -> None:
+    """Silence would give the counts of one release to another, or lose one without a word."""
+    histogram = Histogram.from_counts({"a": 400, "b": 395, "c": 390, "d": 4}, 3)
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        NoisyCounts(Short(), 3).release_many(histogram, 5, replay("short"))
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        TopStable(2, 3, 1, "0.01", inner=Short()).release_many(histogram, 5, replay("short"))
+    drawn = [Selection((0,), False)] * 2
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        orders_of(drawn, [{0: 0}] * 3, replay("short"))

@@ -133,3 +133,16 @@ def test_an_empty_histogram_is_a_stop() -> None:
 def test_bad_parameters_are_refused(make: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         make()
+
+
+@pytest.mark.parametrize(("k", "gamma", "delta"), [(2, "0.5", "1e-6"), (10, "0.8", "1e-9"), (5, "0.3", "1e-3")])
+def test_neither_neighbour_of_the_split_has_a_smaller_margin(k: int, gamma: str, delta: str) -> None:
+    """Shares of ε three hundredths away, on either side; at γ = 0 the choice gets nine tenths."""
+    best = RestrictedCanonical.for_budget(k=k, epsilon=1, delta=delta, gamma=gamma)
+    share = best.test.epsilon  # type: ignore[attr-defined] # a JointTest
+    assert best.epsilon + share == 1
+    for other in (share - Fraction(3, 100), share + Fraction(3, 100)):
+        away = RestrictedCanonical(k, best.k_bar, 1 - other, gamma, JointTest(other, delta))
+        assert best.full_margin() < away.full_margin()
+    blind = RestrictedCanonical.for_budget(k=k, epsilon=1, delta=delta, gamma=0)
+    assert blind.epsilon == Fraction(9, 10)
