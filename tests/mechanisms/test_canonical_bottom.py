@@ -146,3 +146,9 @@ def test_bad_parameters_are_refused(make: Any, words: str) -> None:
 def test_raw_rows_are_refused() -> None:
     with pytest.raises(HistogramError, match="padding"):
         CanonicalBottom(1, 2, 1, "0.1").release(Histogram.from_counts({"a": 1}, 2, pad=False), replay(0))
+
+
+def test_an_empty_universe_is_a_stop() -> None:
+    mechanism, empty = CanonicalBottom(2, 3, 1, "0.1"), Histogram.over_domain({})
+    assert mechanism.release_many(empty, 2, replay(0)) == [Selection(frozenset(), True)] * 2
+    assert mechanism.law(empty) == {Selection(frozenset(), True): 1.0}

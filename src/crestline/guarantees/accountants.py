@@ -133,7 +133,7 @@ def per_step_epsilon(
         cost = steps(step(size), count)
         return _named(accountant, cost, spare) if accountant else total_epsilon(cost, spare)
 
-    start = budget / count
+    start = budget / count  # mutate: where the search starts: what is returned was tried
     if accountant is None and spare:  # a cheap accountant brings the search close
         start = max(start, per_step_epsilon(count, budget, spare, Renyi(), step))
     return largest_within(charged, budget, start=start)

@@ -26,7 +26,7 @@ def largest(
         return good
     good = round_down(_bisect(fits, good, bad, digits), digits)
     while good > 0 and not fits(good):
-        good = round_down(good * (1 - Fraction(1, 10 ** (digits - 1))), digits)
+        good = round_down(good * (1 - Fraction(1, 10**digits)), digits)
     return good
 
 
@@ -41,7 +41,7 @@ def smallest(fits: Callable[[Fraction], bool], *, start: Fraction = Fraction(1),
     assert good is not None  # without an upper end the bracket is closed, or raises
     good = round_up(_bisect(fits, good, bad, digits), digits)
     while not fits(good):
-        good = round_up(good * (1 + Fraction(1, 10 ** (digits - 1))), digits)
+        good = round_up(good * (1 + Fraction(1, 10**digits)), digits)
     return good
 
 

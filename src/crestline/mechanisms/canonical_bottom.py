@@ -80,10 +80,12 @@ class CanonicalBottom(Catalogued):
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         scores, copies = self._classes(histogram)
         slots, many = histogram.k_bar, min(self.k, histogram.k_bar)
+        if not slots:  # an empty public universe
+            return [self._selection(histogram, [])] * n
         result: list[Selection] = []
         for trials in batches(n, slots):
             draws = Single(entropy.uniforms(trials, scores.approx.shape[-1]), copies)
-            winners = largest(Keys(scores, GUMBEL, draws), 1)[:, 0]
+            winners = largest(Keys(scores, GUMBEL, draws), 1).ravel()
             members = _members(many - 1 + winners, slots, many, entropy)  # column 0 is the class whose lowest is rank k
             result += selections(members, lambda row: self._selection(histogram, row))
         return result
@@ -92,6 +94,8 @@ class CanonicalBottom(Catalogued):
         """The exact probability of every set, for small histograms."""
         scores, copies = self._classes(histogram)
         many = min(self.k, histogram.k_bar)
+        if not many:
+            return {self._selection(histogram, []): 1.0}
         if math.comb(histogram.k_bar, many) > _MOST_OUTCOMES:
             raise ParameterError("the law has too many outcomes: it is for small histograms only")
         weights = np.exp(scores.approx - scores.approx.max(initial=0.0))
@@ -139,7 +143,7 @@ def _members(lowest: Slots, slots: int, k: int, entropy: Entropy) -> Slots:
     named = np.flatnonzero(lowest < slots)
     left = lowest[named, None] - np.arange(k - 1)  # ranks before the lowest that are not drawn yet
     choices = places(entropy.uniforms(len(named), k - 1), left)
-    for row, drawn in zip(named.tolist(), choices.tolist(), strict=True):
+    for row, drawn in zip(named.tolist(), choices.tolist(), strict=True):  # mutate: of equal length by construction
         result[row] = [*dealt(drawn), lowest[row]]
     return np.sort(result, axis=1)
 

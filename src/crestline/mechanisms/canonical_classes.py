@@ -52,7 +52,7 @@ class Classes:
 
     @cached_property
     def score_error(self) -> float:
-        largest = float(self.misses.max(initial=0)) + float(self.gaps.max(initial=0))
+        largest = float(self.misses.max()) + float(self.gaps.max())
         return ROUNDING * largest * float(self.rate)
 
     def exact_score(self, row: int, m: int) -> Fraction:
@@ -143,7 +143,7 @@ class ClassSizes:
 
     @cached_property
     def error(self) -> float:
-        return ROUNDING * self.classes.k * (2 + float(self.approx.max(initial=0.0)))
+        return ROUNDING * self.classes.k * (2 + float(self.approx.max()))
 
     def ball(self, row: int, column: int) -> Any:
         return arb(fmpz(self.classes.exact_size(int(self.row[column]), int(self.m[column])))).log()

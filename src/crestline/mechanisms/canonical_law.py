@@ -25,7 +25,7 @@ def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law)
     subsets = [list(ranks) for ranks in combinations(range(len(counts)), k)]
     scores = np.array([-rate * _loss(counts, ranks, gamma) for ranks in subsets])
     scores -= scores.max()
-    yield from zip(subsets, _first_chances(scores, law).tolist(), strict=True)
+    yield from zip(subsets, _first_chances(scores, law).tolist(), strict=True)  # mutate: of equal length
 
 
 def _loss(counts: Indices, ranks: list[int], gamma: float) -> float:

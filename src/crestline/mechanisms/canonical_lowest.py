@@ -81,7 +81,7 @@ class LowestClasses:
         columns = len(self.sizes.first)
         for rows in batches(trials, columns):
             draws = Single(entropy.uniforms(rows, columns), self.sizes)
-            result += largest(Keys(self.scores, law, draws), 1)[:, 0].tolist()
+            result += largest(Keys(self.scores, law, draws), 1).ravel().tolist()
         return result
 
 

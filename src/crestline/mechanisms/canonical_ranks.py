@@ -74,7 +74,7 @@ class _Rows:
         row, m = every_class(self._classes, range(self._classes.rows))
         scores, sizes = ClassScores(self._classes, row, m), ClassSizes(self._classes, row, m)
         best = [
-            largest(Keys(scores, law, Single(entropy.uniforms(rows, len(row)), sizes)), 1)[:, 0]
+            largest(Keys(scores, law, Single(entropy.uniforms(rows, len(row)), sizes)), 1).ravel()
             for rows in batches(trials, len(row))
         ]
         winners = np.concatenate(best) if best else np.zeros(0, dtype=np.int64)

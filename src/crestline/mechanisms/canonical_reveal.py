@@ -138,7 +138,7 @@ def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entr
     """The `(row, m)` of the class with the largest key, for one trial."""
     uniforms = entropy.uniforms(1, classes.rows)
     rows = Keys(weights, GUMBEL, Single(uniforms))
-    top = int(largest(rows, 1)[0, 0])
+    top = int(largest(rows, 1).item())
     if law.name == GUMBEL.name:
         return top, _attaining(classes, [top], entropy)[0]
     best = _reveal(classes, weights, [top], uniforms, law, entropy)
@@ -149,7 +149,7 @@ def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entr
     many = max(1, _ROWS_AT_ONCE // classes.k)  # mutate: rows at once: memory
     for start in range(0, len(others), many):
         other = _reveal(classes, weights, others[start : start + many], uniforms, law, entropy)
-        if exceeding(other.key(), best.key())[0, 0]:
+        if exceeding(other.key(), best.key()).item():
             best = other
     return best.place
 
@@ -182,7 +182,7 @@ def _attaining(classes: Classes, rows: list[int], entropy: Entropy) -> list[int]
             result.append(0)
             continue
         scores = ClassScores(classes, *every_class(classes, [row]), sized=True)
-        result.append(int(largest(Keys(scores, GUMBEL, Single(entropy.uniforms(1, classes.k))), 1)[0, 0]))
+        result.append(int(largest(Keys(scores, GUMBEL, Single(entropy.uniforms(1, classes.k))), 1).item()))
     return result
 
 
@@ -195,7 +195,7 @@ def _reveal(
     first[rows] = _attaining(classes, rows, entropy)
     attains = first[row] == m
     draws = Revealed(classes, weights, uniforms, entropy.uniforms(1, len(row)), row, m, attains)
-    best = largest(Keys(ClassScores(classes, row, m), law, draws), 1)[0]
+    best = largest(Keys(ClassScores(classes, row, m), law, draws), 1).ravel()
     alone = replace(
         draws, uniforms=picked(draws.uniforms, best[None, :]), row=row[best], m=m[best], attains=attains[best]
     )

@@ -74,7 +74,7 @@ class FirstStable:
         """The first stable query and its value, or a stop. Queries are computed one by one, and only while needed."""
         bar = self._bar(1, entropy)
         for index, query in enumerate(islice(queries, self.queries)):
-            if exceeding(self._noisy([query], 1, entropy), bar)[0, 0]:
+            if exceeding(self._noisy([query], 1, entropy), bar).item():
                 return QueryAnswer(index, query.value)
         return NONE_STABLE
 

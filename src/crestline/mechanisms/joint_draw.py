@@ -26,7 +26,7 @@ def sequences(values: Values, trials: int, entropy: Entropy) -> Indices:
     columns = len(values.approx)
     start = 0
     for rows in batches(trials, columns):
-        drawn = largest(keys(values, GUMBEL, entropy.uniforms(rows, columns)), 1)[:, 0]
+        drawn = largest(keys(values, GUMBEL, entropy.uniforms(rows, columns)), 1).ravel()
         for column in np.unique(drawn).tolist():
             mine = start + np.flatnonzero(drawn == column)
             if column < len(values.values):
@@ -66,7 +66,7 @@ def _from_beyond(values: Values, entropy: Entropy) -> list[int]:
     value = int((values.leading - values.universe.counts_at(np.array(ranks, dtype=np.int64))).max())
     if value > values.horizon:
         bar = fixed(Listed([Real(values.rate * (value - values.horizon))]), 1)
-        if exceeding(keys(Equal(1), EXPONENTIAL, entropy.uniforms(1, 1)), bar)[0, 0]:
+        if exceeding(keys(Equal(1), EXPONENTIAL, entropy.uniforms(1, 1)), bar).item():
             return ranks
     again: list[int] = sequences(values, 1, entropy)[0].tolist()
     return again

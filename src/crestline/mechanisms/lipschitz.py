@@ -113,7 +113,7 @@ class Lipschitz(Catalogued):
         gumbel = self.noise == GUMBEL.name
         chances = peeling_chances(scores, orders) if gumbel else order_chances(scores, LAWS[self.noise], orders)
         law: dict[Selection, float] = {}
-        for order, chance in zip(orders.tolist(), chances.tolist(), strict=True):
+        for order, chance in zip(orders.tolist(), chances.tolist(), strict=True):  # mutate: of equal length
             selection = self._selection(histogram, order)
             law[selection] = law.get(selection, 0.0) + chance
         return law

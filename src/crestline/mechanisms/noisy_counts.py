@@ -194,7 +194,7 @@ def _lookup(histogram: Histogram) -> Any:
     """The count of an item by its label."""
     if isinstance(histogram, Multiplicities):
         return lambda item: item[0]
-    counts = dict(zip(histogram.items, histogram.counts, strict=True))
+    counts = dict(zip(histogram.items, histogram.counts, strict=True))  # mutate: of equal length by construction
     return counts.__getitem__
 
 

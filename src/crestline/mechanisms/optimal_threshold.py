@@ -99,7 +99,7 @@ class OptimalThreshold(Catalogued):
         columns = scores.approx.shape[-1]
         result: list[Selection] = []
         for trials in batches(n, columns):
-            chosen = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), 1)[:, 0] + self.k
+            chosen = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), 1).ravel() + self.k
             result += self._peeled(histogram, chosen, entropy)
         return result
 
@@ -137,7 +137,7 @@ class OptimalThreshold(Catalogued):
         for k_bar in np.unique(chosen).tolist():
             places = np.flatnonzero(chosen == k_bar)
             drawn = self._within(k_bar).release_many(histogram.cut(k_bar), len(places), entropy)
-            for place, selection in zip(places.tolist(), drawn, strict=True):
+            for place, selection in zip(places.tolist(), drawn, strict=True):  # mutate: of equal length by construction
                 result[place] = selection
         return result
 

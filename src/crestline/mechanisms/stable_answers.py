@@ -187,7 +187,7 @@ class Interaction:
             raise MechanismError("this interaction has ended: open another one, at the full price again")
         index = self._asked
         self._asked += 1
-        if exceeding(self._mechanism._noisy([query], 1, self._entropy), self._bar)[0, 0]:
+        if exceeding(self._mechanism._noisy([query], 1, self._entropy), self._bar).item():
             return QueryAnswer(index, query.value)
         self._failed += 1
         return QueryAnswer(index, stopped=True)
