@@ -15,7 +15,7 @@ from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.gaussian import sigma
-from crestline.guarantees.guarantee import PureDP
+from crestline.guarantees.guarantee import ZCDP, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.fixed_threshold import FixedThreshold
 from crestline.mechanisms.limited_domain import LimitedDomain
@@ -227,6 +227,12 @@ def test_what_a_selection_leaves_of_the_budget_may_be_more_than_its_share() -> N
     (found,) = _sigmas_left(selection, Fraction(1), spare, 4)
     assert found**2 >= 4 / (2 * left) >= (found * (1 - Fraction(1, 10**12))) ** 2
     assert _sigmas_left(LimitedDomain(400, 400, 1, "1e-7"), Fraction(1), spare, 4) == []
+
+    class Greedy(First):
+        def guarantee(self) -> ZCDP:  # type: ignore[override] # another kind of promise
+            return ZCDP(largest_rho(1, spare))
+
+    assert _sigmas_left(Greedy(), Fraction(1), spare, 4) == []  # all of it, and not a bit more
 
 
 class Short(First):

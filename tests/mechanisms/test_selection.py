@@ -47,3 +47,18 @@ def test_every_row_is_said_in_its_place(width: int) -> None:
     assert [one.items for one in selections(backwards, lambda row: Selection(tuple(row), False))] == [
         tuple(row) for row in backwards.tolist()
     ]
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("width", [32, 33, 40])
+def test_long_rows_are_cut_like_short_ones(rows: int, width: int) -> None:
+    """Fifty items in sixty slots; ⊥ is column 60: at the front, in the middle, at the end, and nowhere."""
+    histogram = Histogram.from_counts({f"i{n:02}": 100 - n for n in range(50)}, 60)
+    drawn = np.tile(np.arange(width)[::-1], (4, 1))
+    drawn[0, 0], drawn[1, 7], drawn[2, -1] = 60, 55, 60
+    lengths = [0, 7, width - 1, width][-rows:]
+    found = ranked_selections(histogram, drawn[-rows:], 60, width)
+    for selection, row, length in zip(found, drawn[-rows:].tolist(), lengths, strict=True):
+        assert selection == Selection(tuple(f"i{slot:02}" for slot in row[:length]), length < width)
+    whole = ranked_selections(histogram, np.tile(np.arange(width), (rows, 1)), 60, width + 1)
+    assert whole == [Selection(tuple(f"i{n:02}" for n in range(width)), True)] * rows
