@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_down, floats_up
 from crestline.guarantees.rounding import ball, precision
 
-_AT_ONCE = 1 << 13  # mutate: speed: what a processor's cache holds, and a plain allocation
+_AT_ONCE = 1 << 15  # mutate: speed: what a processor's cache holds
 
 
 class AdaptiveStep(Protocol):
@@ -35,44 +35,35 @@ class BoundedRangeStep:
             span = ball(grid.width * cells)
             width = ball(grid.width)
             pairs = [chances(width * index, span) for index in range(cells + 1)]
-            self._first = floats_up(first for first, _ in pairs)
-            self._second = floats_up(second for _, second in pairs)
+            self._first = floats_up(first for first, _ in pairs)[:, None]
+            self._second = floats_up(second for _, second in pairs)[:, None]
             self._bulge = float(floats_up([ball(grid.width).expm1() / -(-span).expm1()])[0])
             self._shrink = float(floats_down([(-span).exp()])[0])
+        size = max(1, _AT_ONCE // cells)  # mutate: points looked at together: speed
+        self._numbers, self._rises = np.empty(grid.top + 1 + 2 * cells), np.empty(grid.top + cells)
+        self._four = np.empty_like(self._rises)
+        self._room: dict[int, Floats] = {}  # for parts of one size, since only one of them works at a time
+        self._parts = [self._part(start, min(start + size, grid.top + 1)) for start in range(0, grid.top + 1, size)]
 
     def before(self, values: Floats) -> Floats:
         """B6 at every grid point: the largest, over the cells of t, of a parabola that lies above the value."""
-        wide, rows = self._window(values)
-        # Column j of a window read backwards is the point i - j: where loss t = j·h leads from point i.
-        near = sliding_window_view(wide[:rows], self._cells + 1)[:, ::-1]
-        far = sliding_window_view(wide[self._cells :], self._cells + 1)[:, ::-1]
-        bulges = sliding_window_view(self._bulges(wide), self._cells)[:, ::-1]
-        result = np.empty(len(near))
-        size = max(1, _AT_ONCE // self._cells)  # mutate: rows looked at together: speed
-        for start in range(0, len(near), size):
-            part = slice(start, start + size)
-            result[part] = self._largest(near[part], far[part], bulges[part])
+        spare = self._grid.reach - self._cells
+        wide = self._grid.extended(values)
+        self._numbers[:] = wide[spare : len(wide) - spare]  # from `cells` points below zero to as many beyond the top
+        self._rises[:] = self._bulges(self._numbers)
+        np.multiply(self._rises, 4, out=self._four)
+        self._four += 1e-300
+        result = np.concatenate([part.largest(self._first, self._second) for part in self._parts])
         return result * PAD + TINY
 
-    def _largest(self, near: Floats, far: Floats, bulges: Floats) -> Floats:
-        """The largest value over all t, for some rows; what `max(left, right)` lacks of a parabola's top is `gain`."""
-        ends = near * self._first
-        ends += far * self._second  # the values at t = 0, h, …, span
-        left, right = ends[:, :-1], ends[:, 1:]
-        gain = np.subtract(right, left)
-        np.abs(gain, out=gain)
-        np.subtract(bulges, gain, out=gain)
-        np.maximum(gain, 0.0, out=gain)
-        gain *= gain / (4 * bulges + 1e-300)
-        gain += np.maximum(left, right)
-        largest: Floats = gain.max(axis=1)
-        return largest
-
-    def _window(self, values: Floats) -> tuple[Floats, int]:
-        """The numbers from `cells` points below zero to `cells` points beyond the top, and how many lie below that."""
-        wide = self._grid.extended(values)
-        spare = self._grid.reach - self._cells
-        return wide[spare : len(wide) - spare], self._grid.top + 1 + self._cells
+    def _part(self, first: int, last: int) -> _Part:
+        """The windows of some points. They see what `_numbers`, `_rises` and `_four` hold at the time."""
+        cells = self._cells
+        near = _backwards(self._numbers[first : last + cells], cells + 1)
+        far = _backwards(self._numbers[first + cells : last + 2 * cells], cells + 1)
+        rises, four = (_backwards(table[first : last - 1 + cells], cells) for table in (self._rises, self._four))
+        room = self._room.setdefault(last - first, np.empty((3, cells + 1, last - first)))
+        return _Part(near, far, rises, four, room)
 
     def _bulges(self, wide: Floats) -> Floats:
         """How far, times four, the value may rise above the chord between the ends of a cell of t, rounded up."""
@@ -80,6 +71,30 @@ class BoundedRangeStep:
         steep, flat = falls[: -self._cells] * PAD, falls[self._cells :] * (self._shrink / PAD)
         bulges: Floats = np.maximum(steep - flat, 0.0) * self._bulge
         return bulges
+
+
+class _Part:
+    """Some points of the grid, side by side, and one row for each t: where loss t leads from them, and room to work."""
+
+    def __init__(self, near: Floats, far: Floats, bulges: Floats, four: Floats, room: Floats) -> None:
+        self._near, self._far, self._bulges, self._four, self._room = near, far, bulges, four, room
+
+    def largest(self, first: Floats, second: Floats) -> Floats:
+        """The largest value over all t; what `max(left, right)` lacks of a parabola's top is `gain`."""
+        ends, other, gain = self._room
+        np.multiply(self._near, first, out=ends)
+        np.multiply(self._far, second, out=other)
+        ends += other  # the values at t = 0, h, …, span
+        left, right, other, gain = ends[:-1], ends[1:], other[1:], gain[1:]
+        np.subtract(right, left, out=gain)
+        np.abs(gain, out=gain)
+        np.subtract(self._bulges, gain, out=gain)
+        np.maximum(gain, 0.0, out=gain)
+        np.divide(gain, self._four, out=other)  # four times the bulges, never zero
+        gain *= other
+        gain += np.maximum(left, right, out=other)
+        largest: Floats = gain.max(axis=0)
+        return largest
 
 
 class LossIntervalStep:
@@ -110,6 +125,11 @@ class LossIntervalStep:
         ]
         result: Floats = np.maximum(*either) * PAD + TINY
         return result
+
+
+def _backwards(numbers: Floats, many: int) -> Floats:
+    """Windows of so many numbers, each read backwards: a column for each window, and row j is the point i - j."""
+    return sliding_window_view(numbers, many)[:, ::-1].T
 
 
 def chances(t: arb, span: arb) -> tuple[arb, arb]:
