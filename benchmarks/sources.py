@@ -33,8 +33,8 @@ WAYS: dict[str, Callable[[str], Any]] = {
     COUNTING: lambda path: counted(open_source(path)),
     BOUNDED: lambda path: private(path, contribution=CONTRIBUTION),
 }
-PAIRS = {TOP_K: 30, COUNTING: 10, BOUNDED: 10}
-PEAKS = 9
+PAIRS = {TOP_K: 30, COUNTING: 6, BOUNDED: 8}
+PEAKS = 7
 # Not ru_maxrss: a fresh process starts with the peak of the one that started it.
 PEAK = "\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
 
