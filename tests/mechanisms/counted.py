@@ -18,13 +18,13 @@ def counted_law(mechanism: AdditiveNoise, counts: Mapping[str, int], reach: int)
     """For k = k_bar = 1: Pr[the item is named with this count], for every multiple of the grid within reach."""
     histogram = Histogram.from_counts(counts, 1)
     assert histogram.next_count is not None
-    scale, noise = float(mechanism.scale), mechanism.noise
+    scale, stop, noise = float(mechanism.scale), float(mechanism.bottom_scale), mechanism.noise
     bottom = histogram.next_count + 1 + float(mechanism.lead(1))
     count, grid = histogram.counts[0], mechanism.grid
 
     def inside(value: float) -> float:
         density = float(noise.density(np.float64((value - count) / scale))) / scale
-        return density * float(noise.cdf(np.float64((value - bottom) / scale)))
+        return density * float(noise.cdf(np.float64((value - bottom) / stop)))
 
     def mass(low: float, high: float) -> float:
         corners = sorted({low, high, *(p for p in (count, bottom) if low < p < high)})

@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
 from tests.mechanisms.conformance import (
     SIGNIFICANCE,
     VECTORS,
@@ -24,7 +26,7 @@ from crestline.audit.neighbours import small_pairs
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.gaussian import sigma as gaussian_sigma
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
+from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss, distance_squared
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -109,11 +111,12 @@ def test_noise_for_one_item_is_caught() -> None:
         assert (finding.delta > 0.03 + 1e-9) == caught
 
 
-def test_published_counts_follow_their_law() -> None:
+@pytest.mark.parametrize("bottom", ["2", "0.7"])
+def test_published_counts_follow_their_law(bottom: str) -> None:
     """Chi-square at 1e-9 against direct integration; the same test rejects noise that is 10% off."""
     counts, law = {"a": 9, "b": 2}, {}
     for stretch, fits in (("2", True), ("2.2", False), ("1.8", False)):
-        mechanism = LimitedDomainGauss(1, 1, stretch, "0.3", 1, counts=True, grid=2)
+        mechanism = LimitedDomainGauss(1, 1, stretch, "0.3", 1, counts=True, grid=2, bottom=bottom)
         law = law or counted_law(mechanism, counts, reach=30)
         drawn = mechanism.release_many(Histogram.from_counts(counts, 1), 40_000, replay("counts"))
         outcomes = [(s.items, int(s.counts[0]) if s.counts else None) for s in drawn]
@@ -126,6 +129,85 @@ def test_neighbours_with_counts_stay_within_the_promise() -> None:
     pairs = list(small_pairs(labels="abc", most=2, contribution=1))
     finding = worst_pair(lambda c: counted_law(mechanism, c, reach=20), pairs, float(promise.epsilon))
     assert finding.delta <= 0.15 + 1e-8
+
+
+@pytest.mark.parametrize("bottom", ["0.5", "4"])
+def test_the_law_of_a_stop_with_noise_of_its_own(bottom: str) -> None:
+    """Against direct integration over the noise of the slot that comes first."""
+    mechanism = LimitedDomainGauss(1, 2, 2, "0.3", 2, bottom=bottom)
+    law = mechanism.law(Histogram.from_counts({"a": 7, "b": 5, "c": 3}, 2))
+    stop = 3 + 1 + float(mechanism.lead(2))
+
+    def first(mine: int, other: int) -> float:
+        def inside(value: float) -> float:
+            return float(norm.pdf(value, mine, 2) * norm.cdf(value, other, 2) * norm.cdf(value, stop, float(bottom)))
+
+        return float(quad(inside, -20, 40, points=[mine, other, stop], epsabs=1e-13, limit=200)[0])
+
+    assert law[Selection(("a",), False)] == pytest.approx(first(7, 5), abs=1e-10)
+    assert law[Selection(("b",), False)] == pytest.approx(first(5, 7), abs=1e-10)
+
+
+class LouderStop(LimitedDomainGauss):
+    """The noise of ⊥ is 10% off."""
+
+    @property
+    def bottom_scale(self) -> Fraction:
+        return self.bottom * Fraction(11, 10)
+
+
+@pytest.mark.parametrize("bottom", [1, 6])
+def test_the_sampler_gives_a_stop_its_own_noise_and_the_test_has_power(bottom: int) -> None:
+    given = (2, 3, 3, "0.3", 2)
+    histogram = Histogram.from_counts({"a": 14, "b": 12, "c": 11, "d": 2}, 3)
+    mechanism = LimitedDomainGauss(*given, bottom=bottom)
+    follows_its_law(mechanism, histogram)
+    notices(mechanism, LimitedDomainGauss(2, 3, "3.3", "0.3", 2, bottom=bottom), histogram)
+    if bottom > 3:  # of a small part of the difference 10% is less than this many draws show
+        notices(mechanism, LouderStop(*given, bottom=bottom), histogram)
+
+
+@pytest.mark.parametrize("bottom", ["0.8", "3"])
+@pytest.mark.parametrize(("k", "contribution"), [(1, 1), (1, 2), (2, 2), (2, None)])
+def test_neighbours_stay_within_the_promise_whatever_the_noise_of_the_stop(
+    k: int, contribution: int | None, bottom: str
+) -> None:
+    mechanism = LimitedDomainGauss(k, 2, "1.5", "0.1", contribution, slack="0.02", bottom=bottom)
+    stays_within(mechanism, lambda counts: Histogram.from_counts(counts, 2), contribution=contribution)
+
+
+def test_a_quiet_stop_that_is_not_paid_for_is_caught() -> None:
+    """At the ε of equal noise the law of a quiet stop has a larger δ; at its own ε it has not."""
+    pairs = [({"a": n, "b": m + 1}, {"a": n, "b": m}) for n in range(2, 13) for m in range(3)]
+    quiet = LimitedDomainGauss(1, 1, 2, "0.002", 1, slack="0.01", bottom="0.5")
+    unpaid = LimitedDomainGauss(1, 1, 2, "0.002", 1, slack="0.01").guarantee()
+    for promise, caught in ((quiet.guarantee(), False), (unpaid, True)):
+        finding = worst_pair(lambda c: quiet.law(Histogram.from_counts(c, 1)), pairs, float(promise.epsilon))
+        assert (finding.delta > 0.012 + 1e-9) == caught
+
+
+def test_fewer_bits_at_first_give_the_same_selections_with_a_quiet_stop() -> None:
+    mechanism = LimitedDomainGauss(2, 3, 2, "0.3", 2, counts=True, grid=2, bottom="0.7")
+    histogram = Histogram.from_counts({"a": 6, "b": 5, "c": 3, "d": 1}, 3)
+    reference = mechanism.release_many(histogram, 100, replay("quiet bits"))
+    assert {len(selection) for selection in reference} == {0, 1, 2}
+    assert mechanism.release_many(histogram, 100, replay("quiet bits", first_bits=3)) == reference
+
+
+@pytest.mark.parametrize(("contribution", "gain"), [(1, 1.0), (2, 1.0), (8, 0.91), (50, 0.81), (None, 0.85)])
+def test_a_budget_is_divided_between_slots_and_stop_for_the_smallest_lead(
+    contribution: int | None, gain: float
+) -> None:
+    question = {"k": 10, "k_bar": 1000 if contribution else 20, "epsilon": 1, "delta": "1e-6"}
+    best = LimitedDomainGauss.for_budget(**question, contribution=contribution)  # type: ignore[arg-type] # a table
+
+    def margin(quiet: Fraction) -> float:
+        squared = distance_squared(best.k_bar, contribution, False, Fraction(1), quiet)
+        sigma = gaussian_sigma(1, best.slack, squared)
+        return LimitedDomainGauss(10, best.k_bar, sigma, best.delta, contribution, bottom=sigma * quiet).margin()
+
+    assert best.margin() == pytest.approx(gain * margin(Fraction(1)), rel=0.02)
+    assert all(best.margin() <= 1.005 * margin(Fraction(tenths, 10)) for tenths in range(2, 13, 2))
 
 
 @pytest.mark.parametrize("contribution", [None, 1, 8])
@@ -148,6 +230,8 @@ def test_what_it_costs() -> None:
     assert LimitedDomainGauss(2, 9, 10, "1e-6", 3).cost().rho == Fraction(3 * 7, 2000)
     assert LimitedDomainGauss(9, 9, 10, "1e-6").cost().rho == Fraction(10, 800)
     assert LimitedDomainGauss(9, 9, 10, "1e-6").cost().delta == Fraction(1, 10**6)
+    assert LimitedDomainGauss(2, 9, 10, "1e-6", 3, counts=True, bottom=5).cost().rho == Fraction(2 + 4, 200)
+    assert LimitedDomainGauss(2, 9, 10, "1e-6", 1, counts=True, bottom=20).cost().rho == Fraction(1, 200)
 
 
 def test_an_empty_histogram_is_a_stop() -> None:
@@ -189,6 +273,7 @@ def test_a_larger_step_is_a_larger_unit() -> None:
         ((3, 2, 1, "0.1"), {}, "k_bar must be at least k"),
         ((1, 2, 0, "0.1"), {}, "sigma must be larger than zero"),
         ((1, 2, 1, 0), {}, "delta must be larger than zero"),
+        ((1, 2, 1, "0.1"), {"bottom": 0}, "bottom must be larger than zero"),
         ((1, 2, 1, "0.1"), {"counts": True}, "needs a contribution bound"),
         ((1, 2, 1, "0.1", 1), {"threshold": 3}, "threshold must be"),
         ((1, 2, 1, "0.1", 1), {"grid": "0.5"}, "grid must be a whole number"),

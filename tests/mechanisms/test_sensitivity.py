@@ -7,7 +7,13 @@ from itertools import product
 
 import pytest
 
-from crestline.mechanisms.sensitivity import most_moved, order_sensitivity, order_sensitivity_squared
+from crestline.mechanisms.sensitivity import (
+    most_moved,
+    number_distance,
+    order_distance,
+    order_sensitivity,
+    order_sensitivity_squared,
+)
 
 
 def moves(numbers: int, contribution: int | None) -> list[tuple[int, ...]]:
@@ -28,3 +34,21 @@ def test_against_every_move_of_one_user(numbers: int, contribution: int | None) 
     assert order_sensitivity_squared(numbers, contribution) == squared
     assert order_sensitivity(numbers, contribution) == absolute
     assert most_moved(numbers, contribution) == moved
+
+
+@pytest.mark.parametrize("slots", range(1, 7))
+@pytest.mark.parametrize("contribution", [None, 1, 2, 3, 5, 9])
+@pytest.mark.parametrize("bottom", [Fraction(1, 7), Fraction(1), Fraction(5, 2), Fraction(40)])
+def test_a_stop_of_another_weight_against_every_move(slots: int, contribution: int | None, bottom: Fraction) -> None:
+    slot = Fraction(2, 3)
+    weights = [slot] * slots + [bottom]
+    shifted, plain = Fraction(0), Fraction(0)
+    for move in moves(slots + 1, contribution):
+        mean = sum((w * part for w, part in zip(weights, move, strict=True)), Fraction(0)) / sum(weights)
+        distances = [sum(w * (part - shift) ** 2 for w, part in zip(weights, move, strict=True)) for shift in (mean, 0)]
+        shifted, plain = max(shifted, distances[0]), max(plain, distances[1])
+    assert order_distance(slots, contribution, slot, bottom) == shifted
+    if contribution is not None:
+        assert number_distance(slots, contribution, slot, bottom) == plain
+    if bottom == slot:
+        assert shifted == slot * order_sensitivity_squared(slots + 1, contribution)

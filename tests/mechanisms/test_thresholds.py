@@ -93,6 +93,19 @@ def test_unions_by_integration(m: int, t: Fraction) -> None:
     assert gaussian == pytest.approx(integrated(GAUSSIAN, GAUSSIAN, 1, 1, float(t), m), abs=1e-10)
 
 
+@pytest.mark.parametrize("m", [1, 8])
+@pytest.mark.parametrize("shared", [Fraction(1, 4), Fraction(3, 2)])
+def test_a_common_gaussian_of_another_size_by_integration(m: int, shared: Fraction) -> None:
+    with precision():
+        union, two = (
+            float(tails.gaussian_union(m, Fraction(2), shared)),
+            float(tails.two_gaussians(Fraction(2), shared)),
+        )
+    assert union == pytest.approx(integrated(GAUSSIAN, GAUSSIAN, 1, float(1 / shared), 2.0, m), abs=1e-10)
+    if m == 1:
+        assert union == pytest.approx(two, abs=1e-12)
+
+
 def test_one_sided_tails_by_simulation() -> None:
     """10^6 draws, five standard errors: a false alarm in 2 million; the factor of two between the tails shows power."""
     entropy = np.random.default_rng(7)
@@ -117,6 +130,8 @@ TAILS: dict[str, tuple[Callable[[Fraction], Fraction], Callable[[Fraction], obje
     "success": (lambda d: success_threshold("0.3", "0.4", d), lambda t: tails.one_sided_success(_30, _40, t)),
     "laplace union": (lambda d: laplace_union_threshold(5, d), lambda t: tails.laplace_union(5, t)),
     "gaussian union": (lambda d: gaussian_union_threshold(5, d), lambda t: tails.gaussian_union(5, t)),
+    "quiet gaussian": (lambda d: gaussian_threshold(d, "0.4"), lambda t: tails.two_gaussians(t, _40)),
+    "quiet union": (lambda d: gaussian_union_threshold(5, d, "0.4"), lambda t: tails.gaussian_union(5, t, _40)),
 }
 _30, _40 = Fraction(3, 10), Fraction(2, 5)
 

@@ -76,6 +76,8 @@ def test_exceeding_agrees_with_the_reference(law: str, first_bits: int, seed: in
             for column in range(4):
                 score = rational(Fraction(int(counts[column]), 2))
                 assert found[row, column] == (value(score, law, uniform(uniforms, row * 4 + column)) > limit)
+    chosen = np.array([[3, 1], [0, 2], [2, 3]])
+    assert (exceeding(tested, threshold, chosen) == np.take_along_axis(found, chosen, axis=1)).all()
 
 
 def test_exceeding_compares_column_by_column_where_there_are_as_many_thresholds() -> None:

@@ -1,4 +1,4 @@
-"""What the limited domain with Laplace and with Gaussian noise share: the same noise on every slot and on ⊥ (P4).
+"""What the limited domain with Laplace and with Gaussian noise share: noise on every slot and on ⊥ (P4).
 
     v_j = x_j + noise        v_⊥ = b + 1 + T + noise        labels in descending order until ⊥, an empty slot, or k
 
@@ -22,12 +22,13 @@ from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, unstable_slots
 from crestline.parameters import Exact
-from crestline.randomness.comparison import largest, rounded
+from crestline.randomness.comparison import exceeding, largest, rounded
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
 from crestline.randomness.reals import Real
-from crestline.randomness.scores import Linear, Listed, Scores, joined
+from crestline.randomness.scores import Linear, Listed, Scores
 from crestline.randomness.trials import batches
 
 UNION, CLOSED = "union", "closed"
@@ -51,23 +52,33 @@ class AdditiveNoise(Catalogued):
     def scale(self) -> Fraction:
         """The scale of the noise, in users."""
 
+    @property
+    def bottom_scale(self) -> Fraction:
+        """The scale of the noise of ⊥, in users."""
+        return self.scale
+
     @abstractmethod
     def lead(self, unstable: int) -> Fraction:
         """T for so many unstable slots, in users (P2.3)."""
 
     @abstractmethod
     def surplus(self, chance: Exact) -> Fraction:
-        """How far, in users, one noisy number must start below another to end above it with this chance (P2.3)."""
+        """How far a slot must start above ⊥, in users, to end above it with this chance (P2.3)."""
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         base = self._base(histogram)
-        scores = self._scores(histogram, base)
-        columns = scores.approx.shape[-1]
+        counts, bottom = self._counted(histogram, base), self._bottom(histogram, base)
         result: list[Selection] = []
-        for trials in batches(n, columns):
-            noisy = keys(scores, self.noise, entropy.uniforms(trials, columns), scale=self.scale * histogram.step)
-            order = largest(noisy, min(self.k, columns))
-            named = ranked_selections(histogram, order, histogram.k_bar, self.k)
+        for trials in batches(n, histogram.k_bar):
+            uniforms = entropy.uniforms(trials, histogram.k_bar)
+            noisy = keys(counts, self.noise, uniforms, scale=self.scale * histogram.step)
+            order = largest(noisy, self.k)
+            drawn = order
+            if bottom is not None:
+                scale = self.bottom_scale * histogram.step
+                stop = keys(Listed([Real(bottom)]), self.noise, entropy.uniforms(trials, 1), scale=scale)
+                drawn = np.where(exceeding(noisy, stop, order), order, histogram.k_bar)
+            named = ranked_selections(histogram, drawn, histogram.k_bar, self.k)
             if self.counts:
                 # The number that is printed is the very key that was ranked, rounded: post-processing (P4.1, P4.2).
                 values = rounded(noisy, Fraction(self.grid), order) * self.grid + base
@@ -79,15 +90,15 @@ class AdditiveNoise(Catalogued):
         """The exact probability of every selection, for small histograms; without counts only."""
         if self.counts:
             raise ParameterError("the law of published counts is not written down: ask for it without counts")
-        scores = self._scores(histogram, self._base(histogram)).approx
+        scores, scales = self._all(histogram)
         labels = [histogram.name(position) for position in range(histogram.k_bar)]
-        return ordered_law(scores, self.noise, float(self.scale * histogram.step), labels, self.k)
+        return ordered_law(scores, self.noise, scales, labels, self.k)
 
     def length_law(self, histogram: Histogram) -> list[float]:
         """The exact probability of returning 0, 1, …, k items (P4.3)."""
-        scores = self._scores(histogram, self._base(histogram)).approx
+        scores, scales = self._all(histogram)
         items, stops = np.split(scores, [histogram.filled])
-        return length_law(items, stops, self.noise, float(self.scale * histogram.step), self.k)
+        return length_law(items, stops, self.noise, float(scales[0]), scales[histogram.filled :], self.k)
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance."""
@@ -106,15 +117,26 @@ class AdditiveNoise(Catalogued):
         near = histogram.next_count or 0
         return near - near % self.grid
 
-    def _scores(self, histogram: Histogram, base: int) -> Scores:
-        """Counts less the base, slots first and ⊥ last (absent when nothing was left out: P0.8)."""
+    def _counted(self, histogram: Histogram, base: int) -> Scores:
+        """Counts less the base, one for each slot."""
         check_slots(histogram, self.k_bar)
-        counts = Linear(histogram.array - np.int64(base), Fraction(1))
+        return Linear(histogram.array - np.int64(base), Fraction(1))
+
+    def _bottom(self, histogram: Histogram, base: int) -> Fraction | None:
+        """Where ⊥ stands before its noise, less the base; None when nothing was left out (P0.8)."""
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)
         if not unstable or histogram.next_count is None:
-            return counts
-        bottom = histogram.next_count - base + histogram.step * (1 + self.lead(unstable))
-        return joined(counts, Listed([Real(bottom)]))
+            return None
+        return histogram.next_count - base + histogram.step * (1 + self.lead(unstable))
+
+    def _all(self, histogram: Histogram) -> tuple[Floats, Floats]:
+        """Scores and scales of the noise, slots first and ⊥ last, if there is one."""
+        base = self._base(histogram)
+        counts, bottom = self._counted(histogram, base).approx, self._bottom(histogram, base)
+        scales = [float(self.scale * histogram.step)] * len(counts)
+        if bottom is None:
+            return counts, np.array(scales)
+        return np.append(counts, float(bottom)), np.array([*scales, float(self.bottom_scale * histogram.step)])
 
 
 def checked_threshold(threshold: str) -> str:

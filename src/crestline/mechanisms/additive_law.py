@@ -21,7 +21,7 @@ from crestline.randomness.points import Floats
 _MOST_OUTCOMES = 20_000  # mutate: how many are too many to write down: time
 
 
-def ordered_law(scores: Floats, law: Law, scale: float, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
+def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
     """Probability of every selection. Columns are the labels, then ⊥ if there is one more column than labels."""
     slots = len(labels)
     most = min(k, slots)
@@ -33,21 +33,25 @@ def ordered_law(scores: Floats, law: Law, scale: float, labels: Sequence[Label],
         lists = list(orderings(range(slots), length))
         ending = () if length == most else (slots,)  # a shorter list is one where ⊥ comes next
         orders = np.array([(*order, *ending) for order in lists], dtype=np.int64)
-        for order, chance in zip(lists, order_chances(scores, law, orders, scale).tolist(), strict=True):
+        for order, chance in zip(lists, order_chances(scores, law, orders, scales).tolist(), strict=True):
             result[listed([labels[column] for column in order], k)] += chance
     return dict(result)
 
 
-def length_law(items: Floats, stops: Floats, law: Law, scale: float, k: int) -> list[float]:
-    """Probability of 0, 1, …, k items; given the largest key that stops, they beat it independently."""
+def length_law(items: Floats, stops: Floats, law: Law, scale: float, scales: Floats, k: int) -> list[float]:
+    """Probability of 0, 1, …, k items; given the largest key that stops, they beat it independently.
+
+    `scale` is that of the items' noise, `scales` are those of the keys that stop.
+    """
     most = min(k, len(items))
     if not len(stops):
         return [0.0] * most + [1.0] + [0.0] * (k - most)
-    below, above = (reach * scale for reach in support(law))
+    below, above = support(law)
     kinks = [*items.tolist(), *stops.tolist()]
-    grid = between(float(stops.min()) - below, float(stops.max()) + above, kinks, piece=scale)
-    cdf, density = (part((grid.points - stops[:, None]) / scale) for part in (law.cdf, law.density))
+    start, end = float((stops - below * scales).min()), float((stops + above * scales).max())
+    grid = between(start, end, kinks, piece=min(scale, float(scales.min())))
+    cdf, density = (part((grid.points - stops[:, None]) / scales[:, None]) for part in (law.cdf, law.density))
     # The density of the largest of the keys that stop: one of them is there, the others below.
-    weight = sum(density[i] / scale * np.prod(np.delete(cdf, i, axis=0), axis=0) for i in range(len(stops)))
+    weight = sum(density[i] / scales[i] * np.prod(np.delete(cdf, i, axis=0), axis=0) for i in range(len(stops)))
     beats = law.survival((grid.points - items[:, None]) / scale)
     return [float(value) for value in grid.integral(capped(beats, most) * weight)] + [0.0] * (k - most)

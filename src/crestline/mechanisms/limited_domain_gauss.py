@@ -2,6 +2,7 @@
 
 Seed        DurfeeRogers2019, Algorithm 4 with Gaussian noise; Rogers2023 has the same idea
 Guarantee   (ε, δ_M + δ) with the analytic Gaussian at σ, s² = Δ; without counts s² up to a shift, Δ known or not (P4.2)
+            and ⊥ with noise of its own: the proof note
 Assumes     distinct users per item; ranked in byte order and padded; no user has more items than `contribution`
 Numerics    exact: integer counts, rational σ and T, ideal Gaussian keys decided with certainty (P11), T certified
 Proof note  docs/proofs/limited_domain_gauss.md
@@ -18,7 +19,7 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import sigma as sigma_for
 from crestline.guarantees.guarantee import GaussianDP
 from crestline.mechanisms.additive import UNION, AdditiveNoise, checked_counts, checked_threshold
-from crestline.mechanisms.sensitivity import most_moved, order_sensitivity_squared
+from crestline.mechanisms.sensitivity import number_distance, order_distance
 from crestline.mechanisms.slots import contribution_bound, slot_numbers
 from crestline.mechanisms.thresholds import gaussian_threshold, gaussian_union_threshold
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
@@ -33,7 +34,8 @@ _ROUNDING = 1 - Fraction(1, 10**11)
 
 @dataclass(frozen=True, init=False)
 class LimitedDomainGauss(AdditiveNoise):
-    """`sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost."""
+    """`sigma` is the standard deviation of the noise, in users; `bottom` that of ⊥'s, the same unless given. The number
+    of items does not enter the cost."""
 
     k: int
     k_bar: int
@@ -44,6 +46,7 @@ class LimitedDomainGauss(AdditiveNoise):
     grid: int
     threshold: str
     slack: Fraction
+    bottom: Fraction
 
     noise = GAUSSIAN
     theorem = "P4.2"
@@ -60,20 +63,23 @@ class LimitedDomainGauss(AdditiveNoise):
         grid: int = 1,
         threshold: str = UNION,
         slack: Exact = 0,
+        bottom: Exact | None = None,
     ) -> None:
         k, k_bar = slot_numbers(k, k_bar)
         bound = contribution_bound(contribution)
+        sigma = positive(sigma, "sigma")
         fill(
             self,
             k=k,
             k_bar=k_bar,
-            sigma=positive(sigma, "sigma"),
+            sigma=sigma,
             delta=probability(delta, "delta"),
             contribution=bound,
             counts=checked_counts(counts, bound),
             grid=whole(grid, "grid"),
             threshold=checked_threshold(threshold),
             slack=not_negative(slack, "slack"),
+            bottom=sigma if bottom is None else positive(bottom, "bottom"),
         )
 
     @classmethod
@@ -96,21 +102,27 @@ class LimitedDomainGauss(AdditiveNoise):
         failure = whole_delta * 2 / 5
         spare = whole_delta - failure
         budget = positive(epsilon, "epsilon") * _ROUNDING
-        noise = sigma_for(budget, spare, sensitivity_squared(slots, bound, counts))
-        return cls(k, slots, noise, failure, bound, counts=counts, slack=spare)
+        quiet = _quietness(slots, bound)
+        noise = sigma_for(budget, spare, distance_squared(slots, bound, counts, Fraction(1), quiet))
+        return cls(k, slots, noise, failure, bound, counts=counts, slack=spare, bottom=noise * quiet)
 
     @property
     def scale(self) -> Fraction:
         return self.sigma
 
+    @property
+    def bottom_scale(self) -> Fraction:
+        return self.bottom
+
     def lead(self, unstable: int) -> Fraction:
-        union = self.threshold == UNION
-        unit = gaussian_union_threshold(unstable, self.delta) if union else gaussian_threshold(self.delta / unstable)
-        return unit * self.sigma
+        quiet = self.bottom / self.sigma
+        if self.threshold == UNION:
+            return gaussian_union_threshold(unstable, self.delta, quiet) * self.sigma
+        return gaussian_threshold(self.delta / unstable, quiet) * self.sigma
 
     def surplus(self, chance: Exact) -> Fraction:
-        wanted = probability(chance, "chance")
-        unit = gaussian_threshold(1 - wanted) if wanted > Fraction(1, 2) else -gaussian_threshold(wanted)
+        wanted, quiet = probability(chance, "chance"), self.bottom / self.sigma
+        unit = gaussian_threshold(1 - wanted, quiet) if wanted > Fraction(1, 2) else -gaussian_threshold(wanted, quiet)
         return unit * self.sigma
 
     def spread(self, chance: float = 0.95) -> float:
@@ -119,12 +131,23 @@ class LimitedDomainGauss(AdditiveNoise):
         return float(self.sigma * unit) / math.sqrt(2)
 
     def cost(self) -> Cost:
-        squared = sensitivity_squared(self.k_bar, self.contribution, self.counts)
-        return steps(GaussianDP(squared / self.sigma**2, theorem="P4.2"), delta=self.delta)
+        squared = distance_squared(self.k_bar, self.contribution, self.counts, self.sigma, self.bottom)
+        return steps(GaussianDP(squared, theorem="P4.2"), delta=self.delta)
 
 
-def sensitivity_squared(k_bar: int, contribution: int | None, counts: bool) -> Fraction:
-    """s² of P4.2 for the k_bar slots and ⊥: of the numbers themselves, or only of their order."""
-    if counts:
-        return Fraction(most_moved(k_bar + 1, contribution))
-    return order_sensitivity_squared(k_bar + 1, contribution)
+def distance_squared(k_bar: int, contribution: int | None, counts: bool, sigma: Fraction, bottom: Fraction) -> Fraction:
+    """μ² of P4.2 for k_bar slots with noise of `sigma` and ⊥ with noise of `bottom`: of the numbers, or their order."""
+    slot, stop = 1 / sigma**2, 1 / bottom**2
+    if counts and contribution is not None:
+        return number_distance(k_bar, contribution, slot, stop)
+    return order_distance(k_bar, contribution, slot, stop)
+
+
+def _quietness(k_bar: int, contribution: int | None) -> Fraction:
+    """How small to make ⊥'s noise, relative to a slot's, for the smallest lead at equal cost.
+
+    If a user moves ⊥ and n slots, and ⊥'s weight is r times a slot's, μ² grows with n + r and the variance of a slot
+    against ⊥ with (n + r)(1 + 1/r), which is least at r = √n.
+    """
+    moved = k_bar if contribution is None else min(contribution - 1, k_bar)
+    return Fraction(round(1000 * max(1, moved) ** -0.25), 1000)

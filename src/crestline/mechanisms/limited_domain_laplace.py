@@ -145,7 +145,7 @@ class LimitedDomainLaplace(AdditiveNoise):
     def _moved(self, numbers: int) -> Cost:
         return steps(PureDP(self.epsilon, theorem="P4.1"), numbers, delta=self.delta)
 
-    def _scores(self, histogram: Histogram, base: int) -> Scores:
+    def _counted(self, histogram: Histogram, base: int) -> Scores:
         if histogram.step != 1:
             raise HistogramError("Laplace noise is charged by the items one user has: count distinct users per item")
-        return super()._scores(histogram, base)
+        return super()._counted(histogram, base)

@@ -32,18 +32,20 @@ def peeling_chances(scores: Floats, orders: Orders) -> Floats:
     return np.exp(logs)
 
 
-def order_chances(scores: Floats, law: Law, orders: Orders, scale: float = 1.0) -> Floats:
+def order_chances(scores: Floats, law: Law, orders: Orders, scale: float | Floats = 1.0) -> Floats:
     """For keys `score + scale · noise`: the chance of each row of slots to come first, in that order.
+
+    `scale` is one for all, or one for each slot.
 
     The work is one integral for each place of the order, and the time proportional to the spread of the scores in
     units of the noise: for small histograms.
     """
     below, above = support(law)
-    grid = between(
-        float(scores.min()) - below * scale, float(scores.max()) + above * scale, scores.tolist(), piece=scale
-    )
-    noise = (grid.points - scores[:, None]) / scale
-    density, cdf = law.density(noise) / scale, law.cdf(noise)
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), scores.shape)
+    start, end = float((scores - below * scales).min()), float((scores + above * scales).max())
+    grid = between(start, end, scores.tolist(), piece=float(scales.min()))
+    noise = (grid.points - scores[:, None]) / scales[:, None]
+    density, cdf = law.density(noise) / scales[:, None], law.cdf(noise)
     rows, k = orders.shape
     earlier = np.ones((rows, len(grid.points)))  # the slots before this one come in order and lie above the point
     for place in range(k - 1):

@@ -16,6 +16,31 @@ def order_sensitivity_squared(numbers: int, contribution: int | None) -> Fractio
     return Fraction(moved * (numbers - moved), numbers)
 
 
+def order_distance(slots: int, contribution: int | None, slot: Fraction, bottom: Fraction) -> Fraction:
+    """The squared distance up to a shift, one number weighing `bottom` and so many others `slot` each.
+
+    A shift that is best for what moved and what stayed leaves `M S/(M + S)`, the harmonic part of their weights.
+    """
+    most = slots + 1 if contribution is None else contribution
+    total = slots * slot + bottom
+
+    def distance(moved: int, with_bottom: bool) -> Fraction:
+        weight = moved * slot + with_bottom * bottom
+        return weight * (total - weight) / total
+
+    def largest(with_bottom: bool) -> Fraction:
+        half = int((total / 2 - with_bottom * bottom) / slot)  # grows up to half of the weight, and falls beyond
+        room = min(slots, most - with_bottom)
+        return max(distance(max(0, min(room, moved)), with_bottom) for moved in (half, half + 1))
+
+    return max(largest(with_bottom=False), largest(with_bottom=True))
+
+
+def number_distance(slots: int, contribution: int, slot: Fraction, bottom: Fraction) -> Fraction:
+    """The squared distance without a shift, weighed as above."""
+    return max(min(contribution, slots) * slot, min(contribution - 1, slots) * slot + bottom)
+
+
 def order_sensitivity(numbers: int, contribution: int | None) -> int:
     """The L1-sensitivity up to a shift: no more than half of the numbers move."""
     half = numbers // 2

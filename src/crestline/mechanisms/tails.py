@@ -14,6 +14,7 @@ from flint import acb, arb, ctx
 from crestline.guarantees.rounding import ball, precision
 
 _ENOUGH = arb(2) ** -60  # mutate: relative error of an integral: its ball says what it is; only sharpness
+_ONE = Fraction(1)
 
 
 def two_laplace(t: Fraction) -> arb:
@@ -40,9 +41,9 @@ def one_sided_success(tested: Fraction, shared: Fraction, threshold: Fraction) -
     return ball(shared / (tested + shared)) * (-ball(tested * threshold)).exp()
 
 
-def two_gaussians(t: Fraction) -> arb:
-    """`Pr[N > t + N] = 1 - Φ(t/√2)`, both of variance 1."""
-    return (ball(t) / 2).erfc() / 2
+def two_gaussians(t: Fraction, shared: Fraction = _ONE) -> arb:
+    """`Pr[N > t + s N] = 1 - Φ(t/√(1 + s²))` with s = `shared`, both of variance 1."""
+    return (ball(t) / ball(2 * (1 + shared**2)).sqrt()).erfc() / 2
 
 
 def laplace_union(m: int, t: Fraction) -> arb:
@@ -62,13 +63,13 @@ def laplace_union(m: int, t: Fraction) -> arb:
     return low + acb.integral(middle, -at, 0, rel_tol=_ENOUGH).real + high
 
 
-def gaussian_union(m: int, t: Fraction) -> arb:
-    """`E[1 - Φ(t + ρ)^m]`: one of m Gaussians exceeds t plus a shared one, all of variance 1."""
-    root, height, at = acb(2).sqrt(), 1 / (2 * acb.pi()).sqrt(), acb(ball(t))
+def gaussian_union(m: int, t: Fraction, shared: Fraction = _ONE) -> arb:
+    """`E[1 - Φ(t + s ρ)^m]` with s = `shared`: one of m Gaussians exceeds t plus s times a common one."""
+    root, height, at, slope = acb(2).sqrt(), 1 / (2 * acb.pi()).sqrt(), acb(ball(t)), acb(ball(shared))
     end = math.isqrt(2 * ctx.prec) + 1  # mutate: where the tail begins: sharpness
 
     def inside(rho: acb, _: bool) -> acb:
-        return (1 - (1 - ((rho + at) / root).erfc() / 2) ** m) * (-rho * rho / 2).exp() * height
+        return (1 - (1 - ((slope * rho + at) / root).erfc() / 2) ** m) * (-rho * rho / 2).exp() * height
 
     # beyond ±end the integrand is at most the density
     return acb.integral(inside, -end, end, rel_tol=_ENOUGH).real + (arb(end) / arb(2).sqrt()).erfc() * arb(0.5, 0.5)

@@ -50,9 +50,9 @@ def success_threshold(tested: Exact, shared: Exact, delta: Exact) -> Fraction:
     return _success(positive(tested, "tested"), positive(shared, "shared"), positive(delta, "delta"))
 
 
-def gaussian_threshold(delta: Exact) -> Fraction:
-    """t for two Gaussian noises of variance 1; for standard deviation σ the threshold is `σ t`."""
-    return _gaussian(positive(delta, "delta"))
+def gaussian_threshold(delta: Exact, shared: Exact = 1) -> Fraction:
+    """t for Gaussian noises of standard deviation 1 and `shared`; for σ and `σ · shared` the threshold is `σ t`."""
+    return _gaussian(positive(delta, "delta"), positive(shared, "shared"))
 
 
 def laplace_union_threshold(m: int, delta: Exact) -> Fraction:
@@ -60,9 +60,9 @@ def laplace_union_threshold(m: int, delta: Exact) -> Fraction:
     return _laplace_union(whole(m, "m"), positive(delta, "delta"))
 
 
-def gaussian_union_threshold(m: int, delta: Exact) -> Fraction:
-    """t for m Gaussian noises against one shared, all of variance 1: the exact form of the union bound."""
-    return _gaussian_union(whole(m, "m"), positive(delta, "delta"))
+def gaussian_union_threshold(m: int, delta: Exact, shared: Exact = 1) -> Fraction:
+    """t for m Gaussian noises of variance 1 against a common one of standard deviation `shared`: exact, no bound."""
+    return _gaussian_union(whole(m, "m"), positive(delta, "delta"), positive(shared, "shared"))
 
 
 @lru_cache(maxsize=4096)
@@ -86,8 +86,8 @@ def _success(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def _gaussian(delta: Fraction) -> Fraction:
-    return _smallest(tails.two_gaussians, delta, _ONE)
+def _gaussian(delta: Fraction, shared: Fraction) -> Fraction:
+    return _smallest(lambda t: tails.two_gaussians(t, shared), delta, _ONE)
 
 
 @lru_cache(maxsize=4096)
@@ -96,8 +96,8 @@ def _laplace_union(m: int, delta: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def _gaussian_union(m: int, delta: Fraction) -> Fraction:
-    return _smallest(lambda t: tails.gaussian_union(m, t), delta, _gaussian(delta / m))
+def _gaussian_union(m: int, delta: Fraction, shared: Fraction) -> Fraction:
+    return _smallest(lambda t: tails.gaussian_union(m, t, shared), delta, _gaussian(delta / m, shared))
 
 
 def _smallest(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:

@@ -50,30 +50,38 @@ def largest(keys: Keys, k: int) -> Indices:
     return chosen
 
 
-def exceeding(keys: Keys, thresholds: Keys) -> NDArray[np.bool_]:
-    """Whether each key is larger than the threshold of its row (one column) or than the key beside it (as many)."""
-    above: NDArray[np.bool_] = keys.rough > thresholds.rough
+def exceeding(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> NDArray[np.bool_]:
+    """Whether each key, or each of the chosen columns of every row, is larger than the threshold of its row (one
+    column) or than the key beside it (as many)."""
+    columns, values, edge = _looked_at(keys, chosen)
+    above: NDArray[np.bool_] = values > thresholds.rough
     margin = keys.margin + thresholds.margin
-    unsure = (np.abs(keys.rough - thresholds.rough) <= margin) | keys.edge | thresholds.edge
-    for row, column in np.argwhere(unsure):
-        beside = int(column) if thresholds.shape[1] > 1 else 0
-        above[row, column] = _exceeds(keys, thresholds, int(row), int(column), beside)
+    unsure = (np.abs(values - thresholds.rough) <= margin) | edge | thresholds.edge
+    for row, place in np.argwhere(unsure):
+        beside = int(place) if thresholds.shape[1] > 1 else 0
+        above[row, place] = _exceeds(keys, thresholds, int(row), int(columns[row, place]), beside)
     return above
 
 
 def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indices:
     """The nearest multiple of `grid` to every key, or to the chosen columns of every row, in whole grid steps."""
     step = float(grid)
-    columns = np.broadcast_to(np.arange(keys.shape[1]), keys.shape) if chosen is None else chosen
-    scaled = np.take_along_axis(keys.rough, columns, axis=1) / step
+    columns, values, edge = _looked_at(keys, chosen)
+    scaled = values / step
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
-    edge = np.take_along_axis(keys.edge, columns, axis=1)
     unsure = (room <= keys.margin / step) | edge  # a margin has room for the rounding of one more division
     result = np.where(unsure, 0.0, nearest).astype(np.int64)  # mutate: a filler, decided below
     for row, place in np.argwhere(unsure):
         result[row, place] = _nearest(keys, int(row), int(columns[row, place]), grid)
     return result
+
+
+def _looked_at(keys: Keys, chosen: Indices | None) -> tuple[Indices, Floats, NDArray[np.bool_]]:
+    """Columns, rough values and edges of all keys, or of the chosen columns of every row."""
+    if chosen is None:
+        return np.broadcast_to(np.arange(keys.shape[1]), keys.shape), keys.rough, keys.edge
+    return chosen, np.take_along_axis(keys.rough, chosen, axis=1), np.take_along_axis(keys.edge, chosen, axis=1)
 
 
 def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, NDArray[np.bool_]]:
