@@ -32,7 +32,7 @@ def test_the_total_is_kept_and_used(kind: Any, k: int, epsilon: str, delta: str)
     mechanism = kind.for_budget(k=k, epsilon=epsilon, delta=delta)
     assert_within(mechanism, Fraction(epsilon), Fraction(delta))
     assert mechanism.k == k
-    assert mechanism.k_bar == (4 if kind is CanonicalBottom else 10) * k
+    assert mechanism.k_bar == (5 if kind is CanonicalBottom else 10) * k
 
 
 @settings(max_examples=12, deadline=None)
