@@ -56,6 +56,14 @@ def test_with_a_bound_more_slots_cost_next_to_nothing(contribution: int) -> None
     assert float(usual.mechanism.margin()) == pytest.approx(float(few.mechanism.margin()), rel=0.05)
 
 
+@pytest.mark.parametrize(("k_bar", "most", "seen"), [(None, 40, 40), (None, 5000, 1000), (None, 9, 1000), (60, 40, 60)])
+def test_the_usual_number_of_slots_gives_way_to_the_most_there_are(k_bar: int | None, most: int, seen: int) -> None:
+    """But not to fewer than k, and not where the question says how many: then somebody else must refuse."""
+    question = {"k": 10, "epsilon": 1, "delta": "1e-6", "contribution": 5}
+    chosen = choose("auto", k_bar=k_bar, most_slots=most, **question)  # type: ignore[arg-type] # a table of calls
+    assert chosen.k_bar == chosen.mechanism.k_bar == seen
+
+
 @pytest.mark.parametrize("k", [1, 10, 30])
 @pytest.mark.parametrize("contribution", [None, 3])
 @pytest.mark.parametrize("counts", [False, True])

@@ -64,6 +64,7 @@ def top_k(
         books=ledger is not None,
         known_domain=domain is not None,
         scored=score is not None,
+        most_slots=getattr(opened, "most_slots", None),
     )
     question = _question(user, item, k, chosen, where, contribution, score, clip)
     books = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
@@ -202,6 +203,7 @@ class Dataset:
             books=True,
             known_domain=domain is not None,
             scored=score is not None,
+            most_slots=getattr(self.source, "most_slots", None),
         )
         return _question(self.user, item, k, chosen, where, bound, score, clip), chosen
 

@@ -70,11 +70,13 @@ def choose(
     books: bool = False,
     known_domain: bool = False,
     scored: bool = False,
+    most_slots: int | None = None,
 ) -> Chosen:
     """The mechanism for a question: `wanted` is `"auto"`, a catalogue name, or a mechanism.
 
     `counts` asks for a noisy count of every item, `books` says that a ledger is kept (many questions, each paid for),
-    `known_domain` that the universe is public, `scored` that sums are ranked and not numbers of users.
+    `known_domain` that the universe is public, `scored` that sums are ranked and not numbers of users. Unless `k_bar`
+    is given, no mechanism sees more than `most_slots` items: all that a ready histogram has, or a service allows.
     """
     if not isinstance(wanted, str):
         return _fit_for(scored, _given(wanted, k, k_bar, contribution))
@@ -84,6 +86,8 @@ def choose(
     rule = automatic(k, contribution, books, known_domain, scored) if wanted == AUTO else _named(wanted)
     budget = {"epsilon": positive(epsilon, "epsilon"), "delta": probability(delta, "delta")}
     mechanism = _made(rule, counts, k=k, k_bar=k_bar, contribution=contribution, **budget)
+    if k_bar is None and most_slots is not None and k <= most_slots < (getattr(mechanism, "k_bar", None) or 0):
+        mechanism = _made(rule, counts, k=k, k_bar=most_slots, contribution=contribution, **budget)
     own = getattr(mechanism, "k_bar", None) or k_bar or k  # a public universe has no slots
     return _fit_for(scored, Chosen(mechanism, describe(mechanism, rule.reason), own))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -141,9 +141,7 @@ def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> 
     epsilon, delta = question_share(budget, wanted.epsilon, wanted.delta)
     _within("epsilon", epsilon, EPSILONS)
     _within("delta", delta, DELTAS)
-    chosen = _chosen(served, caller, wanted, epsilon, delta)
-    if wanted.k_bar is None and wanted.k <= limits.k_bar < chosen.k_bar:  # nobody asked for more than is allowed
-        chosen = _chosen(served, caller, replace(wanted, k_bar=limits.k_bar), epsilon, delta)
+    chosen = _chosen(served, caller, wanted, epsilon, delta, limits.k_bar)
     _limited("k_bar", chosen.k_bar, limits.k_bar)
     question = Question(
         served.config.user,
@@ -157,11 +155,11 @@ def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> 
     return question, chosen
 
 
-def _chosen(served: Served, caller: Caller, wanted: Wanted, epsilon: Exact, delta: Exact) -> Chosen:
+def _chosen(served: Served, caller: Caller, wanted: Wanted, epsilon: Exact, delta: Exact, most: int) -> Chosen:
     """The mechanism; its promise is computed here, so that numbers beyond its reach are refused before a charge."""
     bound, name = served.config.contribution, caller.person.name
     try:
-        return _made(name, wanted.mechanism, wanted.k, wanted.k_bar, epsilon, delta, bound, wanted.counts)
+        return _made(name, wanted.mechanism, wanted.k, wanted.k_bar, epsilon, delta, bound, wanted.counts, most)
     except CrestlineError:
         raise
     except (ArithmeticError, ValueError):
@@ -180,6 +178,7 @@ def _made(
     delta: Exact,
     contribution: int | None,
     counts: bool,
+    most_slots: int,
 ) -> Chosen:
     """Accounting takes longer than most questions, and depends on these numbers alone: done once for each analyst."""
     chosen = choose(
@@ -191,6 +190,7 @@ def _made(
         contribution=contribution,
         counts=counts,
         books=True,
+        most_slots=most_slots,
     )
     chosen.mechanism.guarantee()
     return chosen

@@ -18,6 +18,11 @@ class ReadySource:
     def __init__(self, histogram: Histogram) -> None:
         self._histogram = histogram
 
+    @property
+    def most_slots(self) -> int | None:
+        """How many items a mechanism may see of it; None for a public universe, which has all."""
+        return None if self._histogram.domain_size is not None else self._histogram.k_bar
+
     def check(self, question: Question) -> None:
         """Refuse what can no longer be done once the rows are counted."""
         for option, value in (("where", question.where), ("score", question.score)):
