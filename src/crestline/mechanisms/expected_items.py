@@ -9,7 +9,7 @@ level where k are expected. Against simulation the estimate is good to one or tw
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -59,10 +59,17 @@ def expected_items(head: Head, k: int, noise: Law, scale: float, test: Exponenti
 
 def _passing(head: Head, test: ExponentialTest) -> tuple[Floats, Floats]:
     """Each group's chance to pass, given quantiles of the threshold's noise, and their weights (P5.6)."""
-    place, weight = np.polynomial.legendre.leggauss(_NODES)
+    place, weight = _quantiles()
     noise = -np.log1p(-(place + 1) / 2) / float(test.epsilon1)
     over = head.counts - head.next_count - 1.0 - float(test.height)
     return EXPONENTIAL.cdf(float(test.epsilon2) * (over[:, None] + noise)), weight / 2
+
+
+@cache
+def _quantiles() -> tuple[Floats, Floats]:
+    """Places in (-1, 1) and their weights: Gauss and Legendre's."""
+    place, weight = np.polynomial.legendre.leggauss(_NODES)
+    return place, weight
 
 
 def _above(head: Head, levels: Floats, noise: Law, scale: float) -> Floats:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from crestline.mechanisms.expected_items import Head, expected_items, power_law
 from crestline.mechanisms.sparse_tests import ExponentialTest
@@ -62,11 +63,13 @@ def best_split(
     def split(place: tuple[int, int, int]) -> Split:
         return Split(TESTS[place[0]], THRESHOLDS[place[1]], failures[place[2]])
 
+    @cache
+    def parts(place: tuple[int, int, int]) -> tuple[float, ExponentialTest]:
+        return scale(split(place)), split(place).exponential_test(epsilon, delta)
+
     def named(head: Head, place: tuple[int, int, int]) -> float:
-        spread = scale(split(place))
-        if not math.isfinite(spread):
-            return 0.0
-        return expected_items(head, k, noise, spread, split(place).exponential_test(epsilon, delta))
+        spread, test = parts(place)
+        return expected_items(head, k, noise, spread, test) if math.isfinite(spread) else 0.0
 
     place = (_START[0], _START[1], min(_START[2], len(failures) - 1))
     head = _interesting(power_law(k_bar, EXPONENT), lambda reference: named(reference, place) >= k / 2)
