@@ -21,7 +21,7 @@ import numpy as np
 from flint import ctx
 from numpy.typing import NDArray
 
-from crestline.randomness.field import Field, fields
+from crestline.randomness.field import Field, fields, looked_at
 from crestline.randomness.keys import Keys
 from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
@@ -81,7 +81,7 @@ def _looked_at(keys: Keys, chosen: Indices | None) -> tuple[Indices, Floats, NDA
     """Columns, rough values and edges of all keys, or of the chosen columns of every row."""
     if chosen is None:
         return np.broadcast_to(np.arange(keys.shape[1]), keys.shape), keys.rough, keys.edge
-    return chosen, np.take_along_axis(keys.rough, chosen, axis=1), np.take_along_axis(keys.edge, chosen, axis=1)
+    return chosen, *looked_at(keys, chosen)
 
 
 def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, NDArray[np.bool_]]:

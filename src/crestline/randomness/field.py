@@ -197,6 +197,18 @@ def _least(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
     return (reach * (_SAFE * 2.0**WORD)).astype(np.uint64).repeat(block)[: len(scores)]
 
 
+def looked_at(keys: Keys, chosen: Indices) -> tuple[Floats, Marks]:
+    """Rough values of the chosen columns of every row, and which of them must not be relied on."""
+    draws = keys.draws
+    if not isinstance(draws, Single) or draws.copies is not None or keys.scores.approx.ndim > 1:
+        return np.take_along_axis(keys.rough, chosen, axis=1), np.take_along_axis(keys.edge, chosen, axis=1)
+    starts = np.arange(keys.shape[0])[:, None] * keys.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
+        values, edge = _rough(keys, draws.uniforms.words_at(starts + chosen), chosen)
+    values[edge] = 0.0  # any finite number: nobody may rely on these
+    return values, edge
+
+
 def _rough(keys: Keys, words: NDArray[np.uint64], columns: Indices | slice) -> tuple[Floats, Marks]:
     """Rough values of some keys, and which of them must not be relied on."""
     values = keys.rough_of(rough_points(words), keys.scores.approx[columns])

@@ -66,7 +66,7 @@ class Sparse(Uniforms):
 
     def words_at(self, places: Indices) -> Words:
         if "words" not in self.__dict__ and self._found is not None:
-            known = self._known(*np.divmod(places, self._shape[1]))
+            known = self._known(places)
             if known is not None:
                 return known
         return super().words_at(places)
@@ -83,21 +83,28 @@ class Sparse(Uniforms):
         kept = kept[np.argsort(row[kept], kind="stable")]
         return Found(every, full, row[kept], column[kept], word[kept])
 
-    def _known(self, row: Indices, column: Indices) -> Words | None:
-        """The words of these cells when all of them were found; of single ones, a few at a time are looked for."""
+    def _known(self, places: Indices) -> Words | None:
+        """The words at these places when all of them were found."""
         found = self._found
         assert found is not None
-        result = np.empty(row.shape, dtype=np.uint64)
-        at = np.minimum(np.searchsorted(found.every, column), len(found.every) - 1)
-        whole = found.every[at] == column if len(found.every) else np.zeros(row.shape, dtype=np.bool_)
+        row, column = np.divmod(places, self._shape[1])
+        result = np.empty(places.shape, dtype=np.uint64)
+        at, whole = _looked_up(found.every, column)
         result[whole] = found.full[row[whole], at[whole]]
-        for index in np.argwhere(~whole):
-            cell = tuple(index)
-            match = np.flatnonzero((found.row == row[cell]) & (found.column == column[cell]))
-            if not len(match):
-                return None
-            result[cell] = found.word[match[0]]
+        at, single = _looked_up(self._singles[0], places[~whole])
+        if not single.all():
+            return None
+        result[~whole] = self._singles[1][at]
         return result
+
+    @cached_property
+    def _singles(self) -> tuple[Indices, Words]:
+        """The places of single cells that were found, in ascending order, and their words."""
+        found = self._found
+        assert found is not None
+        places = found.row * self._shape[1] + found.column
+        order = np.argsort(places)
+        return places[order], found.word[order]
 
     def _single_cells(self) -> tuple[Indices, Indices, Words]:
         """Row, column and word of every cell that begins with as many ones as its column asks for."""
@@ -117,6 +124,12 @@ class Sparse(Uniforms):
         ones = _ONES[LEVELS.index(level) - 1]
         while len(again := np.argwhere(table[:, columns] >= ones)):
             table[again[:, 0], columns[again[:, 1]]] = self._source.words(len(again))
+
+
+def _looked_up(known: Indices, wanted: Indices) -> tuple[Indices, NDArray[np.bool_]]:
+    """Where each number stands among ascending ones, or where it would; and whether it is there."""
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return at, known[at] == wanted if len(known) else np.zeros(wanted.shape, dtype=np.bool_)
 
 
 def marked(cells: int, level: int, source: Source) -> Indices:
