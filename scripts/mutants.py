@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,18 +57,34 @@ class Mutant:
 
 def mutants(module: Path) -> Iterator[Mutant]:
     """Every mutant of a module, in the order of the source."""
+    lines = module.read_text().splitlines()
+    yield from (mutant for mutant in _every(module) if not _marked(lines, mutant))
+
+
+def exempt(module: Path) -> list[tuple[str, int]]:
+    """The lines that say why their mutants are harmless: the reason, and how many mutants the line would have."""
+    lines = module.read_text().splitlines()
+    many = Counter(int(mutant.words.split(":")[0]) for mutant in _every(module) if _marked(lines, mutant))
+    return [(lines[number - 1].split(MARK)[1].strip(), count) for number, count in many.items()]
+
+
+def _marked(lines: list[str], mutant: Mutant) -> bool:
+    return MARK in lines[int(mutant.words.split(":")[0]) - 1]
+
+
+def _every(module: Path) -> Iterator[Mutant]:
     text = module.read_text()
     lines, tree = text.splitlines(), ast.parse(text)
     quiet, statements, later = _quiet(tree), _statements(tree), _on_call(tree)
     for place, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
-        if id(node) in quiet or not line or MARK in lines[line - 1]:
+        if id(node) in quiet or not line:
             continue
         for variant, changed in enumerate(variants(node)):
             words = f"{ast.unparse(node)}  →  {ast.unparse(changed)}"
             first, last = statements.get(id(node), (line, line))
             where = f"{line}:{node.col_offset}"  # type: ignore[attr-defined] # it has a line
-            said = f"{where}  {' '.join(words.split())[:120]}"
+            said = f"{where}  {' '.join(words.split())[:120].rstrip()}"
             yield Mutant(module, place, variant, first, last, said, lines[line - 1].strip(), id(node) not in later)
 
 

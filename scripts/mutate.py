@@ -25,21 +25,12 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mutant_tests import LIBRARIES, PACKAGES, Experience, fate, learned, server, together
-from mutants import ROOT, SOURCE, Mutant, mutants
-
-ALIVE = ("survived", "not run")
-_HEAD = """# Mutation run
-
-`scripts/mutate.py` changes one constant, sign or comparison at a time in `mechanisms/`, `randomness/`, `guarantees/`
-and `ledger/`, and runs the fast tests that meet the changed line, those that mirror the module first, until one fails.
-The mutants are a random sample of each package. "At least" is the one-sided Clopper–Pearson bound at confidence 95% for
-all mutants of the package that matter. A mutant survives for a reason when no test can tell it apart, or when only
-speed, a wider error bound or the text of a message changes; the reasons are in `scripts/harmless.txt`.
-""".splitlines()
+from mutants import ROOT, SOURCE, Mutant, exempt, mutants
+from mutation_report import ALIVE, HEAD, Score, exempted, reasons, said, score
+from mutation_report import together as together_scored
 
 
 def modules(target: str) -> list[Path]:
@@ -56,21 +47,28 @@ def drawn(target: str, share: float, seed: int) -> list[Mutant]:
 
 
 class Results:
-    """What became of each mutant, one line of JSON each; the last word about a mutant counts."""
+    """What became of each mutant, one line of JSON each: `first` when it was met first, `fates` by the last word."""
 
     def __init__(self, folder: Path, target: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{target.replace('/', '-')}.jsonl"
-        self.fates: dict[str, str] = {}
+        self.first, self.fates, self.changes = dict[str, str](), dict[str, str](), dict[str, str]()
         if self.path.exists():
             for line in self.path.read_text().splitlines():
-                note = json.loads(line)
-                self.fates[note["mutant"]] = note["fate"]
+                self._take(json.loads(line))
 
     def add(self, mutant: Mutant, end: str, seconds: float) -> None:
-        self.fates[mutant.name] = end
+        note = {"mutant": mutant.name, "fate": end, "seconds": round(seconds, 1), "change": mutant.change}
+        self._take(note)
         with self.path.open("a") as file:
-            file.write(json.dumps({"mutant": mutant.name, "fate": end, "seconds": round(seconds, 1)}) + "\n")
+            file.write(json.dumps(note) + "\n")
+
+    def _take(self, note: Mapping[str, str]) -> None:
+        name = note["mutant"]
+        self.first.setdefault(name, note["fate"])
+        self.fates[name] = note["fate"]
+        if "change" in note:
+            self.changes[name] = note["change"]
 
 
 def run(found: Sequence[Mutant], results: Results, seen: Experience, again: bool) -> None:
@@ -85,65 +83,10 @@ def run(found: Sequence[Mutant], results: Results, seen: Experience, again: bool
             print(f"{end:9s} {mutant}", flush=True)
 
 
-@dataclass(frozen=True)
-class Score:
-    """What became of the mutants of one target that were tried; `harmless` survived, and it is known why."""
-
-    target: str
-    drawn: int
-    killed: int
-    harmless: tuple[tuple[Mutant, str], ...]
-    alive: tuple[Mutant, ...]
-
-    @property
-    def tried(self) -> int:
-        return self.killed + len(self.harmless) + len(self.alive)
-
-
-def reasons() -> dict[str, str]:
-    """Why a change is harmless: the lines `module: source line: change | reason` of harmless.txt."""
-    lines = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (line.rsplit(" | ", 1) for line in lines if " | " in line)
-    return {change.strip(): reason.strip() for change, reason in pairs}
-
-
-def score(found: Sequence[Mutant], results: Results, target: str, known: Mapping[str, str]) -> Score:
-    tried = [mutant for mutant in found if mutant.name in results.fates]
-    alive = sorted((mutant for mutant in tried if results.fates[mutant.name] in ALIVE), key=str)
-    harmless = tuple((mutant, known[mutant.change]) for mutant in alive if mutant.change in known)
-    rest = tuple(mutant for mutant in alive if mutant.change not in known)
-    return Score(target, len(found), len(tried) - len(alive), harmless, rest)
-
-
-def said(scores: Sequence[Score]) -> list[str]:
-    """The scores as lines of a page."""
-    lines = ["| package | tried | killed | survive for a reason | survive | killed of those that matter |", _RULE]
-    for one in [*scores, together_scored(scores)]:
-        matter = one.killed + len(one.alive)
-        share = f"{one.killed / max(1, matter):.1%}, at least {lower_bound(one.killed, matter):.1%}"
-        parts = (one.target, one.tried, one.killed, len(one.harmless), len(one.alive), share)
-        lines.append("| " + " | ".join(map(str, parts)) + " |")
-    lines += ["", "Survivors without a reason:", ""]
-    lines += [f"- `{mutant}`" for one in scores for mutant in one.alive] or ["none"]
-    lines += ["", "Survivors with a reason:", ""]
-    lines += [f"- `{mutant}`: {reason}" for one in scores for mutant, reason in one.harmless]
-    return lines
-
-
-_RULE = "|---|---|---|---|---|---|"
-
-
-def together_scored(scores: Sequence[Score]) -> Score:
-    harmless = tuple(pair for one in scores for pair in one.harmless)
-    alive = tuple(mutant for one in scores for mutant in one.alive)
-    return Score("all", sum(one.drawn for one in scores), sum(one.killed for one in scores), harmless, alive)
-
-
-def lower_bound(killed: int, tried: int, confidence: float = 0.95) -> float:
-    """Clopper–Pearson: the smallest share of all mutants that still explains so many killed, one-sided."""
-    from scipy.stats import beta
-
-    return float(beta.ppf(1 - confidence, killed, tried - killed + 1)) if killed else 0.0
+def scored(target: str, results: Results, known: Mapping[str, str], first: bool = False) -> Score:
+    every = drawn(target, 1.0, 0)
+    changes = {mutant.name: mutant.change for mutant in every} | results.changes
+    return score(target, len(every), results.first if first else results.fates, changes, known)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -176,13 +119,16 @@ def main(arguments: Sequence[str]) -> int:
             for target in given.targets:
                 run(found[target], results[target], seen, given.again)
     known = reasons()
-    scores = [score(found[target], results[target], target, known) for target in given.targets]
-    lines = said(scores)
+    first, now = (
+        [scored(target, results[target], known, early) for target in given.targets] for early in (True, False)
+    )
+    lines = said(first, now)
     print("\n".join(lines))
     if given.page:
-        given.page.write_text("\n".join([*_HEAD, *lines, ""]), encoding="utf-8")
-    whole = together_scored(scores)
-    return 0 if whole.killed >= given.least * (whole.killed + len(whole.alive)) else 1
+        marks = {target: [mark for module in modules(target) for mark in exempt(module)] for target in given.targets}
+        given.page.write_text("\n".join([*HEAD, *lines, "", *exempted(marks), ""]), encoding="utf-8")
+    whole = together_scored(now)
+    return 0 if whole.killed >= given.least * whole.matter else 1
 
 
 if __name__ == "__main__":

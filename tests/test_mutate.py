@@ -24,7 +24,7 @@ def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     for module in (mutants, mutant_tests, mutate):
         monkeypatch.setattr(module, "SOURCE", tmp_path)
     yield mutate
-    for name in ("mutate", "mutants", "mutant_tests"):
+    for name in ("mutate", "mutants", "mutant_tests", "mutation_report"):
         sys.modules.pop(name, None)
 
 
@@ -99,7 +99,9 @@ def test_results_are_kept_and_the_last_word_counts(tools: Any, tmp_path: Path) -
     results.add(first, "time", 1.0)
     again = tools.Results(tmp_path / "results", "ledger")
     assert again.fates == {first.name: "time", second.name: "tests/x.py::test_it"}
-    assert tools.score([first, second], again, "ledger", {}).killed == 2
+    assert again.first == {first.name: "survived", second.name: "tests/x.py::test_it"}
+    assert tools.scored("ledger", again, {}).killed == 2
+    assert tools.scored("ledger", again, {}, first=True).killed == 1
 
 
 def test_survivors_with_a_reason_are_counted_apart(tools: Any, tmp_path: Path) -> None:
@@ -108,13 +110,24 @@ def test_survivors_with_a_reason_are_counted_apart(tools: Any, tmp_path: Path) -
     results = tools.Results(tmp_path / "results", "ledger")
     for mutant, end in ((first, "survived"), (second, "not run"), (third, "time")):
         results.add(mutant, end, 1.0)
-    found = tools.score([first, second, third], results, "ledger", {first.change: "it only costs time"})
-    assert (found.tried, found.killed) == (3, 1)
-    assert found.harmless == ((first, "it only costs time"),)
-    assert found.alive == (second,)
-    page = "\n".join(tools.said([found]))
-    assert "| ledger | 3 | 1 | 1 | 1 | 50.0%" in page
-    assert f"`{first}`: it only costs time" in page
+    found = tools.scored("ledger", results, {first.change: "it only costs time"})
+    assert (found.tried, found.killed, found.matter) == (3, 1, 2)
+    assert found.harmless == ((first.name, "it only costs time"),)
+    assert found.alive == (second.name,)
+    page = "\n".join(tools.said([found], [found]))
+    assert f"| ledger | {found.size} | 3 | 1 | 1 | 1 | 33.3%, at least" in page
+    assert f"`{first.name}`: it only costs time" in page
+
+
+def test_packages_count_by_their_size(tools: Any) -> None:
+    small, large = tools.Score("small", 10, 1, (), ("a",)), tools.Score("large", 30, 3, (("b", "why"),), ())
+    assert "| weighted |  |  |  |  |  | 68.8% | 87.5% |" in tools.said([], [small, large])
+
+
+def test_marked_lines_are_counted_with_their_reasons(tools: Any, tmp_path: Path) -> None:
+    import mutants
+
+    assert mutants.exempt(written(tmp_path)) == [("for the test", 4)]
 
 
 def test_reasons_are_of_mutants_that_exist() -> None:
@@ -175,9 +188,11 @@ def test_what_runs_on_import_concerns_all_tests_of_the_module(tools: Any, tmp_pa
 
 
 def test_the_bound_is_clopper_and_pearsons(tools: Any) -> None:
-    assert tools.lower_bound(0, 10) == 0.0
-    assert tools.lower_bound(10, 10) == pytest.approx(0.05 ** (1 / 10))
-    assert tools.lower_bound(480, 500) == pytest.approx(0.9424, abs=2e-3)
+    from mutation_report import lower_bound
+
+    assert lower_bound(0, 10) == 0.0
+    assert lower_bound(10, 10) == pytest.approx(0.05 ** (1 / 10))
+    assert lower_bound(480, 500) == pytest.approx(0.9424, abs=2e-3)
 
 
 def test_a_child_ends_well_or_badly_or_is_stopped(tools: Any) -> None:

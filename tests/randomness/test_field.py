@@ -254,3 +254,15 @@ def test_rows_of_several_lengths_make_one_table() -> None:
     assert (made.values[~made.present] == -np.inf).all()
     assert made.rows(1, 3).columns.tolist() == made.columns[1:].tolist()
     assert made.rows(1, 3).present.tolist() == made.present[1:].tolist()
+
+
+@pytest.mark.parametrize("cells", [1, 1000])
+@pytest.mark.parametrize("rows", [2, 21])
+@pytest.mark.parametrize("spare", [5.0, -3.0])
+def test_rows_are_judged_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, cells: int, rows: int, spare: float) -> None:
+    """However many fit the cache, and whether or not the bar must be lowered: the winners of the whole field."""
+    monkeypatch.setattr(module, "_CELLS", cells)
+    monkeypatch.setattr(module, "_SPARE", spare)
+    race = table("gumbel", "mixed", rows, Fraction(1, 1000))
+    winners = largest(race, 30)
+    assert (np.argsort(-race.rough, axis=1)[:, :30] == winners).all()

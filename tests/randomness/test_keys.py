@@ -61,6 +61,12 @@ def test_a_margin_is_the_sum_of_what_may_be_off(
     assert least <= made.margin <= most
 
 
+def test_without_noise_and_scores_nothing_is_off() -> None:
+    for scores in ([0.0, 0.0], []):
+        uniforms = replay("nothing").uniforms(1, len(scores))
+        assert Keys(Given(scores), GUMBEL, Single(uniforms), Fraction(0)).margin == 0.0
+
+
 def test_a_fixed_threshold_is_off_by_little() -> None:
     assert 0 <= fixed(Given([0.0, 3.0]), 2).margin < 1e-6
     assert fixed(Given([0.0, 3.0]), 2).rough.tolist() == [[0.0, 3.0], [0.0, 3.0]]

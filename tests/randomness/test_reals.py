@@ -10,13 +10,13 @@ from flint import ctx
 
 from crestline.randomness.reals import ZERO, Real, ln
 
-HUGE = 10**400
+HUGE = 10**300
 REALS = {
     "rational": Real(Fraction(10**9, 7)),
     "logarithm": ln(Fraction(7, 2)) * Fraction(-5, 3),
     "sum": ln(3) * 10**6 + Fraction(1, 3) - ln(Fraction(1, 10**30)),
     "almost nothing": ln(Fraction(10**30 + 1, 10**30)),
-    "a quotient of giants": ln(Fraction(HUGE + 10**380, HUGE)) * 1000,
+    "a quotient of giants": ln(Fraction(HUGE * 102 // 100 + 1, HUGE)),
     "cancelled": ln(2) - ln(2),
 }
 

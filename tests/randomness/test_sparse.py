@@ -218,3 +218,52 @@ def test_releases_from_sparse_uniforms_follow_the_law_and_ten_percent_would_be_n
     assert fits(0.1) > SIGNIFICANCE
     assert fits(0.11) < SIGNIFICANCE
     assert fits(0.09) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("level", [2, 4])
+def test_small_words_are_decided_by_further_bits(level: int) -> None:
+    """Of a word with few digits the logarithm is known roughly only, however well a double holds it."""
+    words = np.array([[1, 2, 3, 5, 100, 2**20, 2**30 + 1, 2**39, 2**41]], dtype=np.uint64)
+    for tail in (1, 2**256 - 1, 2**255 // 3):
+        uniforms = Uniforms(words, 64, lambda index, bits, tail=tail: (tail << bits) >> 256)
+        truth = [by_definition(int(word), tail, level) for word in words[0]]
+        assert skipped(uniforms, level, 10**6).tolist() == truth
+
+
+def test_gaps_are_hardly_ever_decided_by_further_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word within 2^-37 of a border, or below 2^40: one in 10^7."""
+    asked: list[int] = []
+    monkeypatch.setattr(module, "_skipped_exactly", lambda uniforms, index, level, most: asked.append(index) or 0)
+    skipped(replay("rare gaps").uniforms(1, 20_000), 2, 1 << 40)
+    assert len(asked) <= 2
+
+
+@pytest.mark.parametrize("cells", range(1, 14))
+def test_no_cell_at_the_end_of_a_batch_is_forgotten(cells: int) -> None:
+    """Gaps of nought, three at a time: every cell is marked, wherever a batch ends."""
+
+    class Without:
+        def uniforms(self, rows: int, columns: int) -> Uniforms:
+            return Uniforms(np.full((1, 3), 2**64 - 2**60, dtype=np.uint64), 64, lambda index, bits: 0)
+
+    assert marked(cells, 2, Without()).tolist() == list(range(cells))  # type: ignore[arg-type] # as above
+
+
+@pytest.mark.parametrize("level", LEVELS[1:4])
+def test_a_level_of_a_single_column(level: int) -> None:
+    """All cells of it that begin with so many ones are found, and in their rows."""
+    least = np.zeros(2000, dtype=np.uint64)
+    least[1234] = 2**64 - 2 ** (64 - level)
+    uniforms = replay("single column").uniforms(400, 2000)
+    found = uniforms.at_least(least)
+    assert set(found.column.tolist()) == {1234}
+    assert len(found.every) == 1999
+    assert found.row.tolist() == np.flatnonzero(uniforms.words[:, 1234] >= least[1234]).tolist()
+    assert abs(len(found.row) - 400 * 2.0**-level) < 7 * (400 * 2.0**-level) ** 0.5
+
+
+def test_a_word_no_less_than_the_least_is_found() -> None:
+    words = np.array([[5, 9], [7, 8]], dtype=np.uint64)
+    found = Uniforms(words, 64, lambda index, bits: 0).at_least(np.array([7, 9], dtype=np.uint64))
+    assert (found.row.tolist(), found.column.tolist(), found.word.tolist()) == ([0, 1], [1, 0], [9, 7])
+    assert found.full.shape == (2, 0)

@@ -30,6 +30,7 @@ from crestline.randomness.uniforms import LONG, Uniforms
 _BLOCK = 1 << 16  # mutate: how many bytes at a time: memory and speed
 _ZEROS = memoryview(bytes(_BLOCK))
 _WORD = np.dtype("<u8")
+_KEY = 32  # bytes
 
 
 class Entropy(Protocol):
@@ -98,12 +99,12 @@ class System(_Stream):
     """Keyed by the operating system. A forked child draws a new key, so that parent and child never share bits."""
 
     def __init__(self) -> None:
-        super().__init__(os.urandom(32))
+        super().__init__(os.urandom(_KEY))
         _KEYED.add(self)
 
     def renew(self) -> None:
         """A new key, and a lock that nobody holds."""
-        self._rekey(os.urandom(32))
+        self._rekey(os.urandom(_KEY))
 
 
 _KEYED: WeakSet[System] = WeakSet()

@@ -38,8 +38,8 @@ _CLOSE, _HALVINGS = 1 / 32, 6  # mutate: speed, as above
 _LOOKED_AT = 1 << 8  # mutate: speed
 # Into about so many blocks the columns are divided when each block gets its own least word.
 _JUDGED = 1 << 10  # mutate: speed
-# The doubles of a distribution function are right to far more than this relative error.
-_SAFE = 1.0 - 2.0**-20
+# The doubles of a distribution function are right to far more than one part in a million.
+_SAFE = 0.999999
 
 
 @dataclass(frozen=True)

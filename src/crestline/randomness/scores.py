@@ -52,7 +52,7 @@ class Linear:
 
     @cached_property
     def error(self) -> float:
-        largest = max(float(self.counts.max(initial=0)), -float(self.counts.min(initial=0))) * abs(float(self.rate))
+        largest = float(np.abs(self.counts).max(initial=0)) * abs(float(self.rate))
         return _ROUNDING * (largest + abs(self.shift.approx)) + self.shift.error
 
     def ball(self, row: int, column: int) -> Any:
@@ -130,7 +130,7 @@ class Logarithms:
 
     @cached_property
     def error(self) -> float:
-        return _ROUNDING * 4 * (abs(float(self.weight)) + float(np.abs(self.approx).max(initial=0.0)))
+        return _ROUNDING * (abs(float(self.weight)) + float(np.abs(self.approx).max(initial=0.0)))
 
     def ball(self, row: int, column: int) -> Any:
         return rational_ball(self.weight) * arb(int(self.numbers[column])).log()

@@ -22,11 +22,12 @@ from crestline.randomness.uniforms import WORD, Found, Tail, Uniforms
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-LEVELS = (0, 2, 4, 8, 16)
+_SEARCHED = (2, 4, 8, 16)  # mutate: any ascending levels: speed
+LEVELS = (0, *_SEARCHED)
 # The least word that begins with so many ones; there is none for the level 0, which every word reaches.
 _ONES = np.array([(1 << WORD) - (1 << (WORD - level)) for level in LEVELS[1:]], dtype=np.uint64)
 # Looking for cells by their gaps costs about as much as drawing so many.
-_FEW = 1 << 12
+_FEW = 1 << 12  # mutate: speed
 # From here on the first 64 bits give a logarithm to 2^-39: a word says no less, and a double rounds by far less.
 _SMALL = np.uint64(1 << 40)
 _LOGARITHM = 2.0**-39
@@ -137,7 +138,7 @@ def marked(cells: int, level: int, source: Source) -> Indices:
     found: list[Indices] = [np.zeros(0, dtype=np.int64)]
     last = -1
     while last < cells - 1:
-        mean = (cells - 1 - last) * 2.0**-level
+        mean = (cells - 1 - last) * 2.0**-level  # mutate: an estimate: how many gaps are drawn at a time
         gaps = skipped(source.uniforms(1, math.ceil(mean + 4 * math.sqrt(mean)) + 4), level, cells)
         places = last + np.cumsum(gaps + 1)
         found.append(places[: np.searchsorted(places, cells)])
@@ -155,7 +156,7 @@ def skipped(uniforms: Uniforms, level: int, most: int) -> Indices:
         lengths = np.log(words * 2.0**-WORD) / math.log1p(-(2.0**-level))
     lengths = np.minimum(lengths, most + 0.5)
     result: Indices = np.floor(lengths).astype(np.int64)
-    unsure = np.abs(lengths - np.rint(lengths)) <= _LOGARITHM * 2.0**level + lengths * 2.0**-50
+    unsure = np.abs(lengths - np.rint(lengths)) <= _LOGARITHM * 2.0**level  # no length is above 45 · 2^level
     unsure |= words < _SMALL
     if uniforms.first_bits < WORD:
         unsure[:] = True
@@ -167,12 +168,12 @@ def skipped(uniforms: Uniforms, level: int, most: int) -> Indices:
 def _skipped_exactly(uniforms: Uniforms, index: int, level: int, most: int) -> int:
     bits = uniforms.first_bits
     while True:
-        with ctx.workprec(2 * bits + WORD):
+        with ctx.workprec(2 * bits + WORD):  # mutate: working precision: a ball says how sharp it is
             length = uniforms.ball(index, bits).log() / (1 - arb(2) ** -level).log()
             whole = fmpz(most) if length > most else length.floor().unique_fmpz()
         if whole is not None:
             return min(int(whole), most)
-        bits *= 2
+        bits *= 2  # mutate: how many more at a time: speed
 
 
 def _coarse(levels: Indices, rows: int) -> Indices:
@@ -180,8 +181,8 @@ def _coarse(levels: Indices, rows: int) -> Indices:
     sizes = np.bincount(levels, minlength=len(LEVELS))
     lowered = list(range(len(LEVELS)))
     for place in range(len(LEVELS) - 1, 0, -1):
-        if sizes[place] * rows * 2.0 ** -LEVELS[place - 1] < _FEW:
-            sizes[place - 1] += sizes[place]
+        if sizes[place] * rows * 2.0 ** -LEVELS[place - 1] < _FEW:  # mutate: what is worth a search: speed
+            sizes[place - 1] += sizes[place]  # mutate: as above
             for above in range(place, len(LEVELS)):
                 if lowered[above] == place:
                     lowered[above] = place - 1

@@ -100,18 +100,18 @@ def picked(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
 
 def interleaved(parts: Sequence[Uniforms], groups: int) -> Uniforms:
     """Tables with equally many columns for every group: all columns of the first group come first, and so on."""
-    rows = parts[0].shape[0]
-    widths = [part.shape[1] // groups for part in parts]
-    depth = sum(widths)
-    blocks = [part.words.reshape(rows, groups, width) for part, width in zip(parts, widths, strict=True)]
+    (rows,) = {part.shape[0] for part in parts}
+    shaped = [(part, part.shape[1] // groups) for part in parts]
+    depth = sum(width for _, width in shaped)
+    blocks = [part.words.reshape(rows, groups, width) for part, width in shaped]
 
     def tail(index: int, bits: int) -> int:
         group, rank = divmod(index, depth)  # groups are counted through all rows
-        for part, width in zip(parts, widths, strict=True):
+        for part, width in shaped:
             if rank < width:
                 return part.tail(group * width + rank, bits)
             rank -= width
         raise IndexError(index)
 
     words = np.concatenate(blocks, axis=2).reshape(rows, groups * depth)
-    return Uniforms(words, parts[0].first_bits, tail)
+    return Uniforms(words, min(part.first_bits for part in parts), tail)

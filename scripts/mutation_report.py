@@ -1,0 +1,114 @@
+"""The score of a mutation run, as a page: what was killed at first sight, what since, and why the rest survives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ALIVE = ("survived", "not run")
+HEAD = """# Mutation run
+
+`scripts/mutate.py` changes one constant, sign or comparison at a time in `mechanisms/`, `randomness/`, `guarantees/`
+and `ledger/`, and runs the fast tests that meet the changed line, those that mirror the module first, until one fails.
+The mutants are a random sample of each package. "At least" is the one-sided Clopper–Pearson bound at confidence 95%. A
+mutant survives for a reason when no test can tell it apart, or when only speed, memory, the sharpness of a certified
+bound or the text of a message changes; the reasons are in `scripts/harmless.txt`, one for each. A line of which every
+mutant would be such (sizes of batches, working precision, brackets of searches) says so itself, `# mutate: <reason>`,
+and has no mutants. "Weighted" is the mean over the packages, each counted by how many mutants it has.
+""".splitlines()
+
+
+@dataclass(frozen=True)
+class Score:
+    """What became of the mutants of one target that were tried; `harmless` survived, and it is known why.
+
+    `size` is how many mutants the target has in all.
+    """
+
+    target: str
+    size: int
+    killed: int
+    harmless: tuple[tuple[str, str], ...]
+    alive: tuple[str, ...]
+
+    @property
+    def tried(self) -> int:
+        return self.killed + len(self.harmless) + len(self.alive)
+
+    @property
+    def matter(self) -> int:
+        return self.killed + len(self.alive)
+
+
+def score(
+    target: str, size: int, fates: Mapping[str, str], changes: Mapping[str, str], known: Mapping[str, str]
+) -> Score:
+    """`fates` by the name of a mutant, `changes` says what is changed in it, `known` why a change is harmless."""
+    alive = sorted(name for name, end in fates.items() if end in ALIVE)
+    harmless = tuple((name, known[changes[name]]) for name in alive if changes.get(name) in known)
+    rest = tuple(name for name in alive if changes.get(name) not in known)
+    return Score(target, size, len(fates) - len(alive), harmless, rest)
+
+
+def together(scores: Sequence[Score]) -> Score:
+    harmless = tuple(pair for one in scores for pair in one.harmless)
+    alive = tuple(name for one in scores for name in one.alive)
+    return Score("all", sum(one.size for one in scores), sum(one.killed for one in scores), harmless, alive)
+
+
+def table(scores: Sequence[Score]) -> list[str]:
+    """One line for each target, one for all, and the weighted shares."""
+    head = ("package", "mutants", "tried", "killed", "survive for a reason", "survive")
+    lines = [_row(*head, "killed of all", "killed of those that matter"), _row(*["---"] * 8)]
+    for one in [*scores, together(scores)]:
+        counts = (one.size, one.tried, one.killed, len(one.harmless), len(one.alive))
+        lines.append(_row(one.target, *counts, share(one.killed, one.tried), share(one.killed, one.matter)))
+    means = (weighted(scores, lambda one: one.tried), weighted(scores, lambda one: one.matter))
+    return [*lines, _row("weighted", *[""] * 5, *(f"{mean:.1%}" for mean in means))]
+
+
+def said(first: Sequence[Score], now: Sequence[Score]) -> list[str]:
+    """Both tables, and every survivor."""
+    lines = ["## At first sight", "", *table(first), ""]
+    lines += ["## After the tests that the survivors asked for", "", *table(now), ""]
+    lines += ["Survivors without a reason:", ""]
+    lines += [f"- `{name}`" for one in now for name in one.alive] or ["none"]
+    lines += ["", "Survivors with a reason:", ""]
+    return lines + [f"- `{name}`: {reason}" for one in now for name, reason in one.harmless]
+
+
+def exempted(marks: Mapping[str, Sequence[tuple[str, int]]]) -> list[str]:
+    """How many lines of each package say that all their mutants are harmless, and the reasons they give most."""
+    lines = ["## Lines without mutants", "", _row("package", "lines", "mutants they would have"), _row(*["---"] * 3)]
+    lines += [_row(package, len(found), sum(many for _, many in found)) for package, found in marks.items()]
+    counted = Counter(reason for found in marks.values() for reason, _ in found)
+    return [*lines, "", "Their reasons:", "", *(f"- {reason} ({many})" for reason, many in counted.most_common())]
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part / max(1, whole):.1%}, at least {lower_bound(part, whole):.1%}"
+
+
+def weighted(scores: Sequence[Score], whole: Callable[[Score], int]) -> float:
+    tried = [one for one in scores if whole(one)]
+    return sum(one.size * one.killed / whole(one) for one in tried) / max(1, sum(one.size for one in tried))
+
+
+def lower_bound(killed: int, tried: int, confidence: float = 0.95) -> float:
+    """Clopper–Pearson: the smallest share of all mutants that still explains so many killed, one-sided."""
+    from scipy.stats import beta
+
+    return float(beta.ppf(1 - confidence, killed, tried - killed + 1)) if killed else 0.0
+
+
+def reasons() -> dict[str, str]:
+    """Why a change is harmless: the lines `module: source line: change | reason` of harmless.txt."""
+    lines = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
+    pairs = (line.rsplit(" | ", 1) for line in lines if " | " in line)
+    return {change.strip(): reason.strip() for change, reason in pairs}
+
+
+def _row(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
