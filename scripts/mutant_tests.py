@@ -18,7 +18,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -35,6 +35,9 @@ LIBRARIES = (
 
 MOST = 40.0
 """Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
+
+LONG = 10.0
+"""Seconds of processor time that every test may take."""
 
 MEMORY = 6 << 30
 """Bytes of addresses that a child may use: thrice what unchanged tests need. One that wants more is stopped."""
@@ -95,18 +98,32 @@ def processor_time() -> float:
 
 
 class Chosen:
-    """A pytest plugin that runs these tests only, in this order, and notes the first that fails."""
+    """A pytest plugin that runs these tests only, in this order, and notes the first that fails.
 
-    def __init__(self, names: Sequence[str], note: Path) -> None:
-        self.place, self.note = {name: place for place, name in enumerate(names)}, note
+    A test that takes ten times the processor time that it took without any change fails, and at least as much as `LONG`.
+    """
+
+    def __init__(self, names: Sequence[str], note: Path, seconds: Mapping[str, float]) -> None:
+        self.place, self.note, self.seconds = {name: place for place, name in enumerate(names)}, note, seconds
+        signal.signal(signal.SIGPROF, _too_long)
 
     def pytest_collection_modifyitems(self, items: list[object]) -> None:
         items[:] = [item for item in items if item.nodeid in self.place]  # type: ignore[attr-defined] # pytest items
         items.sort(key=lambda item: self.place[item.nodeid])  # type: ignore[attr-defined] # as above
 
+    def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
+        signal.setitimer(signal.ITIMER_PROF, max(LONG, 10 * self.seconds.get(nodeid, 0.0)))
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: object) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
     def pytest_runtest_logreport(self, report: object) -> None:
         if report.failed:  # type: ignore[attr-defined] # a TestReport
             self.note.write_text(report.nodeid)  # type: ignore[attr-defined] # as above
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError("this test takes much longer than without any change")
 
 
 @dataclass(frozen=True)
@@ -218,12 +235,12 @@ def together(parts: Sequence[Experience]) -> Experience:
     return Experience(lines, seconds)
 
 
-def run_in_turn(names: Sequence[str], module: Path, note: Path) -> int:
+def run_in_turn(names: Sequence[str], module: Path, chosen: Callable[[Sequence[str]], Chosen]) -> int:
     """Those near the module first, until one fails: most mutants are dead before the files further off are loaded."""
     for _, group in groupby(names, lambda name: Experience.distance(name, module)):
         part = list(group)
         files = dict.fromkeys(name.split("::")[0] for name in part)
-        code = run_tests(["-x", *files], Chosen(part, note))
+        code = run_tests(["-x", *files], chosen(part))
         if code:
             return code
     return 0
@@ -240,7 +257,7 @@ def fate(mutant: Mutant, seen: Experience) -> str:
 
         def work() -> int:
             sys.meta_path.insert(0, Served(mutant.module, tree))
-            return run_in_turn(names, mutant.module, note)
+            return run_in_turn(names, mutant.module, lambda part: Chosen(part, note, seen.seconds))
 
         code = in_child(20 + 3 * sum(seen.seconds[name] for name in names), work)
         if code is None:

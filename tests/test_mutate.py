@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,6 +194,26 @@ def test_the_bound_is_clopper_and_pearsons(tools: Any) -> None:
     assert lower_bound(0, 10) == 0.0
     assert lower_bound(10, 10) == pytest.approx(0.05 ** (1 / 10))
     assert lower_bound(480, 500) == pytest.approx(0.9424, abs=2e-3)
+
+
+def test_a_test_that_takes_much_longer_fails(tools: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import mutant_tests
+
+    monkeypatch.setattr(mutant_tests, "LONG", 0.2)
+    before = signal.getsignal(signal.SIGPROF)
+    try:
+        chosen = mutant_tests.Chosen(["quick", "endless"], tmp_path / "note", {"quick": 1.0})
+        chosen.pytest_runtest_logstart("quick", None)
+        assert 5 < signal.getitimer(signal.ITIMER_PROF)[0] <= 10
+        chosen.pytest_runtest_logfinish("quick", None)
+        assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+        chosen.pytest_runtest_logstart("endless", None)
+        with pytest.raises(TimeoutError):
+            while True:
+                pass
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def test_a_child_ends_well_or_badly_or_is_stopped(tools: Any) -> None:

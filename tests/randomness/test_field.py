@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from crestline.randomness import field as module
-from crestline.randomness.comparison import largest
+from crestline.randomness.comparison import exceeding, largest
 from crestline.randomness.draws import Ordered, Single
 from crestline.randomness.entropy import replay
 from crestline.randomness.field import Field, fields
-from crestline.randomness.keys import Keys, keys
+from crestline.randomness.keys import Keys, fixed, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.constant import CONSTANT
+from crestline.randomness.reals import Real
 from crestline.randomness.scores import Equal, Linear
 from crestline.randomness.uniforms import Found, Uniforms
 
@@ -266,3 +267,25 @@ def test_rows_are_judged_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
     race = table("gumbel", "mixed", rows, Fraction(1, 1000))
     winners = largest(race, 30)
     assert (np.argsort(-race.rough, axis=1)[:, :30] == winners).all()
+
+
+@pytest.mark.parametrize("sort", ["plain", "copies", "several", "groups", "few bits"])
+def test_chosen_keys_are_those_of_the_whole_table(sort: str) -> None:
+    """Values and edges of some columns, other ones in every row, and the comparisons made with them."""
+    words = replay("chosen").words(20).reshape(4, 5)
+    words[1, 2], words[3, 0] = 3, 2**64 - 1
+    uniforms = Uniforms(words, 40 if sort == "few bits" else 64, zeros)
+    counts = np.arange(20).reshape(4, 5) if sort == "several" else np.arange(5)
+    draws: Single | Ordered = Single(uniforms, Equal(5) if sort == "copies" else None)
+    if sort == "groups":
+        draws = Ordered(uniforms, np.full((4, 1), 9), 5)
+    made = Keys(Linear(counts, Fraction(1)), LAWS["gumbel"], draws, Fraction(2))
+    chosen = np.array([[0, 4], [2, 1], [3, 3], [0, 1]])
+    values, edge = module.looked_at(made, chosen)
+    assert (edge == np.take_along_axis(made.edge, chosen, axis=1)).all()
+    whole = np.take_along_axis(made.rough, chosen, axis=1)
+    assert values[~edge] == pytest.approx(whole[~edge])
+    assert np.isfinite(values).all()
+    if sort != "few bits":  # the tails are all nought, so that nothing more is ever known
+        bar = fixed(Equal(1, Real(Fraction(3))), 4)
+        assert (exceeding(made, bar, chosen) == np.take_along_axis(exceeding(made, bar), chosen, axis=1)).all()

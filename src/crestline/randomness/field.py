@@ -205,7 +205,7 @@ def looked_at(keys: Keys, chosen: Indices) -> tuple[Floats, Marks]:
     starts = np.arange(keys.shape[0])[:, None] * keys.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
         values, edge = _rough(keys, draws.uniforms.words_at(starts + chosen), chosen)
-    values[edge] = 0.0  # any finite number: nobody may rely on these
+    values[edge] = 0.0  # mutate: any finite number: nobody may rely on these
     return values, edge
 
 
