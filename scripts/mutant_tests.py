@@ -100,7 +100,7 @@ def processor_time() -> float:
 class Chosen:
     """A pytest plugin that runs these tests only, in this order, and notes the first that fails.
 
-    A test that takes ten times the processor time that it took without any change fails, and at least as much as `LONG`.
+    A test that takes ten times the processor time that it took without any change, and more than `LONG`, fails.
     """
 
     def __init__(self, names: Sequence[str], note: Path, seconds: Mapping[str, float]) -> None:
