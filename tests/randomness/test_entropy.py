@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from crestline.errors import ParameterError
 from crestline.randomness.entropy import Entropy, Replay, replay, system
 from crestline.randomness.sparse import Sparse
-from crestline.randomness.uniforms import LONG
+from crestline.randomness.uniforms import LARGE
 
 
 def test_the_same_key_gives_the_same_bits() -> None:
@@ -51,21 +51,21 @@ def test_more_bits_only_ever_add_to_the_front() -> None:
 
 def test_long_rows_never_repeat_themselves() -> None:
     source = replay("long rows")
-    words = np.concatenate([source.uniforms(2, 1024).words for _ in range(3)])
+    words = np.concatenate([source.uniforms(16, 1024).words for _ in range(3)])
     assert len(np.unique(words & (2**48 - 1))) == words.size
     assert len(np.unique(words[0] >> 48)) > 900
 
 
-def test_only_several_long_rows_wait() -> None:
+def test_only_large_tables_of_several_rows_wait() -> None:
     """A single row is sooner drawn than judged (uniforms.py)."""
     source = replay("waiting")
-    shapes = [(1, 3 * LONG), (2, LONG - 1), (2, LONG), (5, 3 * LONG)]
+    shapes = [(1, 3 * LARGE), (2, LARGE // 2 - 1), (2, LARGE // 2), (LARGE, 3)]
     assert [isinstance(source.uniforms(*shape), Sparse) for shape in shapes] == [False, False, True, True]
 
 
-@pytest.mark.parametrize(("rows", "columns", "words"), [(2, 1024, 0), (3, 1025, 0), (1, 2000, 2000), (3, 5, 15)])
+@pytest.mark.parametrize(("rows", "columns", "words"), [(2, 8192, 0), (3001, 7, 0), (1, 20_000, 20_000), (3, 5, 15)])
 def test_no_bits_are_drawn_in_vain(rows: int, columns: int, words: int) -> None:
-    """The next draw goes on where this one ended; long rows draw nothing before they are asked."""
+    """The next draw goes on where this one ended; large tables draw nothing before they are asked."""
     source = replay("vain")
     uniforms = source.uniforms(rows, columns)
     assert (source.words(3) == replay("vain").words(words + 3)[words:]).all()

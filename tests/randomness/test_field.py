@@ -41,7 +41,7 @@ def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("order", ["descending", "ascending", "mixed"])
-@pytest.mark.parametrize("rows", [1, 2, 20])
+@pytest.mark.parametrize("rows", [1, 6, 20])
 @pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 10_000)])
 def test_the_winners_are_those_of_the_whole_field(law: str, order: str, rows: int, rate: Fraction) -> None:
     race = table(law, order, rows, rate)
@@ -49,13 +49,14 @@ def test_the_winners_are_those_of_the_whole_field(law: str, order: str, rows: in
     winners = largest(race, 30)  # before the whole field is drawn
     whole = np.argsort(-race.rough, axis=1)[:, :30]
     sure = np.abs(np.diff(-np.sort(-race.rough, axis=1)[:, :31], axis=1)).min(axis=1) > 2 * race.margin
+    sure &= ~race.edge.any(axis=1)  # words at the very ends have no rough value
     assert np.count_nonzero(sure) >= rows - 1
     assert (winners[sure] == whole[sure]).all()
     assert (largest(race, 30) == winners).all()  # and after
 
 
 def test_most_of_a_steep_field_is_left_out() -> None:
-    assert field(table("gumbel", "descending", 4, Fraction(1, 10)), 31).values.shape[1] < COLUMNS // 10
+    assert field(table("gumbel", "descending", 6, Fraction(1, 10)), 31).values.shape[1] < COLUMNS // 10
 
 
 def test_a_small_field_is_kept_whole() -> None:
@@ -150,19 +151,20 @@ def test_long_rows_looked_at_by_blocks_and_intervals(
 def test_what_is_thinned() -> None:
     """One uniform for each key, noise that grows with it, and the same scores in each row."""
     columns = module._WORTH_IT * module._BLOCK
-    scores, words = Linear(np.zeros(columns, np.int64), Fraction(1)), replay("thin").uniforms(2, columns)
+    scores, words = Linear(np.zeros(columns, np.int64), Fraction(1)), replay("thin").uniforms(16, columns)
     law = LAWS["gumbel"]
     assert module._worth_thinning(keys(scores, law, words), 1)
     assert module._worth_thinning(keys(scores, law, words, scale=Fraction(1, 2)), columns // module._WORTH_IT)
-    several = Linear(np.zeros((2, columns), np.int64), Fraction(1))
+    several = Linear(np.zeros((16, columns), np.int64), Fraction(1))
     others = [
         keys(scores, law, words, scale=Fraction(0)),
         keys(scores, law, words, scale=Fraction(-1, 2)),
         keys(scores, CONSTANT, words),
         keys(several, law, words),
         Keys(scores, law, Single(words, Equal(columns))),
-        Keys(scores, law, Ordered(words, np.full((2, 2), 9), columns // 2)),
-        keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(2, columns - 1)),
+        Keys(scores, law, Ordered(words, np.full((16, 2), 9), columns // 2)),
+        keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(1, columns - 1)),
+        keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(16, columns - 1)),
     ]
     assert not any(module._worth_thinning(other, 1) for other in others)
     assert not module._worth_thinning(keys(scores, law, words), columns // module._WORTH_IT + 1)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crestline.randomness import trials
-from crestline.randomness.trials import batches
-from crestline.randomness.uniforms import LONG
+from crestline.randomness.trials import LONG, batches
 
 
 @pytest.mark.parametrize("columns", [0, 1, 7, 300, LONG - 1, LONG, 5000, 10**7])

@@ -2,9 +2,8 @@
 
 `system()` is keyed by the operating system; `replay(key)` is deterministic, for tests and simulations only. Both
 stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in
-bulk (where rows are long, only those of uniforms that may matter: sparse.py), the rest exists at a fixed place and is
-fetched only when a comparison asks for it, so that no decision depends on how many bits were looked at first
-(P11.1, P13.8).
+bulk (of large tables only where they may matter: sparse.py), the rest exists at a fixed place and is fetched only when
+a comparison asks for it, so that no decision depends on how many bits were looked at first (P11.1, P13.8).
 
 Threads may share a source: no two draws ever get the same bits.
 """
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
 from crestline.randomness.sparse import Sparse
-from crestline.randomness.uniforms import LONG, Uniforms
+from crestline.randomness.uniforms import LARGE, Uniforms
 
 _BLOCK = 1 << 16  # mutate: how many bytes at a time: memory and speed
 _ZEROS = memoryview(bytes(_BLOCK))
@@ -90,7 +89,7 @@ class _Stream:
             stream = Cipher(AES(key), CTR(place)).encryptor().update(bytes(size))
             return int.from_bytes(stream, "big") >> (8 * size - bits)
 
-        if rows == 1 or columns < LONG:
+        if rows == 1 or rows * columns < LARGE:
             return Uniforms(self.words(rows * columns).reshape(rows, columns), self._first_bits, tail)
         return Sparse((rows, columns), self._first_bits, tail, self)
 

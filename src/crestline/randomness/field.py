@@ -21,7 +21,7 @@ from crestline.randomness.draws import Single, edge_words, rough_points
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.points import Floats
-from crestline.randomness.uniforms import WORD, Found, Uniforms
+from crestline.randomness.uniforms import LARGE, WORD, Found, Uniforms
 
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
@@ -95,7 +95,9 @@ def _worth_thinning(keys: Keys, many: int) -> bool:
     if not isinstance(draws, Single) or draws.copies is not None:
         return False
     plain = keys.scale > 0 and keys.law is not CONSTANT
-    return plain and keys.scores.approx.ndim == 1 and keys.shape[1] >= _WORTH_IT * max(many, _BLOCK)
+    rows, columns = keys.shape
+    large = columns >= _WORTH_IT * _BLOCK if rows == 1 else rows * columns >= LARGE
+    return plain and keys.scores.approx.ndim == 1 and large and columns >= _WORTH_IT * many
 
 
 def _thinned(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
@@ -145,7 +147,7 @@ def _expected_bar(keys: Keys, many: int) -> float:
     scores, scale = keys.scores.approx, float(keys.scale)
     if 2 * (many + _SPARE * math.sqrt(many)) > len(scores):
         return -math.inf
-    first = max(_LOOKED_AT, 2 * many)
+    first = min(len(scores), max(_LOOKED_AT, 2 * many))
     stride = 1 + (len(scores) - first) // _LOOKED_AT
     looked_at = np.concatenate([scores[:first], scores[first::stride]])
     weight = np.ones(len(looked_at))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crestline.randomness.uniforms import LONG
-
+LONG = 1024  # mutate: which way is quicker
 _CELLS = 1 << 18  # mutate: memory and speed
-# Of long rows little is ever drawn; if all of it must be, it still fits the memory.
+# Of long rows little is ever drawn (sparse.py); if all of it must be, it still fits the memory.
 _SPARSE = 1 << 21  # mutate: memory and speed
 
 

@@ -14,8 +14,8 @@ Indices = NDArray[np.int64]
 Tail = Callable[[int, int], int]
 
 WORD = 64
-# Several rows at least this long are not drawn before it is known which of their uniforms may matter (sparse.py).
-LONG = 1024  # mutate: which way is quicker
+# So many uniforms in several rows are not drawn before it is known which of them may matter (sparse.py).
+LARGE = 1 << 14  # mutate: which way is quicker
 
 
 @dataclass(frozen=True)
