@@ -78,7 +78,7 @@ def test_one_bit_at_first_follows_the_law() -> None:
 
 
 def test_long_rows_follow_the_law_and_the_test_has_power() -> None:
-    """1200 slots, of which most are judged by 16 bits: the first item has chance ∝ e^(ε count), and so has ⊥ (P3.1).
+    """1200 slots, of which most are never drawn: the first item has chance ∝ e^(ε count), and so has ⊥ (P3.1).
 
     Chi-square over the 40 largest, the other slots in tens, and the stop, at significance 1e-9; ε 10% off is rejected.
     """

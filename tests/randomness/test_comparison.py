@@ -145,7 +145,7 @@ def test_decisions_do_not_depend_on_the_first_bits() -> None:
 
 
 def test_decisions_on_long_rows_do_not_depend_on_the_first_bits() -> None:
-    """Only 16 bits of most uniforms are looked at when 64 are drawn first: the winners are the same."""
+    """Most uniforms are never drawn when 64 bits come first: the winners are the same."""
     counts = np.random.default_rng(3).permutation(np.arange(1100, dtype=np.int64) // 2)
     for law in LAWS.values():
         orders = [
