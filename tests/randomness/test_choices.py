@@ -55,6 +55,18 @@ def test_every_boundary_between_places_is_met_exactly(size: int, ones: bool) -> 
     assert found[0].tolist() == [(size * ((word << 300) | tail)) >> 364 for word in words]
 
 
+def test_no_more_bits_are_asked_for_than_are_needed() -> None:
+    """The last word below a boundary: all that may follow it stays below."""
+
+    def never(index: int, bits: int) -> int:
+        raise AssertionError("the first 64 bits decide")
+
+    for size in (2, 4, 2**20):
+        words = np.array([[2**63 - 1, 2**63, 2**64 - 1]], dtype=np.uint64)
+        uniforms = Uniforms(words, 64, never)
+        assert [place(uniforms, index, size) for index in range(3)] == [size // 2 - 1, size // 2, size - 1]
+
+
 def test_more_bits_are_hardly_ever_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 20 000 places among 7 about 10^-10 are that close to a boundary."""
     asked: list[int] = []
