@@ -18,7 +18,7 @@ from crestline.randomness.keys import Keys, fixed, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.reals import Real
-from crestline.randomness.scores import Equal, Linear
+from crestline.randomness.scores import Equal, Linear, Logs
 from crestline.randomness.uniforms import Found, Uniforms
 
 COLUMNS = 3000
@@ -278,7 +278,7 @@ def test_chosen_keys_are_those_of_the_whole_table(sort: str) -> None:
     words[1, 2], words[3, 0] = 3, 2**64 - 1
     uniforms = Uniforms(words, 40 if sort == "few bits" else 64, zeros)
     counts = np.arange(20).reshape(4, 5) if sort == "several" else np.arange(5)
-    draws: Single | Ordered = Single(uniforms, Equal(5) if sort == "copies" else None)
+    draws: Single | Ordered = Single(uniforms, Logs((1, 2, 3, 1000, 10**6)) if sort == "copies" else None)
     if sort == "groups":
         draws = Ordered(uniforms, np.full((4, 1), 9), 5)
     made = Keys(Linear(counts, Fraction(1)), LAWS["gumbel"], draws, Fraction(2))
