@@ -131,7 +131,7 @@ def test_how_many_bits_come_first_does_not_matter(first_bits: int) -> None:
     assert (winners(first_bits) == winners(64)).all()
 
 
-@pytest.mark.parametrize("looked_at", [50, 700])
+@pytest.mark.parametrize("looked_at", [50, 700, 2000])
 @pytest.mark.parametrize("order", ["descending", "ascending", "mixed"])
 def test_long_rows_looked_at_by_blocks_and_intervals(
     monkeypatch: pytest.MonkeyPatch, looked_at: int, order: str

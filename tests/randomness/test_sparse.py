@@ -165,6 +165,23 @@ def test_gaps_at_the_very_border_are_decided_by_further_bits(level: int, first_b
         assert skipped(uniforms, level, 7).tolist() == [min(gap, 7) for gap in truth]
 
 
+@pytest.mark.parametrize(("level", "powers"), [(8, (1, 10, 1000, 5000)), (16, (1, 10, 1000, 100_000))])
+def test_borders_of_long_gaps_are_decided_by_further_bits(level: int, powers: tuple[int, ...]) -> None:
+    """The words around `q^power`: the longer a gap, the less a double knows of it."""
+    borders = [((1 << level) - 1) ** power * 2**320 >> (level * power) for power in powers]
+    words = [(border >> 256) + off for border in borders for off in (-1, 0, 1)]
+    for tail in (1, 2**256 - 1, 2**255 // 3):
+        uniforms = Uniforms(
+            np.array([words], dtype=np.uint64), 64, lambda index, bits, tail=tail: (tail << bits) >> 256
+        )
+        truth = [
+            power if ((border >> 256) + off) << 256 | tail <= border else power - 1
+            for power, border in zip(powers, borders, strict=True)
+            for off in (-1, 0, 1)
+        ]
+        assert skipped(uniforms, level, 10**7).tolist() == truth
+
+
 def test_the_smallest_word_of_all_passes_over_everything() -> None:
     tiny = Uniforms(np.zeros((1, 1), dtype=np.uint64), 64, lambda index, bits: (1 << bits) >> 7)
     assert skipped(tiny, 2, 100).tolist() == [100]
