@@ -70,7 +70,7 @@ class CanonicalBottom(Catalogued):
     def for_budget(
         cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
     ) -> Self:
-        """The instance within a total (epsilon, delta): all of both; four slots for each item wanted (P9.1)."""
+        """The instance within a total (epsilon, delta): all of both; five slots for each item wanted (P9.1)."""
         slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
         return cls(k, slots, epsilon, delta)
 
