@@ -56,6 +56,8 @@ def test_weights_of_rows() -> None:
     covered(wide, 50e9)
     _, wide = _neighbouring(a, b, 1e9 * shifts)
     covered(wide, 2 * 50e9)
+    _, far = _neighbouring(np.array([0]), np.array([200_000]), shifts)
+    covered(far, 4 * math.lgamma(200_004))
     weights = RowWeights(CLASSES)
     covered(weights.error, 4 * (200 + 700) / 7 + 5 * 5 * math.log(10**6))
 

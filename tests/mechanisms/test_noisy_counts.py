@@ -216,6 +216,8 @@ def test_the_smaller_variance_is_taken(contribution: int) -> None:
     else:
         assert made.slack == share / 10**6
         assert made.scale <= gaussian
+        left = _sigmas_left(made.mechanism, Fraction(1), made.slack, contribution)
+        assert made.scale == min([gaussian, *left])
         assert made.scale**2 < 2 * laplace**2
 
 
@@ -252,3 +254,25 @@ def test_a_selection_that_makes_too_few_releases_is_refused() -> None:
     drawn = [Selection((0,), False)] * 2
     with pytest.raises(ValueError, match=r"shorter|longer"):
         orders_of(drawn, [{0: 0}] * 3, replay("short"))
+
+
+class Costly(First):
+    """All that is left to a selection as one pure step: composed with it, the counts gain nothing."""
+
+    k = 50
+
+    def guarantee(self) -> PureDP:
+        return PureDP(Fraction(2, 3))
+
+    @classmethod
+    def for_budget(cls, **question: Any) -> Costly:
+        return cls()
+
+
+def test_a_share_of_the_budget_is_kept_to_the_last_digit() -> None:
+    """One third for the counts alone: the accountant's rounding does not exceed it, and hardly anything is unused."""
+    made = NoisyCounts.for_budget(k=50, epsilon=1, delta="1e-6", mechanism=Costly)
+    assert made.noise == "gaussian"
+    epsilon = total(made._counts_cost(50), made.slack).epsilon
+    assert epsilon is not None
+    assert Fraction(1, 3) * (1 - Fraction(1, 10**10)) < epsilon <= Fraction(1, 3)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from tests.mechanisms.conformance import ROUNDING, SIGNIFICANCE, p_value
+from tests.mechanisms.conformance import ROUNDING, SIGNIFICANCE, VECTORS, p_value
 
 from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import Counts, small_pairs
@@ -326,3 +326,18 @@ def test_values_that_differ_are_told_with_small_probability_only() -> None:
 def test_bad_parameters_are_refused(make: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         make()
+
+
+def test_thresholds_and_rates_are_those_of_the_note() -> None:
+    """P14.2 with a = ε2/2, b = ε1 and tail δ/m: the printed T of TS is that of fifty queries. P14.3: a = ε2/(2c)."""
+    scalars = VECTORS["TV-S"]["values"]
+    two_sided = FirstStable(50, 1, "1e-6", "0.37", "laplace")
+    one_sided = FirstStable(50, 1, "1e-6", "0.37")
+    assert float(two_sided.threshold) == pytest.approx(scalars["TS T(p1=.37,eps=1,delta=1e-6,kbar=50) exact"], abs=1e-9)
+    assert float(one_sided.threshold) == pytest.approx(scalars["TS T(p1=.37,eps=1,delta=1e-6,kbar=50) exp"], abs=1e-9)
+    assert (two_sided._tested, two_sided._shared) == (Fraction(63, 200), Fraction(37, 100))
+    online = StableAnswers(50, 3, 1, "1e-6")
+    assert (online._tested, online._shared) == (Fraction(63, 600), Fraction(37, 100))
+    assert StableAnswers(50, 1, 1, "1e-6").threshold == two_sided.threshold
+    one_way = StableAnswers(50, 1, 1, "1e-6", one_direction=True)
+    assert (one_way._tested, one_way._shared) == (Fraction(63, 100), Fraction(37, 100))
