@@ -14,7 +14,7 @@ from tests.randomness import reference
 from tests.randomness.reference import rational, uniform, value
 
 from crestline.randomness import comparison
-from crestline.randomness.comparison import _largest_roughly, exceeding, largest, rounded
+from crestline.randomness.comparison import _clusters, _largest_roughly, exceeding, largest, rounded
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import replay
 from crestline.randomness.field import Field, fields
@@ -268,3 +268,14 @@ def test_refinement_is_rare_in_production() -> None:
     table = keys(Linear(counts, Fraction(1, 10)), LAWS["gumbel"], replay("rare").uniforms(400, 5000))
     _, sure = _largest_roughly(next(fields(table, 101))[1], 101, table.margin)
     assert np.count_nonzero(~sure) <= 20
+
+
+def test_only_keys_whose_ends_overlap_are_compared_by_balls() -> None:
+    """The second key and the third overlap, the fourth reaches neither, and the last lies within the one before."""
+    low = np.array([9.0, 7.0, 4.9, 3.0, 0.0, 0.5])
+    high = np.array([10.0, 8.0, 7.5, 4.0, 2.0, 1.0])
+    assert _clusters(low, high) == [slice(0, 1), slice(1, 3), slice(3, 4), slice(4, 6)]
+    assert _clusters(low[:1], high[:1]) == [slice(0, 1)]
+    wide = np.array([10.0, 0.5, 0.5])  # the first reaches down to all
+    assert _clusters(np.array([0.0, 0.4, 0.2]), wide) == [slice(0, 3)]
+    assert _clusters(np.array([5.0, 4.0, 0.0]), np.array([6.0, 4.5, 9.0])) == [slice(0, 3)]
