@@ -187,24 +187,23 @@ def gaps(*values: float) -> Field:
 def test_an_order_is_certain_beyond_two_margins(filler: int) -> None:
     """Two keys may each be off by a margin. Sorted whole, or partitioned first."""
     low = [-100.0 - 10 * i for i in range(filler)]
-    places, sure = _largest_roughly(gaps(1.0, 3.05, 5.1, *low), 3, 1.0)
+    places, sure = _largest_roughly(gaps(1.0, 2.05, 3.1, *low), 3, 0.5)
     assert (places.tolist(), sure.tolist()) == ([[2, 1, 0]], [True])
-    assert _largest_roughly(gaps(1.0, 2.95, 5.0, *low), 3, 1.0)[1].tolist() == [False]
-    assert _largest_roughly(gaps(1.0, 3.05, 5.0, *low), 3, 1.0)[1].tolist() == [False]
+    assert _largest_roughly(gaps(1.0, 1.95, 3.0, *low), 3, 0.5)[1].tolist() == [False]
+    assert _largest_roughly(gaps(1.0, 2.05, 3.0, *low), 3, 0.5)[1].tolist() == [False]
 
 
 def test_whoever_is_certainly_among_the_largest_or_not_need_not_contend() -> None:
     """Within two margins of the k-th largest trusted value, or not to be trusted."""
-    values = np.array([[9.0, 5.0, 3.05, 2.95, 4.0, -50.0, 1.0]])
+    values = np.array([[9.0, 5.0, 4.05, 3.95, 4.0, -50.0, 1.0]])
     edge = np.array([[False, False, False, False, True, True, False]])
     race = Field(values, edge)
-    assert race.contenders(0, 2, 1.0) == [0, 1, 2, 4, 5]
-    assert race.contenders(0, 5, 1.0) == list(range(7))
-    assert race.contenders(0, 6, 1.0) == list(range(7))
-    some = Field(
-        values, edge, np.array([[7, 6, 5, 4, 3, 2, 1]]), np.array([[True, True, True, True, False, True, True]])
-    )
-    assert some.contenders(0, 2, 1.0) == [7, 6, 5, 2]
+    assert race.contenders(0, 2, 0.5) == [0, 1, 2, 4, 5]
+    assert race.contenders(0, 5, 0.5) == list(range(7))
+    assert race.contenders(0, 6, 0.5) == list(range(7))
+    present = np.array([[True, True, True, True, False, True, True]])
+    some = Field(values, edge, np.array([[7, 6, 5, 4, 3, 2, 1]]), present)
+    assert some.contenders(0, 2, 0.5) == [7, 6, 5, 2]
 
 
 class Placed:
