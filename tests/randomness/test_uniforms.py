@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 from crestline.randomness.entropy import replay
-from crestline.randomness.uniforms import interleaved
+from crestline.randomness.uniforms import interleaved, picked
 
 
 @pytest.mark.parametrize("bits", [1, 2, 63, 64, 65, 200])
@@ -44,3 +44,13 @@ def test_groups_of_several_tables_stand_side_by_side() -> None:
             ranks = [(wide, row * 6 + group * 2), (wide, row * 6 + group * 2 + 1), (narrow, row * 3 + group)]
             for rank, (table, index) in enumerate(ranks):
                 assert both.prefix(row * 9 + group * 3 + rank, 150) == table.prefix(index, 150)
+
+
+def test_picked_columns_keep_their_words_and_tails() -> None:
+    """Three of five columns, others in each of two rows, one of them twice."""
+    table, chosen = replay("picked").uniforms(2, 5), np.array([[4, 0, 2], [1, 1, 3]])
+    some = picked(table, chosen)
+    assert some.shape == (2, 3)
+    for row in range(2):
+        for place in range(3):
+            assert some.prefix(row * 3 + place, 200) == table.prefix(row * 5 + int(chosen[row, place]), 200)
