@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -58,6 +59,8 @@ def test_weights_of_rows() -> None:
     covered(wide, 2 * 50e9)
     _, far = _neighbouring(np.array([0]), np.array([200_000]), shifts)
     covered(far, 4 * math.lgamma(200_004))
+    steep = replace(CLASSES, rate=Fraction(10**6))
+    covered(RowWeights(steep).error, 4 * steep.score_error / 2.0**-50)
     weights = RowWeights(CLASSES)
     covered(weights.error, 4 * (200 + 700) / 7 + 5 * 5 * math.log(10**6))
 

@@ -60,7 +60,9 @@ def test_no_room_is_no_room() -> None:
     """A test that costs all of ε leaves nothing at a small slack."""
     greedy = Split(Fraction(999, 1000), Fraction(1, 2), Fraction(1, 2)).exponential_test(EPSILON, DELTA)
     modest = Split(Fraction(1, 10), Fraction(1, 2), Fraction(1, 2)).exponential_test(EPSILON, DELTA)
-    assert gaussian_room(0.4, 1e-9, greedy) < 0.01 * gaussian_room(0.4, 1e-9, modest)
+    assert 0 <= gaussian_room(0.4, 1e-9, greedy) < 0.01 * gaussian_room(0.4, 1e-9, modest)
+    whole = ExponentialTest("0.5", "0.3", "1e-6")  # more than there is
+    assert 0 <= gaussian_room(0.4, 1e-9, whole) < 1e-6
 
 
 def reference(k: int, k_bar: int, start: Split) -> Head:
