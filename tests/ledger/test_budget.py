@@ -152,3 +152,9 @@ def test_the_chosen_epsilon_is_rounded_down_and_hardly_less_than_allowed() -> No
         spent = min(items * chosen, zcdp_epsilon(items * chosen**2 / 8, kind.slack))
         assert Fraction(9999, 10000) < spent <= 1
         assert Fraction(9999, 10000) * 10**-6 < 7 * kind.question_delta <= Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("kind", [{}, {"kind": "homogeneous", "items": 5, "questions": 2}])
+def test_a_budget_that_needs_a_delta_says_so(kind: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="needs a delta larger than zero: give one, or use kind='pure'"):
+        Budget(1, 0, **kind)
