@@ -84,7 +84,9 @@ def exempted(marks: Mapping[str, Sequence[tuple[str, int]]]) -> list[str]:
     lines = ["## Lines without mutants", "", _row("package", "lines", "mutants they would have"), _row(*["---"] * 3)]
     lines += [_row(package, len(found), sum(many for _, many in found)) for package, found in marks.items()]
     counted = Counter(reason for found in marks.values() for reason, _ in found)
-    return [*lines, "", "Their reasons:", "", *(f"- {reason} ({many})" for reason, many in counted.most_common())]
+    often = [f"- {reason} ({many})" for reason, many in counted.most_common() if many > 1]
+    once = len(counted) - len(often)
+    return [*lines, "", "Reasons that several lines give:", "", *often, "", f"{once} lines give a reason of their own."]
 
 
 def share(part: int, whole: int) -> str:

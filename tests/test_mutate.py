@@ -128,7 +128,13 @@ def test_packages_count_by_their_size(tools: Any) -> None:
 def test_marked_lines_are_counted_with_their_reasons(tools: Any, tmp_path: Path) -> None:
     import mutants
 
-    assert mutants.exempt(written(tmp_path)) == [("for the test", 4)]
+    from mutation_report import exempted
+
+    marks = mutants.exempt(written(tmp_path))
+    assert marks == [("for the test", 4)]
+    page = exempted({"ledger": [*marks, ("speed", 2)], "randomness": [("speed", 1)]})
+    assert "| ledger | 2 | 6 |" in page
+    assert page[-3:] == ["- speed (2)", "", "1 lines give a reason of their own."]
 
 
 def test_reasons_are_of_mutants_that_exist() -> None:
