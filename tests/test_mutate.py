@@ -127,7 +127,6 @@ def test_packages_count_by_their_size(tools: Any) -> None:
 
 def test_marked_lines_are_counted_with_their_reasons(tools: Any, tmp_path: Path) -> None:
     import mutants
-
     from mutation_report import exempted
 
     marks = mutants.exempt(written(tmp_path))
