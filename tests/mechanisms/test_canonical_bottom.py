@@ -152,3 +152,10 @@ def test_an_empty_universe_is_a_stop() -> None:
     mechanism, empty = CanonicalBottom(2, 3, 1, "0.1"), Histogram.over_domain({})
     assert mechanism.release_many(empty, 2, replay(0)) == [Selection(frozenset(), True)] * 2
     assert mechanism.law(empty) == {Selection(frozenset(), True): 1.0}
+
+
+def test_the_law_of_large_counts_is_a_law() -> None:
+    """Scores that no exponential function holds: the leader wins, and nothing overflows (warnings are errors)."""
+    law = items_law(CanonicalBottom(1, 3, 1, "0.05").law(Histogram.from_counts({"a": 10**6, "b": 10**5, "c": 9}, 3)))
+    assert math.fsum(law.values()) == pytest.approx(1)
+    assert law[frozenset("a")] == pytest.approx(1)
