@@ -16,7 +16,8 @@ The mutants are a random sample of each package. "At least" is the one-sided Clo
 mutant survives for a reason when no test can tell it apart, or when only speed, memory, the sharpness of a certified
 bound or the text of a message changes; the reasons are in `scripts/harmless.txt`, one for each. A line of which every
 mutant would be such (sizes of batches, working precision, brackets of searches) says so itself, `# mutate: <reason>`,
-and has no mutants. "Weighted" is the mean over the packages, each counted by how many mutants it has.
+and has no mutants. "Weighted" is the mean over the packages, each counted by how many mutants it has; its bound is that
+of all packages together (each at confidence 98.75%). The row "all" is a plain sum, and bounds nothing.
 """.splitlines()
 
 
@@ -62,11 +63,12 @@ def table(scores: Sequence[Score]) -> list[str]:
     """One line for each target, one for all, and the weighted shares."""
     head = ("package", "mutants", "tried", "killed", "survive for a reason", "survive")
     lines = [_row(*head, "killed of all", "killed of those that matter"), _row(*["---"] * 8)]
-    for one in [*scores, together(scores)]:
-        counts = (one.size, one.tried, one.killed, len(one.harmless), len(one.alive))
-        lines.append(_row(one.target, *counts, share(one.killed, one.tried), share(one.killed, one.matter)))
+    for one in scores:
+        lines.append(_row(*_counts(one), share(one.killed, one.tried), share(one.killed, one.matter)))
+    whole = together(scores)  # not drawn in proportion to the sizes of the packages: shares of it bound nothing
+    lines.append(_row(*_counts(whole), *(f"{part:.1%}" for part in _shares(whole))))
     means = (weighted(scores, lambda one: one.tried), weighted(scores, lambda one: one.matter))
-    return [*lines, _row("weighted", *[""] * 5, *(f"{mean:.1%}" for mean in means))]
+    return [*lines, _row("weighted", *[""] * 5, *(f"{mean:.1%}, at least {least:.1%}" for mean, least in means))]
 
 
 def said(first: Sequence[Score], now: Sequence[Score]) -> list[str]:
@@ -93,9 +95,12 @@ def share(part: int, whole: int) -> str:
     return f"{part / max(1, whole):.1%}, at least {lower_bound(part, whole):.1%}"
 
 
-def weighted(scores: Sequence[Score], whole: Callable[[Score], int]) -> float:
+def weighted(scores: Sequence[Score], whole: Callable[[Score], int]) -> tuple[float, float]:
+    """The mean over the packages, each counted by its size, and a bound: all their own bounds hold together."""
     tried = [one for one in scores if whole(one)]
-    return sum(one.size * one.killed / whole(one) for one in tried) / max(1, sum(one.size for one in tried))
+    size, confidence = max(1, sum(one.size for one in tried)), 1 - 0.05 / max(1, len(tried))
+    bounds = [one.size * lower_bound(one.killed, whole(one), confidence) for one in tried]
+    return sum(one.size * one.killed / whole(one) for one in tried) / size, sum(bounds) / size
 
 
 def lower_bound(killed: int, tried: int, confidence: float = 0.95) -> float:
@@ -110,6 +115,14 @@ def reasons() -> dict[str, str]:
     lines = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
     pairs = (line.rsplit(" | ", 1) for line in lines if " | " in line)
     return {change.strip(): reason.strip() for change, reason in pairs}
+
+
+def _counts(one: Score) -> tuple[object, ...]:
+    return one.target, one.size, one.tried, one.killed, len(one.harmless), len(one.alive)
+
+
+def _shares(one: Score) -> tuple[float, float]:
+    return one.killed / max(1, one.tried), one.killed / max(1, one.matter)
 
 
 def _row(*cells: object) -> str:

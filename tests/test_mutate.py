@@ -122,7 +122,18 @@ def test_survivors_with_a_reason_are_counted_apart(tools: Any, tmp_path: Path) -
 
 def test_packages_count_by_their_size(tools: Any) -> None:
     small, large = tools.Score("small", 10, 1, (), ("a",)), tools.Score("large", 30, 3, (("b", "why"),), ())
-    assert "| weighted |  |  |  |  |  | 68.8% | 87.5% |" in tools.said([], [small, large])
+    row = next(line for line in tools.said([], [small, large]) if line.startswith("| weighted"))
+    assert row.startswith("| weighted |  |  |  |  |  | 68.8%, at least ")
+    assert " | 87.5%, at least " in row
+
+
+def test_the_bound_of_all_packages_is_that_of_each_at_a_higher_confidence(tools: Any) -> None:
+    from mutation_report import lower_bound, weighted
+
+    small, large = tools.Score("small", 10, 9, (), ("a",)), tools.Score("large", 30, 50, (), ())
+    mean, least = weighted([small, large], lambda one: one.matter)
+    assert mean == pytest.approx(0.975)
+    assert least == pytest.approx(0.25 * lower_bound(9, 10, 0.975) + 0.75 * lower_bound(50, 50, 0.975))
 
 
 def test_marked_lines_are_counted_with_their_reasons(tools: Any, tmp_path: Path) -> None:
