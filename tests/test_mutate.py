@@ -122,7 +122,7 @@ def test_survivors_with_a_reason_are_counted_apart(tools: Any, tmp_path: Path) -
 
 def test_packages_count_by_their_size(tools: Any) -> None:
     small, large = tools.Score("small", 10, 1, (), ("a",)), tools.Score("large", 30, 3, (("b", "why"),), ())
-    row = next(line for line in tools.said([], [small, large]) if line.startswith("| weighted"))
+    row = [line for line in tools.said([], [small, large]) if line.startswith("| weighted")][-1]
     assert row.startswith("| weighted |  |  |  |  |  | 68.8%, at least ")
     assert " | 87.5%, at least " in row
 
