@@ -159,3 +159,10 @@ def test_the_law_of_large_counts_is_a_law() -> None:
     law = items_law(CanonicalBottom(1, 3, 1, "0.05").law(Histogram.from_counts({"a": 10**6, "b": 10**5, "c": 9}, 3)))
     assert math.fsum(law.values()) == pytest.approx(1)
     assert law[frozenset("a")] == pytest.approx(1)
+
+
+def test_a_lead_beyond_the_range_of_doubles_has_a_law() -> None:
+    """Weights are taken relative to the largest: e^10000 is never computed."""
+    law = items_law(CanonicalBottom(1, 2, 1, "0.1").law(Histogram.from_counts({"a": 10_000, "b": 3, "c": 1}, 2)))
+    assert law[frozenset("a")] == pytest.approx(1)
+    assert sum(law.values()) == pytest.approx(1)

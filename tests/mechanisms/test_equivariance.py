@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.stats import binom, fisher_exact, hypergeom
-from tests.mechanisms.black_boxes import BAD, NoisySet, NoisyTop, OneByOne
+from tests.mechanisms.black_boxes import BAD, Chosen, NoisySet, NoisyTop, OneByOne
 
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
@@ -137,3 +137,18 @@ def test_names_differ_and_are_listed_in_several_orders() -> None:
 
 def test_the_level_is_one_in_a_million() -> None:
     assert 0 < SIGNIFICANCE <= Fraction(1, 10**6)
+
+
+class Stops(NoisyTop):
+    """Says nothing, and that it stopped."""
+
+    def said(self, histogram: Histogram, chosen: Chosen, entropy: Entropy) -> Selection:
+        return Selection((), True)
+
+
+def test_stops_are_counted_by_themselves() -> None:
+    table = equivariance._events(Stops(), np.full(6, 20, dtype=np.int64), replay("stops"))
+    releases = equivariance._RELEASES
+    assert (table[:, 3 * 6] == releases).all()  # none chosen
+    assert (table[:, 4 * 6 + 1] == releases).all()  # stopped
+    assert (table.sum(axis=1) == 2 * releases).all()

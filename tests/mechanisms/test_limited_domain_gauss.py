@@ -287,3 +287,10 @@ def test_bad_parameters_are_refused(arguments: Any, options: Any, words: str) ->
 def test_raw_rows_are_refused() -> None:
     with pytest.raises(HistogramError, match="raw rows"):
         LimitedDomainGauss(1, 2, 1, "0.1").release(Histogram.from_counts({"a": 1}, 2, pad=False), replay(0))
+
+
+def test_published_counts_pay_for_every_number_that_one_user_moves() -> None:
+    """P4.2: of k_bar slots and ⊥, as many as the bound says and no more than there are."""
+    for bound, moved in ((1, 1), (3, 3), (4, 4), (5, 4), (50, 4)):
+        cost = LimitedDomainGauss(2, 3, 10, "1e-6", bound, counts=True).cost()
+        assert cost.rho == Fraction(moved, 200)
