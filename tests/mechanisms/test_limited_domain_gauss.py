@@ -232,6 +232,7 @@ def test_what_it_costs() -> None:
     assert LimitedDomainGauss(9, 9, 10, "1e-6").cost().delta == Fraction(1, 10**6)
     assert LimitedDomainGauss(2, 9, 10, "1e-6", 3, counts=True, bottom=5).cost().rho == Fraction(2 + 4, 200)
     assert LimitedDomainGauss(2, 9, 10, "1e-6", 1, counts=True, bottom=20).cost().rho == Fraction(1, 200)
+    assert distance_squared(5, None, counts=True, sigma=Fraction(1), bottom=Fraction(1)) == 6
 
 
 def test_an_empty_histogram_is_a_stop() -> None:

@@ -138,8 +138,8 @@ class LimitedDomainGauss(AdditiveNoise):
 def distance_squared(k_bar: int, contribution: int | None, counts: bool, sigma: Fraction, bottom: Fraction) -> Fraction:
     """μ² of P4.2 for k_bar slots with noise of `sigma` and ⊥ with noise of `bottom`: of the numbers, or their order."""
     slot, stop = 1 / sigma**2, 1 / bottom**2
-    if counts and contribution is not None:
-        return number_distance(k_bar, contribution, slot, stop)
+    if counts:
+        return number_distance(k_bar, k_bar + 1 if contribution is None else contribution, slot, stop)
     return order_distance(k_bar, contribution, slot, stop)
 
 
