@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 Work = Callable[[], object]
 Anything = TypeVar("Anything")
 
-_BURST, _SHORT = 3, 0.1  # seconds
+BURST, _SHORT = 3, 0.1  # seconds
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def interleaved(works: Mapping[str, Work], repetitions: int, seconds: float = ma
         if done and time.perf_counter() - start > seconds:
             break
         for name, work in shuffled(works, done):
-            burst = _BURST if first[name][0] < _SHORT else 1
+            burst = BURST if first[name][0] < _SHORT else 1
             times[name].append(statistics.median(timed(work) for _ in range(burst)))
     return times
 

@@ -6,13 +6,14 @@ mechanism is made (`Name(k, k_bar, …)`) is held against the real signature ins
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from crestline import mechanisms
 from crestline.mechanisms.catalogue import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +21,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```python *(?P<mark>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-MAKERS = tuple(f"{line.name}(" for line in CATALOGUE)
+MAKERS = (*(f"{line.name}(" for line in CATALOGUE), "NoisyCounts(")
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -32,11 +33,19 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return found
 
 
-def parameters(text: str) -> list[str]:
-    """Parameter names of `Name(a, b=1, *, c)` as text."""
-    given = ast.parse(f"def f({text[text.index('(') + 1 : text.rindex(')')]}): ...").body[0]
-    assert isinstance(given, ast.FunctionDef)
-    return [argument.arg for argument in [*given.args.args, *given.args.kwonlyargs]]
+def parameters(text: str) -> list[tuple[str, object]]:
+    """Parameters of `Name(a, b=1, *, c)` as text, each with what it is unless given."""
+    written = text[text.index("(") + 1 : text.rindex(")")].rstrip().rstrip(",")
+    made = eval(f"lambda {' '.join(written.split())}: None")  # of our own pages
+    return [(one.name, one.default) for one in inspect.signature(made).parameters.values()]
+
+
+def told(default: object) -> object:
+    """A default as a page writes it: numbers are numbers, however the code holds them."""
+    try:
+        return default if default is inspect.Parameter.empty or isinstance(default, bool) else float(str(default))
+    except ValueError:
+        return float(Fraction(str(default))) if isinstance(default, Fraction) else default
 
 
 WITH_CODE = [page for page in PAGES if any(kind == "run" for kind, _ in blocks(page))]
@@ -83,8 +92,9 @@ def test_the_examples_of_a_page_run(page: Path, folder: Path) -> None:
 @pytest.mark.parametrize(("page", "line"), SIGNATURES, ids=lambda value: getattr(value, "stem", None))
 def test_a_shown_signature_is_the_real_one(page: Path, line: str) -> None:
     name = line[: line.index("(")]
-    real = inspect.signature(next(entry for entry in CATALOGUE if entry.name == name).load())
-    assert parameters(line) == list(real.parameters)
+    real = inspect.signature(getattr(mechanisms, name))
+    shown = [(name, told(default)) for name, default in parameters(line)]
+    assert shown == [(one.name, told(one.default)) for one in real.parameters.values()]
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 from flint import fmpz
@@ -21,6 +22,7 @@ from crestline.randomness.uniforms import Uniforms
 
 ROUNDING = 2.0**-50
 _EXACT = 16  # mutate: factorials below are tabulated, from here on the Stirling series is as good
+_KEPT = 1 << 16  # mutate: up to here they are computed once for all: speed
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
@@ -69,7 +71,18 @@ def _comb(n: int, k: int) -> int:
 
 
 def log_factorials(n: int) -> Floats:
-    """`ln 0!, …, ln n!`, each good to a few units in the last place."""
+    """`ln 0!, …, ln n!`, each good to a few units in the last place; not to be written to."""
+    return _kept()[: n + 1] if n <= _KEPT else _factorials(n)
+
+
+@cache
+def _kept() -> Floats:
+    table = _factorials(_KEPT)
+    table.setflags(write=False)
+    return table
+
+
+def _factorials(n: int) -> Floats:
     numbers = np.arange(_EXACT, max(n, _EXACT) + 1, dtype=np.float64)
     inverse = 1.0 / numbers
     square = inverse * inverse
