@@ -6,15 +6,13 @@ import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.ledger.conftest import DELTA, EPSILON, Clock, MakeLedger, drawn, small_budget
 
 from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, LedgerError, ParameterError
 from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.guarantee import BoundedRange, GaussianDP
+from crestline.guarantees.guarantee import GaussianDP
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 
@@ -151,72 +149,6 @@ def test_a_budget_is_opened_once(make_ledger: MakeLedger) -> None:
     assert ledger.account("ann").balance.budget == small_budget(4)
 
 
-def test_the_same_question_on_the_same_version_is_free(make_ledger: MakeLedger) -> None:
-    ledger = make_ledger(small_budget())
-    assert ledger.find_answer(QUESTION, "v1") is None
-    receipt = ledger.reserve(drawn(5), question=QUESTION, data_version="v1")
-    assert ledger.find_answer(QUESTION, "v1") is None  # reserved is not answered
-    ledger.settle(receipt, drawn(2), answer={"items": ["a", "ü\x00\ud800"], "stopped": True})
-    spent = ledger.spent()
-    found = ledger.find_answer({"where": None, "k": 5, "item": ("venue",)}, "v1")
-    assert found is not None
-    assert found.answer == {"items": ["a", "ü\x00\ud800"], "stopped": True}
-    assert found.number == receipt.number
-    assert ledger.answer(receipt.number) == found
-    assert ledger.spent() == spent
-    assert ledger.history()[-1].kind == "answered"
-    assert ledger.find_answer(QUESTION, "v2") is None
-    assert ledger.find_answer({**QUESTION, "k": 6}, "v1") is None
-    assert ledger.verify().ok
-
-
-def test_without_a_version_nothing_is_served_again(make_ledger: MakeLedger) -> None:
-    ledger = make_ledger(small_budget())
-    ledger.settle(ledger.reserve(drawn(1), question=QUESTION), drawn(1), answer=["a"])
-    assert ledger.find_answer(QUESTION, None) is None
-
-
-def test_serving_can_go_unrecorded(make_ledger: MakeLedger) -> None:
-    ledger = make_ledger(small_budget())
-    receipt = ledger.reserve(drawn(1), question=QUESTION, data_version="v1")
-    ledger.settle(receipt, drawn(1), answer=["a"])
-    assert ledger.find_answer(QUESTION, "v1", record=False) is not None
-    assert ledger.history()[-1].kind == "settled"
-
-
-def test_books_of_several_data_sets_want_a_name(tmp_path: Path) -> None:
-    for name in ("visits", "orders"):
-        Ledger.create(tmp_path / "books.db", small_budget(), dataset=name).close()
-    with pytest.raises(LedgerError, match=r"name one of its data sets; it has: 'orders', 'visits'"):
-        Ledger.open(tmp_path / "books.db")
-    with pytest.raises(LedgerError, match=r"no budget is open for data set 'sales'; it has: 'orders', 'visits'"):
-        Ledger.open(tmp_path / "books.db", dataset="sales")
-    with Ledger.open(tmp_path / "books.db", dataset="visits") as ledger:
-        assert ledger.dataset == "visits"
-
-
-def test_a_data_set_that_has_no_budget(make_ledger: MakeLedger) -> None:
-    ledger = make_ledger(small_budget())
-    elsewhere = Ledger(ledger._store, "elsewhere")
-    with pytest.raises(LedgerError, match="no budget is open"):
-        elsewhere.reserve(drawn(1))
-    with pytest.raises(LedgerError, match="no budget is open"):
-        elsewhere.add_analyst("ann", small_budget())
-    assert elsewhere.answer(1) is None
-
-
-def test_an_analyst_with_a_budget_is_served_what_they_paid_for(make_ledger: MakeLedger) -> None:
-    own = {"ann": small_budget(4), "bob": small_budget(4)}
-    ledger = make_ledger(small_budget(), analysts=own)
-    receipt = ledger.reserve(drawn(1), question=QUESTION, data_version="v1", analyst="ann")
-    ledger.settle(receipt, drawn(1), answer=["a"])
-    mine = ledger.find_answer(QUESTION, "v1", analyst="ann")
-    assert mine is not None
-    assert mine.answer == ["a"]
-    assert ledger.find_answer(QUESTION, "v1", analyst="bob") is None
-    assert ledger.find_answer(QUESTION, "v1") is None
-
-
 def test_a_clock_that_goes_backwards_breaks_nothing(make_ledger: MakeLedger) -> None:
     clock = Clock()
     ledger = make_ledger(small_budget(), clock=clock)
@@ -232,14 +164,6 @@ def test_a_clock_that_goes_backwards_breaks_nothing(make_ledger: MakeLedger) -> 
 def test_a_clock_without_a_time_zone_is_refused(make_ledger: MakeLedger) -> None:
     with pytest.raises(ParameterError, match="time zone"):
         make_ledger(small_budget(), clock=lambda: datetime(2026, 1, 1))
-
-
-@pytest.mark.parametrize("name", ["", "a\x00b", "x" * 201, "line\nbreak"])
-def test_names_are_names(name: str) -> None:
-    with pytest.raises(ParameterError):
-        Ledger.in_memory(small_budget(), dataset=name)
-    with Ledger.in_memory(small_budget()) as ledger, pytest.raises(ParameterError):
-        ledger.reserve(drawn(1), analyst=name)
 
 
 def test_history_can_be_cut(make_ledger: MakeLedger) -> None:
@@ -272,47 +196,6 @@ def test_threads_share_one_ledger(make_ledger: MakeLedger) -> None:
     assert ledger.verify().ok
 
 
-def test_several_data_sets_in_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
-    with Ledger.create(path, small_budget(4), dataset="sales") as sales:
-        sales.reserve(drawn(4))
-    with Ledger.create(path, small_budget(3), dataset="visits") as visits:
-        assert visits.remaining().loss == 3 * EPSILON
-        assert visits.datasets == ["sales", "visits"]
-        assert [entry.dataset for entry in visits.history()] == ["visits"]
-        assert visits.verify().ok
-    with pytest.raises(LedgerError, match="'sales', 'visits'"):
-        Ledger.open(path)
-    with pytest.raises(LedgerError, match="'sales', 'visits'"):
-        Ledger.open(path, dataset="other")
-    with Ledger.open(path, dataset="sales") as sales, pytest.raises(BudgetExhausted):
-        sales.reserve(drawn(1))
-
-
-def test_books_are_still_there_tomorrow(make_ledger: MakeLedger, tmp_path: Path) -> None:
-    ledger = make_ledger(small_budget())
-    receipt = ledger.reserve(drawn(5))
-    if ledger.shown == "in memory":
-        return
-    address: Any = tmp_path / "books.db" if "://" not in ledger.shown else ledger.shown
-    with Ledger.open(address) as again:
-        assert again.spent().loss == 5 * EPSILON
-        assert again.settle(receipt, drawn(2)).loss == 2 * EPSILON
-        assert again.budget == small_budget()
-        assert again.verify().ok
-
-
-def test_open_or_create_insists_on_the_same_budget(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
-    for _ in range(2):
-        with Ledger.open_or_create(path, Budget(2, 1e-7), dataset="sales") as ledger:
-            ledger.reserve(steps(BoundedRange("0.1")))
-    with pytest.raises(BudgetMismatch, match="never changed"):
-        Ledger.open_or_create(path, Budget(3, 1e-7), dataset="sales")
-    with Ledger.open(path) as ledger:
-        assert len(ledger.open_reservations()) == 2
-
-
 def test_a_question_without_steps_costs_its_failure_only(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget())
     receipt = ledger.reserve(Cost(delta=DELTA))
@@ -327,29 +210,6 @@ def test_what_is_refused_is_a_single_item(make_ledger: MakeLedger) -> None:
     with pytest.raises(BudgetExhausted) as refused:
         ledger.reserve_largest(drawn, 5)
     assert refused.value.requested.loss == EPSILON
-
-
-def test_an_answer_of_another_data_set_is_not_handed_out(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "books.db", small_budget(), dataset="sales") as sales:
-        receipt = sales.reserve(drawn(1))
-        sales.settle(receipt, drawn(1), answer=["a"])
-        assert sales.answer(receipt.number) is not None
-        assert sales.answer(receipt.number + 100) is None
-        with Ledger.create(tmp_path / "books.db", small_budget(), dataset="visits") as visits:
-            assert visits.answer(receipt.number) is None
-
-
-def test_a_data_set_that_is_not_there_is_not_replaced_by_the_only_one(tmp_path: Path) -> None:
-    Ledger.create(tmp_path / "books.db", small_budget(), dataset="sales").close()
-    with pytest.raises(LedgerError, match="no budget is open for data set 'visits'; it has: 'sales'"):
-        Ledger.open(tmp_path / "books.db", dataset="visits")
-    with Ledger.open(tmp_path / "books.db") as ledger:
-        assert ledger.dataset == "sales"
-
-
-def test_names_may_have_200_characters() -> None:
-    with Ledger.in_memory(small_budget(), dataset="x" * 200) as ledger:
-        assert ledger.reserve(drawn(1), analyst="y" * 200).analyst == "y" * 200
 
 
 def test_history_of_one_analyst(make_ledger: MakeLedger) -> None:
@@ -371,15 +231,6 @@ def test_who_pays(make_ledger: MakeLedger) -> None:
     assert [account.analyst for account in ledger.accounts] == [None, "ann"]
     titles = [payer.title for payer in ledger.payers("ann")]
     assert titles == ["the budget of data set 'default'", "the budget of 'ann' for data set 'default'"]
-
-
-def test_the_newest_of_several_answers_is_served(make_ledger: MakeLedger) -> None:
-    ledger = make_ledger(small_budget())
-    for answer in (["old"], ["new"]):
-        ledger.settle(ledger.reserve(drawn(1), question=QUESTION, data_version="v1"), drawn(1), answer=answer)
-    found = ledger.find_answer(QUESTION, "v1")
-    assert found is not None
-    assert found.answer == ["new"]
 
 
 def test_a_receipt_of_a_refusal_or_a_settlement_settles_nothing(make_ledger: MakeLedger) -> None:
