@@ -11,9 +11,7 @@ from fractions import Fraction
 
 def order_sensitivity_squared(numbers: int, contribution: int | None) -> Fraction:
     """The squared L2-sensitivity up to a shift: the largest `c (1 - c/n)` for c up to the contribution."""
-    most = numbers if contribution is None else min(contribution, numbers)
-    moved = min(most, numbers // 2)  # c (n - c) grows up to n/2, and is the same on both sides of it
-    return Fraction(moved * (numbers - moved), numbers)
+    return order_distance(numbers - 1, contribution, Fraction(1), Fraction(1))
 
 
 def order_distance(slots: int, contribution: int | None, slot: Fraction, bottom: Fraction) -> Fraction:
