@@ -68,7 +68,7 @@ def _zipf_picture(experiment: Experiment, results: Results) -> Picture | None:
 def _picture(points: list[Point], x: Axis, title: str) -> Picture | None:
     if not points:
         return None
-    subtitle = "exact probabilities; further left is better, and so is higher"
+    subtitle = "exact probabilities; higher is better, and for a curve against ε so is further left"
     return curves(points, x=x, y=_AXIS, title=title, subtitle=subtitle, dashed=(OURS,), colours=COLOURS)
 
 
