@@ -24,10 +24,12 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mutant_tests import LIBRARIES, PACKAGES, Experience, fate, learned, server, together
+from mutant_children import Child, ended, in_child
+from mutant_experience import FOLDERS, PACKAGES, Experience, learned, together
+from mutant_tests import LIBRARIES, Collected, Trial, run_tests, server
 from mutants import ROOT, SOURCE, Mutant, exempt, mutants
 from mutation_report import ALIVE, HEAD, Score, exempted, reasons, said, score
 from mutation_report import together as together_scored
@@ -71,16 +73,45 @@ class Results:
             self.changes[name] = note["change"]
 
 
-def run(found: Sequence[Mutant], results: Results, seen: Experience, again: bool) -> None:
+def untried(found: Sequence[Mutant], results: Results, again: bool) -> list[Mutant]:
+    """Those that were not tried before, or survived and are to be tried again."""
+    fates = {mutant: results.fates.get(mutant.name) for mutant in found}
+    return [mutant for mutant, known in fates.items() if known is None or (again and known in ALIVE)]
+
+
+def run(found: Sequence[Mutant], results: Results, seen: Experience, many: int) -> None:
+    """Try each mutant, so many at a time: most in a process that has collected the tests, the others here."""
+    idle = [mutant for mutant in found if not seen.tests(mutant)]
+    for mutant in idle:
+        say(results, mutant, "not run", 0.0)
+    rest = [mutant for mutant in found if mutant not in set(idle)]
+    here = {mutant for mutant in rest if seen.on_import(mutant)}
+    files = sorted({name.split("::")[0] for name in seen.seconds})
+    inside = [mutant for mutant in rest if mutant not in here]
+    shared = Collected(seen.seconds, lambda ready: settle(in_place(inside, seen, ready), results, many))
+    if inside and in_child(10**6, lambda: run_tests(files, shared)) not in (0, 5):  # 5: no test was run
+        raise SystemExit("the tests cannot be collected")
+    done = Results(results.path.parent, results.path.stem).fates  # what the other process has written
+    settle((Trial(mutant, seen).anew() for mutant in rest if mutant.name not in done), results, many)
+
+
+def in_place(found: Sequence[Mutant], seen: Experience, ready: Collected) -> Iterator[Child[Trial]]:
+    """Those that change a function; the others are left to a process that imports everything anew."""
     for mutant in found:
-        known = results.fates.get(mutant.name)
-        if known is not None and not (again and known in ALIVE):
-            continue
-        start = time.monotonic()
-        end = fate(mutant, seen)
-        results.add(mutant, end, time.monotonic() - start)
-        if end in ALIVE:
-            print(f"{end:9s} {mutant}", flush=True)
+        changes = ready.changes(mutant)
+        if changes:
+            yield Trial(mutant, seen).in_place(ready, changes)
+
+
+def settle(children: Iterable[Child[Trial]], results: Results, many: int) -> None:
+    for child, code in ended(children, many):
+        say(results, child.what.mutant, child.what.fate(code), time.monotonic() - child.start)
+
+
+def say(results: Results, mutant: Mutant, end: str, seconds: float) -> None:
+    results.add(mutant, end, seconds)
+    if end in ALIVE:
+        print(f"{end:9s} {mutant}", flush=True)
 
 
 def scored(target: str, results: Results, known: Mapping[str, str], first: bool = False) -> Score:
@@ -98,6 +129,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--least", type=float, default=0.0, help="fail when a smaller share of those that matter is killed"
     )
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="how many to try at a time")
     parser.add_argument("--results", type=Path, default=ROOT / "artifacts" / "mutation")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--list", action="store_true", help="list the mutants and try none")
@@ -115,9 +147,10 @@ def main(arguments: Sequence[str]) -> int:
         for library in LIBRARIES:
             importlib.import_module(library)
         with server():
-            seen = together([learned(package, given.results, given.processor) for package in PACKAGES])
+            seen = together([learned(name, given.results, given.processor, run_tests) for name in FOLDERS])
             for target in given.targets:
-                run(found[target], results[target], seen, given.again)
+                run(untried(found[target], results[target], given.again), results[target], seen, given.workers)
+                results[target] = Results(given.results, target)
     known = reasons()
     first, now = (
         [scored(target, results[target], known, early) for target in given.targets] for early in (True, False)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +19,17 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
 @pytest.fixture
 def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    """The three scripts, with a small package of our own in the place of crestline's source."""
+    """The scripts, with a small package of our own in the place of crestline's source."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
+    import mutant_experience
     import mutant_tests
     import mutants
     import mutate
 
-    for module in (mutants, mutant_tests, mutate):
+    for module in (mutants, mutant_tests, mutant_experience, mutate):
         monkeypatch.setattr(module, "SOURCE", tmp_path)
     yield mutate
-    for name in ("mutate", "mutants", "mutant_tests", "mutation_report"):
+    for name in ("mutate", "mutants", "mutant_tests", "mutant_experience", "mutant_children", "mutation_report"):
         sys.modules.pop(name, None)
 
 
@@ -159,21 +163,18 @@ def test_reasons_are_of_mutants_that_exist() -> None:
         sys.path.remove(str(SCRIPTS))
 
 
-def test_only_what_is_new_is_tried(tools: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_new_is_tried(tools: Any, tmp_path: Path) -> None:
     written(tmp_path)
     found = tools.drawn("ledger", 1.0, 0)[:3]
     results = tools.Results(tmp_path / "results", "ledger")
     results.add(found[0], "survived", 1.0)
     results.add(found[1], "time", 1.0)
-    tried: list[Any] = []
-    monkeypatch.setattr(tools, "fate", lambda mutant, seen: tried.append(mutant) or "time")
-    tools.run(found, results, None, again=False)
-    assert tried == [found[2]]
-    tools.run(found, results, None, again=True)
-    assert tried == [found[2], found[0]]
+    assert tools.untried(found, results, again=False) == [found[2]]
+    assert tools.untried(found, results, again=True) == [found[0], found[2]]
 
 
 def test_tests_near_a_module_come_first_and_the_quickest_of_them(tools: Any, tmp_path: Path) -> None:
+    import mutant_experience
     import mutant_tests
 
     module = written(tmp_path)
@@ -187,18 +188,22 @@ def test_tests_near_a_module_come_first_and_the_quickest_of_them(tools: Any, tmp
         "tests/ledger/test_other.py::elsewhere": 0.1,
     }
     lines = {"ledger/small.py": {8: set(seconds) - {"tests/ledger/test_other.py::elsewhere"}, 4: {""}}}
-    seen = mutant_tests.Experience(lines, seconds)
+    seen = mutant_experience.Experience(lines, seconds)
     assert [name.split("::")[1] for name in seen.tests(mutant)] == ["quick", "slow", "near", "far"]
+    seen.found[module]["tests/ledger/test_small.py::slow"] = 9
+    assert [name.split("::")[1] for name in seen.tests(mutant)] == ["slow", "quick", "near", "far"]
     assert mutant_tests.dotted(module) == "crestline.ledger.small"
 
 
 def test_what_runs_on_import_concerns_all_tests_of_the_module(tools: Any, tmp_path: Path) -> None:
     """Constants and defaults are seen by the test that imported the module first, and used by the others."""
-    import mutant_tests
+    import mutant_experience
 
     written(tmp_path)
     lines = {"ledger/small.py": {4: {"tests/ledger/test_a.py::first"}, 8: {"tests/ledger/test_b.py::second"}}}
-    seen = mutant_tests.Experience(lines, {name: 1.0 for each in lines["ledger/small.py"].values() for name in each})
+    seen = mutant_experience.Experience(
+        lines, {name: 1.0 for each in lines["ledger/small.py"].values() for name in each}
+    )
     met = {mutant.line: seen.tests(mutant) for mutant in tools.drawn("ledger", 1.0, 0)}
     assert met[4] == met[7] == ["tests/ledger/test_a.py::first", "tests/ledger/test_b.py::second"]
     assert met[8] == ["tests/ledger/test_b.py::second"]
@@ -229,17 +234,119 @@ def test_a_test_that_takes_much_longer_fails(tools: Any, monkeypatch: pytest.Mon
         chosen.pytest_runtest_logfinish("quick", None)
         assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
         chosen.pytest_runtest_logstart("endless", None)
-        with pytest.raises(TimeoutError):
-            endless()
+        for _ in range(2):  # a test that is tried again must not be endless, either
+            with pytest.raises(TimeoutError):
+                endless()
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
 
 
 def test_a_child_ends_well_or_badly_or_is_stopped(tools: Any) -> None:
-    import mutant_tests
+    import mutant_children
 
-    assert mutant_tests.in_child(20, lambda: 0) == 0
-    assert mutant_tests.in_child(20, lambda: 3) == 3
-    assert mutant_tests.in_child(0, endless) is None
-    assert mutant_tests.in_child(20, lambda: len(bytearray(mutant_tests.MEMORY))) is None
+    assert mutant_children.in_child(20, lambda: 0) == 0
+    assert mutant_children.in_child(20, lambda: 3) == 3
+    assert mutant_children.in_child(0, endless) is None
+    assert mutant_children.in_child(20, lambda: len(bytearray(mutant_children.MEMORY))) is None
+
+
+def test_several_children_work_at_a_time_and_are_stopped_with_the_run(tools: Any) -> None:
+    import mutant_children
+
+    quick = (mutant_children.started(number, 20, lambda: 0) for number in range(5))
+    assert sorted(child.what for child, _ in mutant_children.ended(quick, 2)) == list(range(5))
+    begun: list[int] = []
+
+    def children() -> Iterator[Any]:
+        for work in (lambda: 0, endless, endless, endless):
+            child = mutant_children.started(work, 20, work)
+            begun.append(child.number)
+            yield child
+
+    run = mutant_children.ended(children(), 3)
+    assert next(run)[1] == 0
+    assert len(begun) == 3
+    run.close()
+    assert {os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) for number in begun[1:]} == {-signal.SIGTERM}
+
+
+PACKAGE = {
+    "pyproject.toml": """
+[tool.pytest.ini_options]
+pythonpath = ["src"]
+addopts = "--import-mode=importlib"
+markers = ["slow: so"]
+""",
+    "src/crestline/__init__.py": "",
+    "src/crestline/ledger/__init__.py": "",
+    "src/crestline/ledger/small.py": """
+import functools
+
+LIMIT = 3
+WIDE = LIMIT + 1
+
+
+def inside(x):
+    return x < LIMIT
+
+
+@functools.lru_cache
+def twice(x):
+    return x + x
+
+
+def nobody():
+    return 5
+""",
+    "tests/servers.py": """
+import contextlib
+GIVEN = "NOBODY"
+running_postgres = lambda: contextlib.nullcontext("none")
+""",
+    "tests/ledger/test_a.py": """
+from crestline.ledger.small import inside, twice
+
+
+def test_inside():
+    assert inside(2) and not inside(4)
+    assert twice(0) == 0
+
+
+def test_twice():
+    assert twice(0) == 0
+    assert twice(3) == 6
+""",
+    "scripts/harmless.txt": "",
+}
+
+
+def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: Path) -> None:
+    """In a package of its own: changes in functions, on import, in what a function keeps, and what no test runs."""
+    import mutant_experience
+
+    others = (folder for folder in mutant_experience.FOLDERS if folder != "ledger")
+    nothing = json.dumps({"lines": {}, "seconds": {}})
+    empty = {f"results/experience-{folder}.json": nothing for folder in others}
+    scripts = {f"scripts/{script.name}": script.read_text() for script in SCRIPTS.glob("mut*.py")}
+    for name, text in {**PACKAGE, **empty, **scripts}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "scripts/mutate.py", "ledger", "--results", "results", "--least", "0.9"]
+    plain = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV", "PYTHONPATH"))}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
+    notes = [json.loads(line) for line in (tmp_path / "results" / "ledger.jsonl").read_text().splitlines()]
+    ends = {note["mutant"].split("  ")[1]: note["fate"].split("::")[-1] for note in notes}
+    assert ends == {
+        "3 → 4 #0": "survived",
+        "3 → 6 #1": "test_inside",
+        "LIMIT + 1 → LIMIT - 1 #0": "survived",
+        "1 → 2 #0": "survived",
+        "1 → 0 #1": "survived",
+        "x < LIMIT → x <= LIMIT #0": "survived",
+        "x < LIMIT → x > LIMIT #1": "test_inside",
+        "x + x → x - x #0": "test_twice",
+        "5 → 6 #0": "not run",
+        "5 → 10 #1": "not run",
+    }, done.stdout + done.stderr
+    assert done.returncode == 1
