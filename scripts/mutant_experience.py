@@ -15,8 +15,8 @@ from mutant_children import in_child, silence
 from mutants import SOURCE, Mutant
 
 PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
-FOLDERS = (*PACKAGES, "audit", "price", "plan")
-"""Where the tests are that mutants meet."""
+TESTS = (*PACKAGES, "price", "histogram", "test_ask.py", "docs/test_examples.py")
+"""The tests that mutants meet, folders and files; others draw pictures, or run the program in a process of its own."""
 
 MOST = 40.0
 """Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
@@ -107,7 +107,7 @@ def distance(name: str, module: Path) -> int:
 
 def learned(name: str, folder: Path, processor: float, run_tests: Callable[[Sequence[str], object], int]) -> Experience:
     """Run a folder of tests once without any change. They must pass, or they say nothing about mutants."""
-    notes = folder / f"experience-{name}.json"
+    notes = folder / f"experience-{name.replace('/', '-')}.json"
 
     def work() -> int:
         silence()

@@ -6,7 +6,7 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,11 +40,13 @@ class Mutant:
     words: str
     text: str
     on_import: bool = False
+    number: int = 0
+    """Which one it is of those with the same change in equal lines of the module."""
 
     @property
     def name(self) -> str:
-        """What tells it apart from the others of the same source."""
-        return f"{self} #{self.variant}"
+        """What tells it apart from all others, and is the same wherever its line stands."""
+        return f"{self.change} #{self.number}"
 
     @property
     def change(self) -> str:
@@ -57,8 +59,11 @@ class Mutant:
 
 def mutants(module: Path) -> Iterator[Mutant]:
     """Every mutant of a module, in the order of the source."""
-    lines = module.read_text().splitlines()
-    yield from (mutant for mutant in _every(module) if not _marked(lines, mutant))
+    lines, alike = module.read_text().splitlines(), Counter[str]()
+    for mutant in _every(module):
+        if not _marked(lines, mutant):
+            yield replace(mutant, number=alike[mutant.change])
+            alike[mutant.change] += 1
 
 
 def exempt(module: Path) -> list[tuple[str, int]]:

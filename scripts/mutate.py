@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mutant_children import Child, ended, in_child
-from mutant_experience import FOLDERS, PACKAGES, Experience, learned, together
+from mutant_experience import PACKAGES, TESTS, Experience, learned, together
 from mutant_tests import LIBRARIES, Collected, Trial, run_tests, server
 from mutants import ROOT, SOURCE, Mutant, exempt, mutants
 from mutation_report import ALIVE, HEAD, Score, exempted, reasons, said, score
@@ -54,13 +54,13 @@ class Results:
     def __init__(self, folder: Path, target: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{target.replace('/', '-')}.jsonl"
-        self.first, self.fates, self.changes = dict[str, str](), dict[str, str](), dict[str, str]()
+        self.first, self.fates = dict[str, str](), dict[str, str]()
         if self.path.exists():
             for line in self.path.read_text().splitlines():
                 self._take(json.loads(line))
 
     def add(self, mutant: Mutant, end: str, seconds: float) -> None:
-        note = {"mutant": mutant.name, "fate": end, "seconds": round(seconds, 1), "change": mutant.change}
+        note = {"mutant": mutant.name, "fate": end, "seconds": round(seconds, 1), "place": str(mutant)}
         self._take(note)
         with self.path.open("a") as file:
             file.write(json.dumps(note) + "\n")
@@ -69,8 +69,6 @@ class Results:
         name = note["mutant"]
         self.first.setdefault(name, note["fate"])
         self.fates[name] = note["fate"]
-        if "change" in note:
-            self.changes[name] = note["change"]
 
 
 def untried(found: Sequence[Mutant], results: Results, again: bool) -> list[Mutant]:
@@ -115,9 +113,10 @@ def say(results: Results, mutant: Mutant, end: str, seconds: float) -> None:
 
 
 def scored(target: str, results: Results, known: Mapping[str, str], first: bool = False) -> Score:
+    """The score of the mutants that exist now: lines that were changed since are not counted."""
     every = drawn(target, 1.0, 0)
-    changes = {mutant.name: mutant.change for mutant in every} | results.changes
-    return score(target, len(every), results.first if first else results.fates, changes, known)
+    fates = results.first if first else results.fates
+    return score(target, every, {mutant: fates[mutant.name] for mutant in every if mutant.name in fates}, known)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -147,7 +146,7 @@ def main(arguments: Sequence[str]) -> int:
         for library in LIBRARIES:
             importlib.import_module(library)
         with server():
-            seen = together([learned(name, given.results, given.processor, run_tests) for name in FOLDERS])
+            seen = together([learned(name, given.results, given.processor, run_tests) for name in TESTS])
             for target in given.targets:
                 run(untried(found[target], results[target], given.again), results[target], seen, given.workers)
                 results[target] = Results(given.results, target)

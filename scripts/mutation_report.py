@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutants import Mutant
+
 ALIVE = ("survived", "not run")
 HEAD = """# Mutation run
 
@@ -43,14 +45,12 @@ class Score:
         return self.killed + len(self.alive)
 
 
-def score(
-    target: str, size: int, fates: Mapping[str, str], changes: Mapping[str, str], known: Mapping[str, str]
-) -> Score:
-    """`fates` by the name of a mutant, `changes` says what is changed in it, `known` why a change is harmless."""
-    alive = sorted(name for name, end in fates.items() if end in ALIVE)
-    harmless = tuple((name, known[changes[name]]) for name in alive if changes.get(name) in known)
-    rest = tuple(name for name in alive if changes.get(name) not in known)
-    return Score(target, size, len(fates) - len(alive), harmless, rest)
+def score(target: str, every: Sequence[Mutant], fates: Mapping[Mutant, str], known: Mapping[str, str]) -> Score:
+    """`known` says why a change is harmless."""
+    alive = [mutant for mutant, end in fates.items() if end in ALIVE]
+    harmless = sorted((str(mutant), known[mutant.change]) for mutant in alive if mutant.change in known)
+    rest = sorted(str(mutant) for mutant in alive if mutant.change not in known)
+    return Score(target, len(every), len(fates) - len(alive), tuple(harmless), tuple(rest))
 
 
 def together(scores: Sequence[Score]) -> Score:

@@ -77,6 +77,16 @@ def test_options_are_left_alone_and_arguments_are_not(tools: Any, tmp_path: Path
     assert said == ["5 → 6", "5 → 10"]
 
 
+def test_a_mutant_is_known_again_when_its_line_moves(tools: Any, tmp_path: Path) -> None:
+    import mutants
+
+    twice = SMALL + "\n\ndef also(x: int) -> bool:\n    if x < LIMIT and not y:\n        return True\n"
+    before = {mutant.name for mutant in mutants.mutants(written(tmp_path, twice))}
+    moved = {mutant.name: mutant for mutant in mutants.mutants(written(tmp_path, "# more\n\n" + twice))}
+    assert moved.keys() == before
+    assert len([name for name in before if "x < LIMIT → x <= LIMIT" in name]) == 2
+
+
 def test_a_mutant_differs_from_its_module_in_one_place(tools: Any, tmp_path: Path) -> None:
     import mutants
 
@@ -117,11 +127,11 @@ def test_survivors_with_a_reason_are_counted_apart(tools: Any, tmp_path: Path) -
         results.add(mutant, end, 1.0)
     found = tools.scored("ledger", results, {first.change: "it only costs time"})
     assert (found.tried, found.killed, found.matter) == (3, 1, 2)
-    assert found.harmless == ((first.name, "it only costs time"),)
-    assert found.alive == (second.name,)
+    assert found.harmless == ((str(first), "it only costs time"),)
+    assert found.alive == (str(second),)
     page = "\n".join(tools.said([found], [found]))
     assert f"| ledger | {found.size} | 3 | 1 | 1 | 1 | 33.3%, at least" in page
-    assert f"`{first.name}`: it only costs time" in page
+    assert f"`{first}`: it only costs time" in page
 
 
 def test_packages_count_by_their_size(tools: Any) -> None:
@@ -325,9 +335,9 @@ def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: P
     """In a package of its own: changes in functions, on import, in what a function keeps, and what no test runs."""
     import mutant_experience
 
-    others = (folder for folder in mutant_experience.FOLDERS if folder != "ledger")
+    others = (name.replace("/", "-") for name in mutant_experience.TESTS if name != "ledger")
     nothing = json.dumps({"lines": {}, "seconds": {}})
-    empty = {f"results/experience-{folder}.json": nothing for folder in others}
+    empty = {f"results/experience-{name}.json": nothing for name in others}
     scripts = {f"scripts/{script.name}": script.read_text() for script in SCRIPTS.glob("mut*.py")}
     for name, text in {**PACKAGE, **empty, **scripts}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -336,17 +346,17 @@ def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: P
     plain = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV", "PYTHONPATH"))}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
     notes = [json.loads(line) for line in (tmp_path / "results" / "ledger.jsonl").read_text().splitlines()]
-    ends = {note["mutant"].split("  ")[1]: note["fate"].split("::")[-1] for note in notes}
+    ends = {note["place"].split("  ")[1]: note["fate"].split("::")[-1] for note in notes}
     assert ends == {
-        "3 → 4 #0": "survived",
-        "3 → 6 #1": "test_inside",
-        "LIMIT + 1 → LIMIT - 1 #0": "survived",
-        "1 → 2 #0": "survived",
-        "1 → 0 #1": "survived",
-        "x < LIMIT → x <= LIMIT #0": "survived",
-        "x < LIMIT → x > LIMIT #1": "test_inside",
-        "x + x → x - x #0": "test_twice",
-        "5 → 6 #0": "not run",
-        "5 → 10 #1": "not run",
+        "3 → 4": "survived",
+        "3 → 6": "test_inside",
+        "LIMIT + 1 → LIMIT - 1": "survived",
+        "1 → 2": "survived",
+        "1 → 0": "survived",
+        "x < LIMIT → x <= LIMIT": "survived",
+        "x < LIMIT → x > LIMIT": "test_inside",
+        "x + x → x - x": "test_twice",
+        "5 → 6": "not run",
+        "5 → 10": "not run",
     }, done.stdout + done.stderr
     assert done.returncode == 1
