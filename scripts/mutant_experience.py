@@ -18,7 +18,7 @@ PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
 TESTS = (*PACKAGES, "price", "histogram", "test_ask.py", "docs/test_examples.py")
 """The tests that mutants meet, folders and files; others draw pictures, or run the program in a process of its own."""
 
-MOST = 40.0
+MOST = 20.0
 """Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
 
 

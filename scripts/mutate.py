@@ -24,7 +24,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mutant_children import Child, ended, in_child
@@ -71,10 +71,11 @@ class Results:
         self.fates[name] = note["fate"]
 
 
-def untried(found: Sequence[Mutant], results: Results, again: bool) -> list[Mutant]:
-    """Those that were not tried before, or survived and are to be tried again."""
+def untried(found: Sequence[Mutant], results: Results, again: bool, known: Container[str] = ()) -> list[Mutant]:
+    """Those that were not tried before, or survived and are to be tried again; those with a reason come last."""
     fates = {mutant: results.fates.get(mutant.name) for mutant in found}
-    return [mutant for mutant, known in fates.items() if known is None or (again and known in ALIVE)]
+    new = [mutant for mutant, end in fates.items() if end is None or (again and end in ALIVE)]
+    return sorted(new, key=lambda mutant: mutant.change in known)
 
 
 def run(found: Sequence[Mutant], results: Results, seen: Experience, many: int) -> None:
@@ -141,6 +142,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.list:
         print("\n".join(str(mutant) for each in found.values() for mutant in each))
         return 0
+    known = reasons()
     results = {target: Results(given.results, target) for target in given.targets}
     if not given.report:
         for library in LIBRARIES:
@@ -148,9 +150,9 @@ def main(arguments: Sequence[str]) -> int:
         with server():
             seen = together([learned(name, given.results, given.processor, run_tests) for name in TESTS])
             for target in given.targets:
-                run(untried(found[target], results[target], given.again), results[target], seen, given.workers)
+                new = untried(found[target], results[target], given.again, known)
+                run(new, results[target], seen, given.workers)
                 results[target] = Results(given.results, target)
-    known = reasons()
     first, now = (
         [scored(target, results[target], known, early) for target in given.targets] for early in (True, False)
     )
