@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from crestline.histogram.labels import Label
@@ -53,22 +54,22 @@ class Items:
 
 @dataclass(frozen=True)
 class Counting:
-    """One question put to one table, step by step."""
+    """One question put to one table, step by step. Whatever does not depend on a key is built once."""
 
     table: Expression
     question: Question
     engine: str
     untyped: bool = False
 
-    @property
+    @cached_property
     def user(self) -> Key:
         return key_of(column(self.table, self.question.user), self.question.user, self.engine)
 
-    @property
+    @cached_property
     def items(self) -> Items:
         return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in self.question.item))
 
-    @property
+    @cached_property
     def score(self) -> Score | None:
         return score_of(self.table, self.question, self.engine, untyped=self.untyped)
 
@@ -78,6 +79,7 @@ class Counting:
         score = self.score
         return 1 if score is None else score.step
 
+    @cached_property
     def pairs(self) -> Expression:
         """Each user with each of their items, once; with a score, also how many units they add to it."""
         import ibis
@@ -110,9 +112,16 @@ class Counting:
 
     def top(self, key: bytes) -> Expression:
         """The first `k_bar + 1` items by count descending, then by label ascending (P0.5)."""
+        return self._all_counted if self.question.contribution is None else self._top(self.counts(self.pairs, key))
+
+    @cached_property
+    def _all_counted(self) -> Expression:
+        """The same for a question without a bound, which needs no key."""
+        return self._top(self.counts(self.pairs, b""))
+
+    def _top(self, counts: Expression) -> Expression:
         import ibis
 
         items = self.items
-        order = [ibis.desc(COUNT), *(ibis.asc(name) for name in items.names)]
-        ordered = self.counts(self.pairs(), key).order_by(order)
+        ordered = counts.order_by([ibis.desc(COUNT), *(ibis.asc(name) for name in items.names)])
         return ordered.select(**items.fetched(ordered), **{COUNT: ordered[COUNT]}).limit(self.question.k_bar + 1)

@@ -36,7 +36,7 @@ class DomainCounting:
 
     def every_count(self, key: bytes) -> Expression:
         """Every item of the universe with its count, zeros included."""
-        names, pairs = list(self.items.names), self.counting.pairs()
+        names, pairs = list(self.items.names), self.counting.pairs
         if self.counting.question.contribution is not None:
             # Items outside the universe are never released, so they must not use up a user's contribution.
             pairs = pairs.semi_join(self.domain, names)
