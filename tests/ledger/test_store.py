@@ -112,11 +112,17 @@ def test_on_a_server_the_books_may_share_a_database(postgres_database: str) -> N
         assert ledger.verify().ok
 
 
-def test_what_is_reserved_and_paid_is_said_in_the_units_of_the_data_set(make_ledger: MakeLedger) -> None:
+def test_what_is_reserved_and_paid_is_said_of_the_account_whose_remainder_the_asker_sees(
+    make_ledger: MakeLedger,
+) -> None:
     ledger = make_ledger(Budget(1, 1e-6), analysts={"ann": small_budget()})
-    receipt = ledger.reserve(drawn(2), analyst="ann")
-    assert receipt.reserved.units == ("rho", "delta")
-    assert ledger.settle(receipt, drawn(1)).units == ("rho", "delta")
+    for analyst, units in (("ann", ("epsilon", "delta")), (None, ("rho", "delta"))):
+        before = ledger.payers(analyst)[-1].balance.remaining
+        receipt = ledger.reserve(drawn(2), analyst=analyst)
+        assert receipt.reserved.units == units
+        assert ledger.payers(analyst)[-1].balance.remaining == before - receipt.reserved
+        paid = ledger.settle(receipt, drawn(1))
+        assert ledger.payers(analyst)[-1].balance.remaining == before - paid
 
 
 def test_where_an_account_was_removed_nothing_is_given_back(make_ledger: MakeLedger) -> None:
@@ -124,7 +130,7 @@ def test_where_an_account_was_removed_nothing_is_given_back(make_ledger: MakeLed
     receipt = ledger.reserve(drawn(5), analyst="ann")
     gone = delete(schema.accounts).where(schema.accounts.c.analyst == "ann")
     ledger._store._database.write(lambda connection: connection.execute(gone))
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(LedgerError, match="an account was removed; run `crestline ledger verify`"):
         ledger.settle(receipt, drawn(1))
     assert ledger.spent().loss == 5 * EPSILON
     assert len(ledger.open_reservations()) == 1

@@ -169,7 +169,7 @@ class Ledger:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
 
         Gives back the steps that were not drawn, never the probability of failure. On any error the whole
-        reservation stays charged.
+        reservation stays charged. Returns what the analyst's own account paid; the data set's where they have none.
         """
         canonical(answer)
         return self._store.settle(receipt, cost, answer)

@@ -27,7 +27,7 @@ class Order:
 class Receipt:
     """Proof of a reservation: what settles it. `k` is set where the largest k that fits was asked for.
 
-    `reserved` is what the data set's account holds for it.
+    `reserved` is what the analyst's own account holds for it; the data set's where they have none.
     """
 
     number: int

@@ -118,7 +118,7 @@ class Store:
             key = _answer_key(order, payers)
             draft = Draft("reserved", order.dataset, order.analyst, None, key, _asked(order, k) | _charge(charge))
             entry = records.append(connection, head, draft, self._clock())
-            return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[0], k)
+            return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[-1], k)
 
         outcome = self._database.write(work)
         if isinstance(outcome, BudgetExhausted):
@@ -126,13 +126,15 @@ class Store:
         return outcome
 
     def settle(self, receipt: Receipt, cost: Cost, answer: Any) -> Amount:
-        """Turn the reservation into what was in fact paid, keep the answer; returns what the data set paid."""
+        """Turn the reservation into what was in fact paid, keep the answer; returns what the asker's account paid."""
 
         def work(connection: Connection) -> Amount:
             head = records.lock(connection)
             entry = _reservation(connection, receipt)
             charged = entry.content["charge"]
             payers = records.load_payers(connection, entry.dataset, entry.analyst)[: len(charged)]
+            if len(payers) < len(charged):
+                raise LedgerError(f"ledger {self.shown}: an account was removed; run `crestline ledger verify`")
             paid: list[Amount] = []
             for payer, exact in zip(payers, charged, strict=True):
                 reserved = Amount.from_json(exact, payer.balance.budget.limit.units)
@@ -142,7 +144,7 @@ class Store:
             details = {**_charge(paid), "answer": answer}
             draft = Draft("settled", entry.dataset, entry.analyst, entry.sequence, entry.answer_key, details)
             records.append(connection, head, draft, self._clock())
-            return paid[0]
+            return paid[-1]
 
         return self._database.write(work)
 

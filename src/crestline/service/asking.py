@@ -11,7 +11,7 @@ from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
 from crestline.ask import ask, identity
 from crestline.choose import AUTO, Chosen, choose
-from crestline.cli.ledger_rows import entry_row
+from crestline.cli.ledger_rows import amount_of
 from crestline.errors import CrestlineError, MechanismError, ParameterError, QuestionError
 from crestline.ledger.records import Account
 from crestline.mechanisms.catalogue import entry
@@ -104,7 +104,10 @@ def recalled(house: House, caller: Caller, number: int) -> tuple[Answer, str]:
 def _bill(house: House, served: Served, caller: Caller, number: int) -> Bill:
     """What was reserved and paid then, and what is left now."""
     reserved, settled = house.store.entry(number), house.store.settlement(number)
-    held, paid = ("" if entry is None else str(entry_row(entry)["charge"]) for entry in (reserved, settled))
+    place = 0 if caller.payer is None else -1  # an analyst's own account comes after the data set's
+    held, paid = (
+        "" if entry is None else str(amount_of(entry.content["charge"][place])) for entry in (reserved, settled)
+    )
     left = str(served.ledger.payers(caller.payer)[-1].balance.remaining)
     return Bill(served.ledger.shown, held, paid, left, number)
 
