@@ -14,12 +14,12 @@ HEAD = """# Mutation run
 
 `scripts/mutate.py` changes one constant, sign or comparison at a time in `mechanisms/`, `randomness/`, `guarantees/`
 and `ledger/`, and runs the fast tests that meet the changed line, those that mirror the module first, until one fails.
-The mutants are a random sample of each package. "At least" is the one-sided Clopper–Pearson bound at confidence 95%. A
-mutant survives for a reason when no test can tell it apart, or when only speed, memory, the sharpness of a certified
+A mutant survives for a reason when no test can tell it apart, or when only speed, memory, the sharpness of a certified
 bound or the text of a message changes; the reasons are in `scripts/harmless.txt`, one for each. A line of which every
 mutant would be such (sizes of batches, working precision, brackets of searches) says so itself, `# mutate: <reason>`,
-and has no mutants. "Weighted" is the mean over the packages, each counted by how many mutants it has; its bound is that
-of all packages together (each at confidence 98.75%). The row "all" is a plain sum, and bounds nothing.
+and has no mutants. Where only a sample was tried, "at least" is the one-sided Clopper–Pearson bound at confidence 95%,
+and "weighted" is the mean over the packages, each counted by how many mutants it has; its bound is that of all packages
+together (each at confidence 98.75%).
 """.splitlines()
 
 
@@ -60,13 +60,16 @@ def together(scores: Sequence[Score]) -> Score:
 
 
 def table(scores: Sequence[Score]) -> list[str]:
-    """One line for each target, one for all, and the weighted shares."""
+    """One line for each target and one for all; of a sample, also the weighted shares."""
     head = ("package", "mutants", "tried", "killed", "survive for a reason", "survive")
     lines = [_row(*head, "killed of all", "killed of those that matter"), _row(*["---"] * 8)]
     for one in scores:
-        lines.append(_row(*_counts(one), share(one.killed, one.tried), share(one.killed, one.matter)))
+        shown = share if one.tried < one.size else _plain
+        lines.append(_row(*_counts(one), shown(one.killed, one.tried), shown(one.killed, one.matter)))
     whole = together(scores)  # not drawn in proportion to the sizes of the packages: shares of it bound nothing
-    lines.append(_row(*_counts(whole), *(f"{part:.1%}" for part in _shares(whole))))
+    lines.append(_row(*_counts(whole), _plain(whole.killed, whole.tried), _plain(whole.killed, whole.matter)))
+    if whole.tried == whole.size:
+        return lines
     means = (weighted(scores, lambda one: one.tried), weighted(scores, lambda one: one.matter))
     return [*lines, _row("weighted", *[""] * 5, *(f"{mean:.1%}, at least {least:.1%}" for mean, least in means))]
 
@@ -92,7 +95,7 @@ def exempted(marks: Mapping[str, Sequence[tuple[str, int]]]) -> list[str]:
 
 
 def share(part: int, whole: int) -> str:
-    return f"{part / max(1, whole):.1%}, at least {lower_bound(part, whole):.1%}"
+    return f"{_plain(part, whole)}, at least {lower_bound(part, whole):.1%}"
 
 
 def weighted(scores: Sequence[Score], whole: Callable[[Score], int]) -> tuple[float, float]:
@@ -121,8 +124,8 @@ def _counts(one: Score) -> tuple[object, ...]:
     return one.target, one.size, one.tried, one.killed, len(one.harmless), len(one.alive)
 
 
-def _shares(one: Score) -> tuple[float, float]:
-    return one.killed / max(1, one.tried), one.killed / max(1, one.matter)
+def _plain(part: int, whole: int) -> str:
+    return f"{part / max(1, whole):.1%}"
 
 
 def _row(*cells: object) -> str:

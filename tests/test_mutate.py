@@ -141,6 +141,16 @@ def test_packages_count_by_their_size(tools: Any) -> None:
     assert " | 87.5%, at least " in row
 
 
+def test_where_every_mutant_was_tried_nothing_is_left_to_bound(tools: Any) -> None:
+    whole = [tools.Score("small", 10, 9, (), ("a",)), tools.Score("large", 30, 30, (), ())]
+    page = tools.said([], whole)
+    assert "| small | 10 | 10 | 9 | 0 | 1 | 90.0% | 90.0% |" in page
+    assert page.index("| all | 40 | 40 | 39 | 0 | 1 | 97.5% | 97.5% |") > 0
+    assert not any(
+        line.startswith("| weighted") for line in page[page.index("## After the tests that the survivors asked for") :]
+    )
+
+
 def test_the_bound_of_all_packages_is_that_of_each_at_a_higher_confidence(tools: Any) -> None:
     from mutation_report import lower_bound, weighted
 
