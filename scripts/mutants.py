@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "crestline"
 MARK = "# mutate:"
+UNCHANGED = -1
+"""The variant of a mutant that is none: what its tests do then is a control of the run."""
 
 SIGNS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
 COMPARISONS = {
@@ -114,6 +116,8 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
 def mutated(mutant: Mutant) -> ast.Module:
     """The module's tree with the one change."""
     tree = ast.parse(mutant.module.read_text())
+    if mutant.variant == UNCHANGED:
+        return tree
     target = next(node for place, node in enumerate(ast.walk(tree)) if place == mutant.place)
     new = ast.copy_location(list(variants(target))[mutant.variant], target)
     return ast.fix_missing_locations(_Swap(target, new).visit(tree))

@@ -5,6 +5,7 @@
     python scripts/mutate.py mechanisms/limited_domain.py    one module
     python scripts/mutate.py --list guarantees               only say what would be done
     python scripts/mutate.py --again --share 0.1             those that survived, after new tests
+    python scripts/mutate.py --control --share 0.01          their tests without any change: all must pass
     python scripts/mutate.py --report --share 0.1            the score of what has been tried, and the survivors
     python scripts/mutate.py --report --page FILE            the same as a page
 
@@ -25,12 +26,13 @@ import signal
 import sys
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mutant_children import Child, ended, in_child
 from mutant_experience import PACKAGES, TESTS, Experience, learned, together
 from mutant_tests import LIBRARIES, Collected, Trial, run_tests, server
-from mutants import ROOT, SOURCE, Mutant, exempt, mutants
+from mutants import ROOT, SOURCE, UNCHANGED, Mutant, exempt, mutants
 from mutation_report import ALIVE, HEAD, Score, exempted, reasons, said, score
 from mutation_report import together as together_scored
 
@@ -55,9 +57,12 @@ class Results:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{target.replace('/', '-')}.jsonl"
         self.first, self.fates = dict[str, str](), dict[str, str]()
-        if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                self._take(json.loads(line))
+        for note in self.notes():
+            self._take(note)
+
+    def notes(self) -> list[dict[str, str]]:
+        """What has been written so far, by whichever process."""
+        return [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
 
     def add(self, mutant: Mutant, end: str, seconds: float) -> None:
         note = {"mutant": mutant.name, "fate": end, "seconds": round(seconds, 1), "place": str(mutant)}
@@ -88,9 +93,10 @@ def run(found: Sequence[Mutant], results: Results, seen: Experience, many: int) 
     files = sorted({name.split("::")[0] for name in seen.seconds})
     inside = [mutant for mutant in rest if mutant not in here]
     shared = Collected(seen.seconds, lambda ready: settle(in_place(inside, seen, ready), results, many))
+    before = len(results.notes())
     if inside and in_child(10**6, lambda: run_tests(files, shared)) not in (0, 5):  # 5: no test was run
         raise SystemExit("the tests cannot be collected")
-    done = Results(results.path.parent, results.path.stem).fates  # what the other process has written
+    done = {note["mutant"] for note in results.notes()[before:]}  # what the other process has written
     settle((Trial(mutant, seen).anew() for mutant in rest if mutant.name not in done), results, many)
 
 
@@ -98,7 +104,7 @@ def in_place(found: Sequence[Mutant], seen: Experience, ready: Collected) -> Ite
     """Those that change a function; the others are left to a process that imports everything anew."""
     for mutant in found:
         changes = ready.changes(mutant)
-        if changes:
+        if changes or mutant.variant == UNCHANGED:
             yield Trial(mutant, seen).in_place(ready, changes)
 
 
@@ -111,6 +117,15 @@ def say(results: Results, mutant: Mutant, end: str, seconds: float) -> None:
     results.add(mutant, end, seconds)
     if end in ALIVE:
         print(f"{end:9s} {mutant}", flush=True)
+
+
+def unchanged(folder: Path) -> Path:
+    """A folder for the results of a control, with what was learned about the tests."""
+    control = folder / "control"
+    control.mkdir(parents=True, exist_ok=True)
+    for notes in folder.glob("experience-*.json"):
+        (control / notes.name).write_text(notes.read_text())
+    return control
 
 
 def scored(target: str, results: Results, known: Mapping[str, str], first: bool = False) -> Score:
@@ -132,6 +147,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="how many to try at a time")
     parser.add_argument("--results", type=Path, default=ROOT / "artifacts" / "mutation")
     parser.add_argument("--again", action="store_true", help="try survivors again")
+    parser.add_argument("--control", action="store_true", help="change nothing: whatever is killed then is a fault")
     parser.add_argument("--list", action="store_true", help="list the mutants and try none")
     parser.add_argument("--page", type=Path, help="write the report to a page, too")
     parser.add_argument("--report", action="store_true", help="only report what has been tried")
@@ -139,6 +155,9 @@ def main(arguments: Sequence[str]) -> int:
     os.chdir(ROOT)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server is stopped as well
     found = {target: drawn(target, given.share, given.seed) for target in given.targets}
+    if given.control:
+        found = {target: [replace(mutant, variant=UNCHANGED) for mutant in each] for target, each in found.items()}
+        given.results = unchanged(given.results)
     if given.list:
         print("\n".join(str(mutant) for each in found.values() for mutant in each))
         return 0
@@ -153,6 +172,8 @@ def main(arguments: Sequence[str]) -> int:
                 new = untried(found[target], results[target], given.again, known)
                 run(new, results[target], seen, given.workers)
                 results[target] = Results(given.results, target)
+    if given.control:
+        return 0 if all(end in ALIVE for each in results.values() for end in each.fates.values()) else 1
     first, now = (
         [scored(target, results[target], known, early) for target in given.targets] for early in (True, False)
     )

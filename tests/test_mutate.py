@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -341,6 +342,7 @@ def test_twice():
 }
 
 
+@pytest.mark.slow
 def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: Path) -> None:
     """In a package of its own: changes in functions, on import, in what a function keeps, and what no test runs."""
     import mutant_experience
@@ -370,3 +372,11 @@ def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: P
         "5 → 10": "not run",
     }, done.stdout + done.stderr
     assert done.returncode == 1
+    control = [sys.executable, "scripts/mutate.py", "ledger", "--results", "results", "--control"]
+    done = subprocess.run(control, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    broken = tmp_path / "tests" / "ledger" / "test_a.py"
+    broken.write_text(broken.read_text().replace("== 6", "== 7"))
+    shutil.rmtree(tmp_path / "results" / "control")
+    done = subprocess.run(control, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
+    assert done.returncode == 1, "a test that fails without any change kills nothing"
