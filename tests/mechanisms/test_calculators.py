@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crestline.errors import MechanismError
+from crestline.errors import MechanismError, ParameterError
 from crestline.mechanisms.canonical import Canonical
 from crestline.mechanisms.canonical_bottom import CanonicalBottom
 from crestline.mechanisms.catalogue import CATALOGUE, entry
@@ -20,7 +20,7 @@ from crestline.mechanisms.limited_domain import LimitedDomain
 from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
 from crestline.mechanisms.limited_domain_laplace import LimitedDomainLaplace
 from crestline.mechanisms.lipschitz import Lipschitz
-from crestline.mechanisms.lipschitz_noise import NOISES
+from crestline.mechanisms.lipschitz_noise import NOISES, lead
 from crestline.mechanisms.noisy_counts import NoisyCounts
 from crestline.mechanisms.optimal_threshold import OptimalThreshold
 from crestline.mechanisms.order_law import order_chances
@@ -58,6 +58,19 @@ def test_chances_are_ninety_five_percent_unless_asked(mechanism: Any) -> None:
             assert getattr(mechanism, name)() != getattr(mechanism, name)(chance * 1.01)
     if isinstance(mechanism, LimitedDomain | OptimalThreshold | RestrictedCanonical):
         assert mechanism.shortfall() == mechanism.shortfall(0.05) < mechanism.shortfall(0.04)
+
+
+def test_nothing_is_done_that_nobody_asked_for() -> None:
+    """No slack, no coarser grid, every item ranked and seen, unless the caller says so."""
+    made: list[Any] = [*MADE, JointExponential(3, 1), LimitedDomainGauss(2, 9, 4, "1e-3", 3, counts=True)]
+    for mechanism in made:
+        assert getattr(mechanism, "slack", 0) == 0
+        assert getattr(mechanism, "grid", 1) == 1
+    assert (MADE[0].strict, MADE[0].sharp) == (False, False)
+    assert not MADE[2].counts
+    assert not MADE[3].counts
+    plain = Lipschitz(2, 1)
+    assert (plain.ordered, plain.monotone) == (True, True)
 
 
 def log_subsets(items: int, k: int) -> float:
@@ -99,9 +112,17 @@ def beaten(law: Law, lead: float, scale: float = 1.0) -> float:
 @pytest.mark.parametrize("chance", [0.5, 0.9, 1 - 1e-7])
 def test_a_lipschitz_margin_is_exact(noise: str, chance: float) -> None:
     mechanism = Lipschitz(2, "0.5", noise)
-    assert beaten(LAWS[noise], mechanism.margin(chance) / 4) == pytest.approx(1 - chance, rel=1e-3)
+    assert beaten(LAWS[noise], mechanism.margin(chance) / 4) == pytest.approx(1 - chance, rel=1e-9, abs=1e-13)
     both_ways = Lipschitz(2, "0.5", noise, monotone=False)
     assert both_ways.margin(chance) == pytest.approx(2 * mechanism.margin(chance), abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_nobody_needs_less_than_no_lead(noise: str) -> None:
+    assert 0 <= lead(LAWS[noise], 0.5) < 1e-12
+    for chance in (1.0, 1.5, 0.4):
+        with pytest.raises(ParameterError, match=f"less than one, not {chance}"):
+            Lipschitz(2, "0.5", noise).margin(chance)
 
 
 def test_a_lipschitz_shortfall_is_a_union_over_pairs() -> None:
@@ -111,7 +132,7 @@ def test_a_lipschitz_shortfall_is_a_union_over_pairs() -> None:
     assert mechanism.shortfall(3, 0.06) == mechanism.shortfall(4, 0.06) == pytest.approx(mechanism.margin(1 - 0.06 / 3))
 
 
-@pytest.mark.parametrize("chance", [0.2, 0.5, 0.95])
+@pytest.mark.parametrize("chance", [0.2, 0.4, 0.5, 0.6, 0.95])
 @pytest.mark.parametrize("mechanism", MADE[2:4], ids=["gauss", "laplace"])
 def test_a_margin_over_the_noisy_threshold_is_exact(mechanism: Any, chance: float) -> None:
     lead = mechanism.margin(chance) - 1 - float(mechanism.lead(mechanism._most_unstable))

@@ -84,11 +84,12 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, multipliciti
 
 
 def test_what_lies_beyond_the_horizon_follows_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a near horizon most draws fall into the column beyond it, and some are drawn again."""
+    """With a near horizon most draws fall into the column beyond it, and some are drawn again: those at the horizon."""
     monkeypatch.setattr(joint_values, "BEYOND", -1.0)
-    mechanism, histogram = JointExponential(2, 1), Histogram.over_domain({"a": 9, "b": 8, "c": 6, "d": 1, "e": 0})
+    mechanism, histogram = JointExponential(2, 1), Histogram.over_domain({"a": 9, "b": 8, "c": 5, "d": 1, "e": 0})
     values = values_of(universe(histogram), 2, Fraction(1, 2))
     assert values.beyond
+    assert values.values[-1] == values.horizon
     assert np.exp(values.approx).sum() > 1.2 * np.exp(values.approx[:-1]).sum()
     follows_its_law(mechanism, histogram, trials=4_000)
     notices(mechanism, JointExponential(2, "1.4"), histogram, trials=4_000)

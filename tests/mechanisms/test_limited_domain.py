@@ -157,6 +157,13 @@ def test_the_sharp_weight_is_tight() -> None:
     assert finding.delta > 0.099
 
 
+def test_nothing_left_out_means_no_stop_whatever_comes_next() -> None:
+    """P0.8: m = 0 means no ⊥ at all, also where a next count was written down."""
+    histogram = Histogram(("a", "b"), np.array([3, 1]), 0, domain_size=2)
+    law = LimitedDomain(2, 2, 1, "0.1").law(histogram)
+    assert law.keys() == {Selection(("a", "b"), False), Selection(("b", "a"), False)}
+
+
 class StrictWithContribution(LimitedDomain):
     """P1.6 d as a program: the strict domain with ln(Δ/δ), Δ = 1."""
 

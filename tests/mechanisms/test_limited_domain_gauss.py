@@ -24,9 +24,10 @@ from tests.mechanisms.counted import counted_law
 from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import small_pairs
 from crestline.errors import HistogramError, ParameterError
+from crestline.guarantees.gaussian import epsilon_of
 from crestline.guarantees.gaussian import sigma as gaussian_sigma
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss, distance_squared
+from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss, distance_squared, sigma_within
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -208,6 +209,25 @@ def test_a_budget_is_divided_between_slots_and_stop_for_the_smallest_lead(
 
     assert best.margin() == pytest.approx(gain * margin(Fraction(1)), rel=0.02)
     assert all(best.margin() <= 1.005 * margin(Fraction(tenths, 10)) for tenths in range(2, 13, 2))
+
+
+@pytest.mark.parametrize(("contribution", "k_bar", "moved"), [(1, 90, 0), (2, 90, 1), (17, 90, 16), (None, 16, 16)])
+def test_a_stop_is_quieter_by_the_fourth_root_of_what_moves_with_it(
+    contribution: int | None, k_bar: int, moved: int
+) -> None:
+    """The variance of a slot against ⊥ at equal cost is least where ⊥ weighs √n slots; 16 of them: half the noise."""
+    made = LimitedDomainGauss.for_budget(k=3, k_bar=k_bar, epsilon=1, delta="1e-6", contribution=contribution)
+    assert made.bottom * (2 if moved == 16 else 1) == made.sigma
+    few = LimitedDomainGauss.for_budget(k=3, k_bar=16, epsilon=1, delta="1e-6", contribution=90)
+    assert few.bottom * 2 == few.sigma  # no more slots move than there are
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1/3", "1", "10/9", "1.000000000005", "1.0000000000099", "7"])
+def test_a_total_is_kept_and_used_to_the_last_digits(epsilon: str) -> None:
+    """The accountant rounds up in the twelfth digit: never beyond the total, and hardly anything is unused."""
+    sigma = sigma_within(Fraction(epsilon), "1e-6", 3)
+    charged = epsilon_of("1e-6", 3 / sigma**2)
+    assert Fraction(epsilon) * (1 - Fraction(25, 10**12)) < charged <= Fraction(epsilon)
 
 
 @pytest.mark.parametrize("contribution", [None, 1, 8])

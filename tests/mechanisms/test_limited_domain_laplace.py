@@ -151,6 +151,12 @@ def test_a_budget_is_composed_where_that_is_better() -> None:
     assert (few.slack, many.slack) == (0, Fraction(1, 2 * 10**8))
 
 
+def test_bad_numbers_of_slots_are_refused() -> None:
+    for k, k_bar in ((1, 0), (3, 2)):
+        with pytest.raises(ParameterError, match="k_bar must be at least"):
+            LimitedDomainLaplace.for_budget(k=k, k_bar=k_bar, epsilon=1, delta="1e-6")
+
+
 def test_what_it_costs() -> None:
     with_counts = LimitedDomainLaplace(2, 9, "0.1", "1e-6", 3, counts=True)
     assert (with_counts.cost().epsilon, with_counts.cost().rho) == (Fraction(3, 10), Fraction(3, 200))

@@ -244,6 +244,14 @@ def test_a_step_divides_the_rate() -> None:
     assert Lipschitz(2, 1).law(Histogram.over_domain(scaled, step=3)) == pytest.approx(law, abs=1e-13)
 
 
+@pytest.mark.parametrize("noise", NOISES)
+def test_only_differences_of_counts_matter(noise: str) -> None:
+    """A billion more of everything is the same law, to all digits."""
+    above = {label: 10**9 + count for label, count in TIED.items()}
+    law = Lipschitz(2, 1, noise).law(Histogram.over_domain(TIED))
+    assert Lipschitz(2, 1, noise).law(Histogram.over_domain(above)) == pytest.approx(law, abs=1e-13)
+
+
 def test_a_universe_smaller_than_k_is_returned_whole() -> None:
     mechanism = Lipschitz(3, 1)
     selection = mechanism.release(Histogram.over_domain({"a": 1, "b": 5}), replay(1))

@@ -14,12 +14,11 @@ from crestline.audit.neighbours import Counts, small_pairs
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
-from crestline.guarantees.gaussian import sigma
 from crestline.guarantees.guarantee import ZCDP, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.fixed_threshold import FixedThreshold
 from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
+from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss, sigma_within
 from crestline.mechanisms.lipschitz import Lipschitz
 from crestline.mechanisms.noisy_counts import NoisyCounts, _sigmas_left
 from crestline.mechanisms.selection import Selection
@@ -46,6 +45,16 @@ class First:
         return [self.release(histogram, entropy)] * n
 
 
+class Nameless:
+    """Does not say how many items it names."""
+
+    def guarantee(self) -> PureDP:
+        return PureDP(0)
+
+    def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
+        return Selection((), True)
+
+
 def rounded_noise(noise: str, scale: float, count: int, grid: int, reach: int = 60) -> dict[int, float]:
     """The law of a count with noise, rounded to the grid: differences of the distribution function."""
     places = np.arange(-reach, reach + 1)
@@ -65,6 +74,16 @@ def test_counts_follow_their_noise_and_the_test_has_power(noise: str, grid: int)
         assert (p_value((int(s.counts[0]) for s in drawn if s.counts), law) > SIGNIFICANCE) == fits
         second = rounded_noise(noise, 4.0, 4, grid)
         assert (p_value((int(s.counts[1]) for s in drawn if s.counts), second) > SIGNIFICANCE) == fits
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_noise_grows_with_the_step(noise: str) -> None:
+    """Counts that one user moves by up to 3 get three times the noise: chi-square at 1e-9; 10% off is rejected."""
+    histogram = Histogram.from_counts({"a": 27, "b": 12, "c": 1}, 2, step=3)
+    for scale, fits in (("2", True), ("2.2", False), ("1.8", False)):
+        drawn = NoisyCounts(First(), scale, noise).release_many(histogram, 20_000, replay("step"))
+        found = p_value((int(s.counts[0]) for s in drawn if s.counts), rounded_noise(noise, 6.0, 27, 1, reach=120))
+        assert (found > SIGNIFICANCE) == fits
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -180,6 +199,8 @@ def test_bad_parameters_are_refused() -> None:
         NoisyCounts(selection, 1, "gumbel")
     with pytest.raises(MechanismError, match="guarantee"):
         NoisyCounts("LimitedDomain", 1)  # type: ignore[arg-type]
+    with pytest.raises(MechanismError, match="k, the items it names"):
+        NoisyCounts(Nameless(), 1)
     with pytest.raises(MechanismError, match="already"):
         NoisyCounts(LimitedDomainGauss(2, 3, 1, "0.1", 1, counts=True), 1)
     with pytest.raises(HistogramError, match="distinct users"):
@@ -209,7 +230,7 @@ def test_the_smaller_variance_is_taken(contribution: int) -> None:
     made = NoisyCounts.for_budget(k=20, epsilon=1, delta="1e-6", contribution=contribution)
     share = Fraction(1, 3)
     laplace = contribution / share
-    gaussian = sigma(share * (1 - Fraction(1, 10**11)), share / 10**6, contribution)
+    gaussian = sigma_within(share, share / 10**6, contribution)
     if made.noise == "laplace":
         assert (made.scale, made.slack) == (laplace, 0)
         assert 2 * laplace**2 <= gaussian**2

@@ -79,10 +79,10 @@ def test_three_gaussian_keys_by_another_integral() -> None:
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_what_lies_beyond_the_support_is_negligible(law: Law) -> None:
-    """No more than 1e-18 on either side, and no more than half a unit further out than that needs."""
+    """No more than 1e-18 on either side, and no more than one unit further out than that needs."""
     below, above = support(law)
     assert float(law.cdf(np.array([-below]))[0]) <= 1e-18
     assert float(law.survival(np.array([above]))[0]) <= 1e-18
     for distance, tail in ((below, law.cdf), (above, law.survival)):
         sign = -1 if tail == law.cdf else 1
-        assert distance == 0 or float(tail(np.array([sign * (distance - 0.5)]))[0]) > 1e-18
+        assert distance == 0 or float(tail(np.array([sign * (distance - 1.0)]))[0]) > 1e-18

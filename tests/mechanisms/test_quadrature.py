@@ -22,6 +22,8 @@ def test_the_integral_from_each_point_upwards() -> None:
     above = grid.above(np.stack([np.exp(-grid.points), np.cos(grid.points)]))
     assert np.abs(above[0] - (np.exp(-grid.points) - np.exp(-7))).max() < 1e-14
     assert np.abs(above[1] - (np.sin(7) - np.sin(grid.points))).max() < 1e-14
+    assert (grid.above(np.exp(-grid.points)) == above[0]).all()  # one row, and a table of tables
+    assert (grid.above(np.exp(-grid.points)[None, None, :]) == above[0]).all()
 
 
 def test_pieces_are_no_longer_than_asked_and_end_at_kinks() -> None:

@@ -60,5 +60,6 @@ def test_long_rows_are_cut_like_short_ones(rows: int, width: int) -> None:
     found = ranked_selections(histogram, drawn[-rows:], 60, width)
     for selection, row, length in zip(found, drawn[-rows:].tolist(), lengths, strict=True):
         assert selection == Selection(tuple(f"i{slot:02}" for slot in row[:length]), length < width)
-    whole = ranked_selections(histogram, np.tile(np.arange(width), (rows, 1)), 60, width + 1)
-    assert whole == [Selection(tuple(f"i{n:02}" for n in range(width)), True)] * rows
+    for k in (width, width + 1):
+        whole = ranked_selections(histogram, np.tile(np.arange(width), (rows, 1)), 60, k)
+        assert whole == [Selection(tuple(f"i{n:02}" for n in range(width)), width < k)] * rows

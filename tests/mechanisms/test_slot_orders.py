@@ -24,6 +24,11 @@ def test_a_tuple_keeps_its_order_and_short_rows_are_filled() -> None:
     assert wanted.tolist() == [2, 2, 1]
 
 
+def test_no_selections_are_an_empty_table() -> None:
+    orders, wanted = orders_of([], [], replay(0))
+    assert (orders.shape, wanted.shape) == ((0, 0), (0,))
+
+
 def test_a_set_gets_every_order_alike() -> None:
     """Significance 1e-9; one order preferred by 10% is rejected."""
     drawn = [Selection(frozenset("xyz"), False)] * 40_000

@@ -17,6 +17,8 @@ def test_the_sum_where_it_is_smaller() -> None:
 def test_the_composition_where_it_is_smaller() -> None:
     together = ApproxDP(Fraction(3, 5), "1e-6", "C")
     assert better(together, FIRST, SECOND) is together
+    equal = ApproxDP(Fraction(3, 4), "1e-6", "C")
+    assert better(equal, FIRST, SECOND) is equal
 
 
 def test_only_the_composition_where_a_stage_has_no_epsilon() -> None:

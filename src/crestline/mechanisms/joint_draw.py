@@ -15,26 +15,25 @@ from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import fixed, keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gumbel import GUMBEL
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Equal, Listed
+from crestline.randomness.scores import Equal, Linear
 from crestline.randomness.trials import batches
 
 
 def sequences(values: Values, trials: int, entropy: Entropy) -> Indices:
     """For each trial the ranks of one sequence of k different items."""
+    tables = [_batch(values, rows, entropy) for rows in batches(trials, len(values.approx))]
+    return np.concatenate([np.zeros((0, values.k), dtype=np.int64), *tables])
+
+
+def _batch(values: Values, trials: int, entropy: Entropy) -> Indices:
     result = np.zeros((trials, values.k), dtype=np.int64)
-    columns = len(values.approx)
-    start = 0
-    for rows in batches(trials, columns):
-        drawn = largest(keys(values, GUMBEL, entropy.uniforms(rows, columns)), 1).ravel()
-        for column in np.unique(drawn).tolist():
-            mine = start + np.flatnonzero(drawn == column)
-            if column < len(values.values):
-                result[mine] = _of_value(values, int(values.values[column]), len(mine), entropy)
-            else:
-                for trial in mine.tolist():
-                    result[trial] = _from_beyond(values, entropy)
-        start += rows
+    drawn = largest(keys(values, GUMBEL, entropy.uniforms(trials, len(values.approx))), 1).ravel()
+    for column in np.unique(drawn).tolist():
+        mine = np.flatnonzero(drawn == column)
+        if column < len(values.values):
+            result[mine] = _of_value(values, int(values.values[column]), len(mine), entropy)
+        else:
+            result[mine] = _from_beyond(values, len(mine), entropy)
     return result
 
 
@@ -56,17 +55,16 @@ def _of_value(values: Values, value: int, trials: int, entropy: Entropy) -> Indi
     return np.array([dealt(row) for row in choices.tolist()], dtype=np.int64)
 
 
-def _from_beyond(values: Values, entropy: Entropy) -> list[int]:
+def _from_beyond(values: Values, trials: int, entropy: Entropy) -> Indices:
     """The column of all values beyond the horizon stands for every sequence, each with the weight of the horizon.
 
     A uniform sequence is kept with probability `exp(-rate · (value - horizon))` if its value does lie beyond; otherwise
     nothing was drawn, and all is drawn again. What is kept has the weight it should have.
     """
-    ranks = subsets(values.universe.items, values.k, 1, entropy)[0]
-    value = int((values.leading - values.universe.counts_at(np.array(ranks, dtype=np.int64))).max())
-    if value > values.horizon:
-        bar = fixed(Listed([Real(values.rate * (value - values.horizon))]), 1)
-        if exceeding(keys(Equal(1), EXPONENTIAL, entropy.uniforms(1, 1)), bar).item():
-            return ranks
-    again: list[int] = sequences(values, 1, entropy)[0].tolist()
-    return again
+    ranks = np.array(subsets(values.universe.items, values.k, trials, entropy), dtype=np.int64)
+    short = values.leading - values.universe.counts_at(ranks)
+    beyond = short.max(axis=1, keepdims=True) - values.horizon
+    noisy = keys(Linear(-beyond, values.rate), EXPONENTIAL, entropy.uniforms(*beyond.shape))
+    again = ((beyond <= 0) | ~exceeding(noisy, fixed(Equal(1), trials))).ravel()
+    ranks[again] = sequences(values, int(again.sum()), entropy)
+    return ranks

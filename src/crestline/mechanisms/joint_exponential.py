@@ -21,7 +21,7 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.joint_draw import sequences
-from crestline.mechanisms.joint_values import Values, values_of
+from crestline.mechanisms.joint_values import Values, log_sequences, values_of
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, selections
 from crestline.mechanisms.slots import orderings, unit_rate
@@ -77,11 +77,12 @@ class JointExponential(Catalogued):
         short = (counts[:many] - counts[orders]).max(axis=1)
         weights = np.exp(-float(self._rate(histogram)) * short)
         chances = (weights / weights.sum()).tolist()
-        return {self._selection(histogram, row): c for row, c in zip(orders.tolist(), chances, strict=True)}
+        pairs = zip(orders.tolist(), chances, strict=True)  # mutate: of equal length by construction
+        return {self._selection(histogram, row): chance for row, chance in pairs}
 
     def shortfall(self, items: int, beta: float = 0.05) -> float:
         """With probability 1 - beta no returned item is this many users below the one that belongs at its place."""
-        lists = math.lgamma(items + 1) - math.lgamma(max(0, items - self.k) + 1)
+        lists = log_sequences(items, min(self.k, items))
         return 2 * (lists - math.log(beta)) / float(self.epsilon)
 
     def _rate(self, histogram: Histogram) -> Fraction:

@@ -24,7 +24,8 @@ from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
 
-ROUNDING = 2.0**-50
+# Sixteen times the rounding of one operation, for each of the numbers that are added up.
+ROUNDING = 2.0**-49
 # All sequences beyond the horizon weigh less than e^-this times the best one: a matter of time, not of the law.
 BEYOND = 60.0  # mutate: how far values are listed: time, not the law
 
@@ -46,31 +47,32 @@ class Values:
     @cached_property
     def beyond(self) -> bool:
         """Whether values larger than the horizon exist."""
-        return int(self.leading[0] - self.universe.counts[-1]) > self.horizon
+        return int(self.universe.counts[0] - self.universe.counts[-1]) > self.horizon
 
     @cached_property
-    def _table(self) -> tuple[Indices, Floats, float]:
-        """The values, ascending; the logarithm of the number of sequences of each; and its error."""
+    def _table(self) -> tuple[Indices, Floats, int]:
+        """The values, ascending; the logarithm of the number of sequences of each; and how many numbers it adds up."""
         value, growth = self._events()
         order = np.argsort(value, kind="stable")
         value, growth = value[order], growth[order]
-        starts = np.flatnonzero(np.diff(value, prepend=-1))
+        distinct, starts = np.unique(value, return_index=True)
         upto, steps = np.cumsum(growth), np.add.reduceat(growth, starts)
         ends = np.append(starts[1:], len(value)) - 1
         logs = upto[ends]
         logs[1:] += np.log(-np.expm1(-steps[1:]))  # N(v) - N(v-); for v = 0, all of N(0)
-        return value[starts], logs, ROUNDING * (len(value) + 2) * (1 + float(np.abs(upto[-1])))
+        return distinct, logs, len(value)
 
     def _events(self) -> tuple[Indices, Floats]:
         """Where `ln(n_i - i)` grows, and by how much: `k` events at zero that start it, then one for each group."""
-        starts, counts = self.universe.starts, self.universe.counts
+        starts, counts, sizes = self.universe.starts, self.universe.counts, self.universe.sizes
         values, growths = [np.zeros(self.k, dtype=np.int64)], [np.zeros(self.k)]
         for i, count in enumerate(self.leading.tolist()):
             own = int(np.searchsorted(starts, i, side="right"))  # the first group below that of rank i
             last = int(np.searchsorted(-counts, self.horizon - count, side="right"))
             growths[0][i] = math.log(int(starts[own]) - i)
             values.append(count - counts[own:last])
-            growths.append(np.log((starts[own + 1 : last + 1] - i) / (starts[own:last] - i)))
+            # not the logarithm of a ratio near one: N(v) - N(v-) hangs on the last digits of a small growth
+            growths.append(np.log1p(sizes[own:last] / (starts[own:last] - i)))
         return np.concatenate(values), np.concatenate(growths)
 
     @property
@@ -84,12 +86,11 @@ class Values:
 
     @cached_property
     def error(self) -> float:
-        largest = float(self.rate) * (float(self.values[-1]) + self.horizon)
-        return self._table[2] + ROUNDING * (largest + 4 * self._log_all)
+        return ROUNDING * (float(self.rate * self.horizon) + self._table[2] * self._log_all)
 
     @cached_property
     def _log_all(self) -> float:
-        return sum(math.log(self.universe.items - i) for i in range(self.k))
+        return log_sequences(self.universe.items, self.k)
 
     def ball(self, row: int, column: int) -> Any:
         if column == len(self.values):
@@ -113,10 +114,16 @@ class Values:
         inside, below = self.within(value)
         before = [1, *accumulate(below, mul)][: self.k]
         after = [1, *accumulate(reversed(inside), mul)][: self.k][::-1]
-        return [b * (n - m) * a for b, n, m, a in zip(before, inside, below, after, strict=True)]
+        numbers = zip(before, inside, below, after, strict=True)  # mutate: of equal length by construction
+        return [b * (n - m) * a for b, n, m, a in numbers]
+
+
+def log_sequences(items: int, k: int) -> float:
+    """The logarithm of the number of all sequences of `k` different items."""
+    return sum(math.log(items - i) for i in range(k))
 
 
 def values_of(universe: Universe, k: int, rate: Fraction) -> Values:
     """The values of a universe with at least k items; the horizon depends on public numbers only."""
-    every = sum(math.log(universe.items - i) for i in range(k))
-    return Values(universe, k, rate, min(LARGEST_COUNT, math.ceil(Fraction(every + BEYOND) / rate)))
+    reach = Fraction(log_sequences(universe.items, k) + BEYOND) / rate
+    return Values(universe, k, rate, min(LARGEST_COUNT, math.ceil(reach)))

@@ -94,7 +94,7 @@ class LimitedDomain(Catalogued):
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         scores, slots = self._scores(histogram)
-        columns = scores.approx.shape[-1]
+        columns = len(scores.approx)
         many = min(self.k, columns)
         result: list[Selection] = []
         for trials in batches(n, columns):

@@ -28,8 +28,8 @@ from crestline.randomness.laws.gaussian import GAUSSIAN
 # Slots for each item wanted, when the caller does not say. Without a bound the noise grows with their number (P12.1);
 # with one it does not, and the rarer the first item that is left out, the smaller the count that must be exceeded.
 _SLOTS, _SLOTS_BOUNDED = 2, 100  # mutate: utility: any number keeps the promise
-# The accountant rounds ε up in its twelfth digit.
-_ROUNDING = 1 - Fraction(1, 10**11)
+# The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
+_ROUNDING = 1 - Fraction(2, 10**11)
 
 
 @dataclass(frozen=True, init=False)
@@ -101,9 +101,8 @@ class LimitedDomainGauss(AdditiveNoise):
         slots = (_SLOTS if bound is None else _SLOTS_BOUNDED) * whole(k, "k") if k_bar is None else k_bar
         failure = whole_delta * 2 / 5
         spare = whole_delta - failure
-        budget = positive(epsilon, "epsilon") * _ROUNDING
         quiet = _quietness(slots, bound)
-        noise = sigma_for(budget, spare, distance_squared(slots, bound, counts, Fraction(1), quiet))
+        noise = sigma_within(epsilon, spare, distance_squared(slots, bound, counts, Fraction(1), quiet))
         return cls(k, slots, noise, failure, bound, counts=counts, slack=spare, bottom=noise * quiet)
 
     @property
@@ -122,7 +121,7 @@ class LimitedDomainGauss(AdditiveNoise):
 
     def surplus(self, chance: Exact) -> Fraction:
         wanted, quiet = probability(chance, "chance"), self.bottom / self.sigma
-        unit = gaussian_threshold(1 - wanted, quiet) if wanted > Fraction(1, 2) else -gaussian_threshold(wanted, quiet)
+        unit = gaussian_threshold(1 - wanted, quiet) - gaussian_threshold(wanted, quiet)  # one of them is zero
         return unit * self.sigma
 
     def spread(self, chance: float = 0.95) -> float:
@@ -141,6 +140,11 @@ def distance_squared(k_bar: int, contribution: int | None, counts: bool, sigma: 
     if counts:
         return number_distance(k_bar, k_bar + 1 if contribution is None else contribution, slot, stop)
     return order_distance(k_bar, contribution, slot, stop)
+
+
+def sigma_within(epsilon: Exact, delta: Exact, sensitivity_squared: Exact) -> Fraction:
+    """The least σ with which Gaussian noise is charged no more than `epsilon`, as the accountant rounds it."""
+    return sigma_for(positive(epsilon, "epsilon") * _ROUNDING, delta, sensitivity_squared)
 
 
 def _quietness(k_bar: int, contribution: int | None) -> Fraction:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import attrgetter
 from typing import Self
 
 from crestline.errors import HistogramError
@@ -93,9 +94,10 @@ class LimitedDomainLaplace(AdditiveNoise):
         """
         budget, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
         bound = contribution_bound(contribution)
-        slots = (_SLOTS if bound is None else _SLOTS_BOUNDED) * whole(k, "k") if k_bar is None else k_bar
+        free = (_SLOTS if bound is None else _SLOTS_BOUNDED) * whole(k, "k")
+        _, slots = slot_numbers(k, free if k_bar is None else k_bar)
         moved = most_moved if counts else order_sensitivity
-        times = max(1, moved(slots + 1, bound))
+        times = moved(slots + 1, bound)
 
         half = failure / 2
         composed = per_step_epsilon(times, budget, half, step=PureDP)
@@ -116,7 +118,7 @@ class LimitedDomainLaplace(AdditiveNoise):
 
     def surplus(self, chance: Exact) -> Fraction:
         wanted = probability(chance, "chance")
-        unit = laplace_threshold(1 - wanted) if wanted > Fraction(1, 2) else -laplace_threshold(wanted)
+        unit = laplace_threshold(1 - wanted) - laplace_threshold(wanted)  # one of them is zero
         return unit / self.epsilon
 
     def spread(self, chance: float = 0.95) -> float:
@@ -129,10 +131,8 @@ class LimitedDomainLaplace(AdditiveNoise):
 
     def guarantee(self) -> Guarantee:
         """The promise by whichever list of steps adds up to less."""
-        return min(
-            (total(cost, self.slack, theorem=self.theorem) for cost in self._costs()),
-            key=lambda promise: promise.epsilon or 0,
-        )
+        promises = (total(cost, self.slack, theorem=self.theorem) for cost in self._costs())
+        return min(promises, key=attrgetter("epsilon"))
 
     def _costs(self) -> list[Cost]:
         numbers = self.k_bar + 1

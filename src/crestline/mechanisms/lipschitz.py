@@ -12,6 +12,7 @@ One class holds the exponential mechanism and peeling (Gumbel), permute-and-flip
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -108,15 +109,14 @@ class Lipschitz(Catalogued):
         drawn = min(self.k, len(counts))
         if not drawn:
             return {self._selection(histogram, []): 1.0}
-        scores = (counts - counts[0]) * float(self._rate(histogram))
+        scores = (counts - counts.max()) * float(self._rate(histogram))
         orders = np.array(list(orderings(range(len(counts)), drawn)), dtype=np.int64)
         gumbel = self.noise == GUMBEL.name
         chances = peeling_chances(scores, orders) if gumbel else order_chances(scores, LAWS[self.noise], orders)
-        law: dict[Selection, float] = {}
+        law: defaultdict[Selection, float] = defaultdict(float)
         for order, chance in zip(orders.tolist(), chances.tolist(), strict=True):  # mutate: of equal length
-            selection = self._selection(histogram, order)
-            law[selection] = law.get(selection, 0.0) + chance
-        return law
+            law[self._selection(histogram, order)] += chance
+        return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
         """By how many users an item must exceed another to come before it with this chance."""

@@ -8,6 +8,7 @@ from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLAC
 from crestline.randomness.laws.law import Law
 
 NOISES = tuple(law.name for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC))
+_FAR = 45.0  # mutate: beyond, every density is nought
 _FARTHEST = 800.0  # mutate: the upper end of a search: leads lie far below
 
 
@@ -25,12 +26,10 @@ def lead(law: Law, losing: float) -> float:
     """
     if not 0 < losing <= 0.5:
         raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
-    grid = between(-45.0, 45.0, [0.0], piece=1.0)
-    density = law.density(grid.points)
     low, high = 0.0, _FARTHEST
     for _ in range(60):  # mutate: halvings: the last bit is reached before
         middle = (low + high) / 2
-        # the survival has a kink of its own, where z + lead is zero; what it costs here is far below one user
-        beaten = float(grid.integral(density * law.survival(grid.points + middle)))
+        grid = between(-_FAR, _FAR, [0.0, -middle], piece=1.0)  # the survival has a kink where z + lead is zero
+        beaten = float(grid.integral(law.density(grid.points) * law.survival(grid.points + middle)))
         low, high = (low, middle) if beaten <= losing else (middle, high)
     return high

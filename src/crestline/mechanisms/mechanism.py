@@ -66,4 +66,5 @@ class Catalogued(ABC):
 
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
         """One release."""
-        return self.release_many(histogram, 1, entropy)[0]
+        (selection,) = self.release_many(histogram, 1, entropy)
+        return selection

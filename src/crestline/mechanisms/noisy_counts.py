@@ -21,13 +21,13 @@ from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.gaussian import sigma as sigma_for
 from crestline.guarantees.guarantee import GaussianDP, Guarantee, PureDP
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.labels import Label, label_order
 from crestline.mechanisms.equivariance import released
 from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain_gauss import sigma_within
 from crestline.mechanisms.mechanism import Catalogued, Mechanism
 from crestline.mechanisms.restricted import own_cost
 from crestline.mechanisms.selection import Selection
@@ -45,8 +45,6 @@ from crestline.randomness.trials import batches
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 _SHARE = Fraction(1, 3)  # of a total ε, for the counts
-# The accountant rounds ε up in its twelfth digit.
-_ROUNDING = 1 - Fraction(1, 10**11)
 
 
 @dataclass(frozen=True, init=False)
@@ -115,7 +113,7 @@ class NoisyCounts(Catalogued):
 
         spare = part * failure
         thrifty = selection(failure - spare)
-        sigma = min([sigma_for(part * budget * _ROUNDING, spare, moved), *_sigmas_left(thrifty, budget, spare, moved)])
+        sigma = min([sigma_within(part * budget, spare, moved), *_sigmas_left(thrifty, budget, spare, moved)])
         laplace = moved / (part * budget)
         if 2 * laplace**2 <= sigma**2:  # the smaller variance
             return cls(selection(failure), laplace, LAPLACE.name, bound)

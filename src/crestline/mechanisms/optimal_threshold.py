@@ -96,7 +96,7 @@ class OptimalThreshold(Catalogued):
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         scores = self._scores(histogram)
-        columns = scores.approx.shape[-1]
+        columns = len(scores.approx)
         result: list[Selection] = []
         for trials in batches(n, columns):
             chosen = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), 1).ravel() + self.k
@@ -133,13 +133,12 @@ class OptimalThreshold(Catalogued):
 
     def _peeled(self, histogram: Histogram, chosen: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
         """P3.1 with the k_bar of each trial."""
-        result: list[Selection] = [Selection((), True)] * len(chosen)
+        result: dict[int, Selection] = {}
         for k_bar in np.unique(chosen).tolist():
             places = np.flatnonzero(chosen == k_bar)
             drawn = self._within(k_bar).release_many(histogram.cut(k_bar), len(places), entropy)
-            for place, selection in zip(places.tolist(), drawn, strict=True):  # mutate: of equal length by construction
-                result[place] = selection
-        return result
+            result.update(zip(places.tolist(), drawn, strict=True))  # mutate: of equal length by construction
+        return [result[trial] for trial in range(len(chosen))]
 
     def _scores(self, histogram: Histogram) -> Scores:
         """For i from k to k_bar_max: `-ε h_(i+1) - ln min(Δ, i)`, h relative to the last so that it stays small."""

@@ -24,11 +24,11 @@ def peeling_chances(scores: Floats, orders: Orders) -> Floats:
     left = np.tile(scores, (rows, 1))
     logs = np.zeros(rows)
     for place in range(k):
-        drawn = orders[:, place, None]
-        top = left.max(axis=1, keepdims=True)
-        mass = np.log(np.exp(left - top).sum(axis=1)) + top[:, 0]
-        logs += np.take_along_axis(left, drawn, axis=1)[:, 0] - mass
-        np.put_along_axis(left, drawn, -np.inf, axis=1)
+        drawn = np.arange(rows), orders[:, place]
+        top = left.max(axis=1)
+        mass = np.log(np.exp(left - top[:, None]).sum(axis=1)) + top
+        logs += left[drawn] - mass
+        left[drawn] = -np.inf
     return np.exp(logs)
 
 
@@ -57,8 +57,11 @@ def order_chances(scores: Floats, law: Law, orders: Orders, scale: float | Float
 
 
 def support(law: Law) -> tuple[float, float]:
-    """How far below and above zero the noise reaches, up to a negligible chance."""
-    distance = np.arange(0.0, _FARTHEST, 0.5)
-    below = distance[law.cdf(-distance) <= _NEGLIGIBLE]
-    above = distance[law.survival(distance) <= _NEGLIGIBLE]
-    return float(below[0]), float(above[0])
+    """How far below and above zero the noise reaches, in whole units, up to a negligible chance."""
+    distance = np.arange(_FARTHEST)
+    return _reach(law.cdf(-distance)), _reach(law.survival(distance))
+
+
+def _reach(tail: Floats) -> float:
+    """The first whole number from which on a tail is negligible."""
+    return float(np.count_nonzero(tail > _NEGLIGIBLE))

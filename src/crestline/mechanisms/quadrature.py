@@ -32,7 +32,7 @@ class Quadrature:
     def above(self, values: Floats) -> Floats:
         """The integral from each point upwards."""
         shape = values.shape
-        pieces = (values * self.weights).reshape(*shape[:-1], -1, _POINTS)
+        pieces = (values * self.weights).reshape(*shape[:-1], len(self.points) // _POINTS, _POINTS)
         sums = pieces.sum(axis=-1)
         later = np.cumsum(sums[..., ::-1], axis=-1)[..., ::-1] - sums
         result: Floats = (pieces @ _upward() + later[..., None]).reshape(shape)
@@ -44,7 +44,7 @@ def between(low: float, high: float, kinks: Iterable[float], piece: float) -> Qu
     corners = sorted({low, high, *(kink for kink in kinks if low < kink < high)})
     cuts: list[float] = []
     for start, end in pairwise(corners):
-        many = max(1, int(np.ceil((end - start) / piece)))
+        many = int(np.ceil((end - start) / piece))
         cuts += np.linspace(start, end, many + 1)[:-1].tolist()
     edges = np.array([*cuts, high])
     place, weight = _rule()

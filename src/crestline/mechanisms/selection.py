@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding
 
-_END = -1
+_END = int(np.iinfo(np.int64).max)  # no slot has this number
 _SHARED = 32  # mutate: from here on rows are hardly ever equal: speed
 
 
@@ -64,13 +64,14 @@ def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection])
 def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int, k: int) -> list[Selection]:
     """Ordered selections from rows of drawn columns: cut at ⊥ (any column after the slots) or at an empty slot."""
     outside = drawn >= min(slots, histogram.filled)
-    if len(drawn) > 1 and drawn.shape[1] > _SHARED:
+    rows, width = drawn.shape
+    if rows > 1 and width > _SHARED:  # mutate: both ways make the same selections: speed
         return _long_selections(histogram, drawn, outside, k)
     if outside.any():
         drawn = np.where(np.logical_or.accumulate(outside, axis=1), _END, drawn)
 
     def make(row: list[int]) -> Selection:
-        items = histogram.names(row[: row.index(_END)] if _END in row[-1:] else row)
+        items = histogram.names(row[: row.index(_END)] if _END in row else row)
         return Selection(items, len(items) < k)
 
     return selections(drawn, make)
@@ -84,5 +85,6 @@ def _long_selections(
     if not outside.any():
         return [Selection(items, width < k) for items in histogram.names_of_rows(drawn)]
     lengths = np.where(outside.any(axis=1), outside.argmax(axis=1), width).tolist()
-    named = histogram.names_of_rows(np.where(outside, 0, drawn))
-    return [Selection(items[:size], size < k) for items, size in zip(named, lengths, strict=True)]
+    inside = np.where(outside, 0, drawn)  # mutate: any slot: what stands there is cut off
+    named = zip(histogram.names_of_rows(inside), lengths, strict=True)  # mutate: one length for each row
+    return [Selection(items[:size], size < k) for items, size in named]

@@ -62,7 +62,8 @@ def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> Cho
 
 def _wanted(drawn: Sequence[Selection], rows: Sequence[list[int]]) -> Slots:
     """One more than there are, where the mechanism itself stopped: that stays a stop."""
-    return np.array([len(row) + one.stopped for one, row in zip(drawn, rows, strict=True)], dtype=np.int64)
+    pairs = zip(drawn, rows, strict=True)  # mutate: of equal length by construction
+    return np.array([len(row) + one.stopped for one, row in pairs], dtype=np.int64)
 
 
 def _table(rows: Sequence[list[int]]) -> Slots:

@@ -10,6 +10,8 @@ from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.parameters import whole
 
+_MOST_ORDERS = 200_000  # mutate: how many are too many to write down: time
+
 
 def slot_numbers(k: int, k_bar: int) -> tuple[int, int]:
     """`k` and `k_bar`, checked: whole numbers with 1 ≤ k ≤ k_bar."""
@@ -48,10 +50,10 @@ def unstable_slots(histogram: Histogram, k_bar: int, contribution: int | None) -
 
 def unit_rate(epsilon: Fraction, histogram: Histogram) -> Fraction:
     """ε for each unit of a count: scores have sensitivity one after division by the histogram's step (P0.1)."""
-    return epsilon if histogram.step == 1 else epsilon / histogram.step
+    return epsilon / histogram.step
 
 
-def orderings(columns: Sequence[int], k: int, most: int = 200_000) -> Iterator[tuple[int, ...]]:
+def orderings(columns: Sequence[int], k: int, most: int = _MOST_ORDERS) -> Iterator[tuple[int, ...]]:
     """All ordered choices of `k` columns, for exact laws of small histograms."""
     from itertools import permutations
 

@@ -32,7 +32,7 @@ def top_ranks(universe: Universe, k: int, rate: Fraction, law: Law, trials: int,
         _batch(universe, k, Linear(universe.counts, rate), law, rows, entropy)
         for rows in batches(trials, max(universe.groups, k))
     ]
-    return np.concatenate(tables) if tables else np.zeros((0, k), dtype=np.int64)
+    return np.concatenate([np.zeros((0, k), dtype=np.int64), *tables])
 
 
 def _batch(universe: Universe, k: int, scores: Linear, law: Law, rows: int, entropy: Entropy) -> Indices:
@@ -40,7 +40,7 @@ def _batch(universe: Universe, k: int, scores: Linear, law: Law, rows: int, entr
     maxima = Keys(scores, law, Single(uniforms, universe.copies))
     chosen = largest(maxima, min(k, universe.groups))
     sizes = universe.sizes[chosen]
-    if chosen.shape[1] == k and sizes.max(initial=1) == 1:
+    if (sizes == 1).all():  # then these are k groups: no fewer than k items exist
         return universe.starts[chosen]
     parts = [picked(uniforms, chosen)]
     places_of, ranks = _descend(universe.counts[chosen], sizes, k, scores.rate, law, parts, entropy)
@@ -76,7 +76,8 @@ def _members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) 
     """Which item of its group carries each order statistic: uniform, and never the same item twice."""
     result = places(entropy.uniforms(*groups.shape), sizes - ranks)
     repeated = np.flatnonzero(ranks.any(axis=1))
-    for row, names, choices in zip(repeated, groups[repeated].tolist(), result[repeated].tolist(), strict=True):
+    for row in repeated:
         decks: defaultdict[int, Deck] = defaultdict(Deck)
-        result[row] = [decks[name].deal(choice) for name, choice in zip(names, choices, strict=True)]
+        cards = zip(groups[row].tolist(), result[row].tolist(), strict=True)  # mutate: two rows of one shape
+        result[row] = [decks[name].deal(choice) for name, choice in cards]
     return result

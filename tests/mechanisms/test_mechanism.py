@@ -1,0 +1,70 @@
+"""What every mechanism of the catalogue shares."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import ApproxDP, PureDP
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.mechanism import Catalogued, Mechanism, fast_release
+from crestline.mechanisms.selection import Selection
+from crestline.randomness.entropy import Entropy, replay
+
+HISTOGRAM = Histogram.from_counts({"a": 3}, 1)
+
+
+class Least(Catalogued):
+    """As little as a mechanism of the catalogue may state."""
+
+    theorem = "none"
+
+    def cost(self) -> Cost:
+        return steps(PureDP(Fraction(1, 2)), 3)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        return [Selection((str(trial),), False) for trial in range(n)]
+
+
+class Redefined(Least):
+    def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
+        return Selection((), True)
+
+
+class Both(Redefined):
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        return [Selection((), True)] * n
+
+
+class Unmade(Redefined):
+    release_many: Any = None
+
+
+def test_steps_are_added_up_unless_slack_is_given() -> None:
+    promise = Least().guarantee()
+    assert isinstance(promise, ApproxDP)
+    assert (promise.epsilon, promise.delta) == (Fraction(3, 2), 0)
+    assert Least().settled(Selection((), True)) == Least().cost()
+    assert isinstance(Least(), Mechanism)
+
+
+def test_one_release_is_the_only_one_of_many() -> None:
+    assert Least().release(HISTOGRAM, replay(0)) == Selection(("0",), False)
+
+    class Twice(Least):
+        def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+            return super().release_many(histogram, 2 * n, entropy)
+
+    with pytest.raises(ValueError, match="too many values"):
+        Twice().release(HISTOGRAM, replay(0))
+
+
+def test_many_releases_at_once_only_where_they_are_what_one_release_is() -> None:
+    for made, fast in ((Least(), True), (Redefined(), False), (Both(), True), (Unmade(), False), (object(), False)):
+        assert (fast_release(made) is not None) == fast
+    many = fast_release(Least())
+    assert many is not None
+    assert len(many(HISTOGRAM, 4, replay(0))) == 4
