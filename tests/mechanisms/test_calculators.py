@@ -69,6 +69,8 @@ def test_nothing_is_done_that_nobody_asked_for() -> None:
     assert (MADE[0].strict, MADE[0].sharp) == (False, False)
     assert not MADE[2].counts
     assert not MADE[3].counts
+    for kind in (LimitedDomainGauss, LimitedDomainLaplace):
+        assert not kind.for_budget(k=3, epsilon=1, delta="1e-6", contribution=2).counts
     plain = Lipschitz(2, 1)
     assert (plain.ordered, plain.monotone) == (True, True)
 

@@ -63,8 +63,7 @@ def test_lengths_are_those_of_the_law(k: int) -> None:
 
 
 def test_lengths_of_hundreds_of_items_keep_their_digits() -> None:
-    """Equal items: draw after draw, n - i of them against ⊥."""
-    items, k, weight = 600, 500, math.exp(5.0)
-    reached = np.cumprod([1.0, *((items - i) / (items - i + weight) for i in range(k))])
-    wanted = np.append(reached[:-1] - reached[1:], reached[-1])
-    assert np.abs(np.array(length_law(np.zeros(items), 5.0, k)) - wanted).max() < 1e-13
+    """All keys alike: ⊥ comes at every place with the same chance."""
+    lengths = length_law(np.zeros(600), 0.0, 500)
+    assert np.abs(np.array(lengths[:-1]) - 1 / 601).max() < 1e-13
+    assert lengths[-1] == pytest.approx(101 / 601, abs=1e-13)

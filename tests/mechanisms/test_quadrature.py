@@ -38,3 +38,4 @@ def test_pieces_are_no_longer_than_asked_and_end_at_kinks() -> None:
         assert piece.mean() == pytest.approx((low + high) / 2)
     assert grid.weights.sum() == pytest.approx(7)
     assert len(between(0.0, 0.3, [], piece=1.0).points) == nodes
+    assert len(between(0.0, 3.0, [], piece=0.5).points) == 6 * nodes

@@ -84,6 +84,25 @@ def test_a_test_of_many_items_keeps_its_digits() -> None:
     assert found == pytest.approx(beta(1, 101), rel=1e-9)
 
 
+@pytest.mark.parametrize(("first", "second"), [("4", "6"), ("9", "0.5"), ("0.5", "9")])
+def test_small_noise_keeps_its_digits(first: str, second: str) -> None:
+    """One item: it passes with chance 1 - e^{-ε2 (g - T)} ε1/(ε1 + ε2)."""
+    test = ExponentialTest(first, second, "0.01")
+    for over in (0.0, 0.125, 1.5):
+        failing = np.exp(-float(second) * over) * float(first) / (float(first) + float(second))
+        found = test.lengths(np.array([float(test.height) + over]), np.array([[0]]))[0]
+        assert found == pytest.approx([failing, 1 - failing], abs=1e-13)
+
+
+@pytest.mark.parametrize("beta", [0.05, 0.3])
+def test_the_needed_gap_of_one_item_is_exact_and_of_many_a_union(beta: float) -> None:
+    """P5.6: with that gap one item fails with chance β (one-sided: β ε1/(ε1 + ε2), the threshold moves down only)."""
+    for test, share in ((LaplaceTest("0.8", "0.01"), 1.0), (ExponentialTest("0.6", "0.2", "0.01"), 0.75)):
+        failing = test.lengths(np.array([test.needed_gap(1, beta)]), np.array([[0]]))[0, 0]
+        assert failing == pytest.approx(share * beta, abs=1e-9)
+        assert test.needed_gap(3, beta) == pytest.approx(test.needed_gap(1, beta / 3), abs=1e-9)
+
+
 def test_the_loss_interval_is_that_of_the_note() -> None:
     laplace_step = LaplaceTest(1, "1e-6").cost()
     assert laplace_step.epsilon == 1

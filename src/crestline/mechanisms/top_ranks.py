@@ -60,9 +60,8 @@ def _descend(
     depth = min(_FIRST_DEPTH, deepest) if groups == k else deepest  # fewer groups than k: the maxima do not suffice
     have = 1
     while True:
-        if depth > have:
-            parts.append(entropy.uniforms(rows, groups * (depth - have)))
-            have = depth
+        parts.append(entropy.uniforms(rows, groups * (depth - have)))
+        have = depth
         draws = Ordered(interleaved(parts, groups), sizes, depth)
         top = largest(Keys(Linear(np.repeat(counts, depth, axis=1), rate), law, draws), k)
         places_of, ranks = np.divmod(top, depth)
