@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Table, text
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateTable
 from tests.ledger.conftest import EPSILON, drawn, small_budget
 
 from crestline.errors import LedgerError
@@ -135,3 +137,20 @@ def test_new_books_are_empty(tmp_path: Path) -> None:
     Store.create(tmp_path / "new.db", lambda: datetime.now(UTC), 30.0).close()
     assert stored(tmp_path / "new.db", "SELECT length FROM crestline_books") == 0
     assert stored(tmp_path / "new.db", "SELECT head FROM crestline_books") == GENESIS
+
+
+def test_books_of_this_version_need_no_migration() -> None:
+    assert not schema.check(schema.VERSION, "books")
+
+
+def test_the_head_row_is_the_first_and_only_one(tmp_path: Path) -> None:
+    Store.create(tmp_path / "new.db", lambda: datetime.now(UTC), 30.0).close()
+    assert stored(tmp_path / "new.db", "SELECT id FROM crestline_books") == 1
+    assert stored(tmp_path / "new.db", "SELECT count(*) FROM crestline_books") == 1
+
+
+@pytest.mark.parametrize("table", schema.metadata.tables.values(), ids=lambda table: table.name)
+def test_no_number_is_given_by_the_database(table: Table) -> None:
+    """A number of its own choice would leave gaps, and entries are numbered without."""
+    statement = str(CreateTable(table).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call] # SQLAlchemy
+    assert "SERIAL" not in statement.upper()

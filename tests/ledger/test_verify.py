@@ -268,6 +268,7 @@ def charge(*amounts: dict[str, str]) -> Callable[[dict[str, object]], object]:
         (11, charge({"epsilon": "2/20"}), "cannot be read"),
         (11, charge({}, {}, {}), "cannot be read"),
         (8, charge({}, {}), "cannot be read"),
+        (4, charge({}), "cannot be read"),
     ],
 )
 def test_each_rule_is_checked_even_where_every_hash_was_made_anew(

@@ -61,7 +61,7 @@ def test_no_more_bits_are_asked_for_than_are_needed() -> None:
     def never(index: int, bits: int) -> int:
         raise AssertionError("the first 64 bits decide")
 
-    for size in (2, 4, 2**20):
+    for size in (2, 4, 2**20, 2**63):
         words = np.array([[2**63 - 1, 2**63, 2**64 - 1]], dtype=np.uint64)
         uniforms = Uniforms(words, 64, never)
         assert [place(uniforms, index, size) for index in range(3)] == [size // 2 - 1, size // 2, size - 1]
@@ -73,6 +73,17 @@ def test_more_bits_are_hardly_ever_needed(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(choices, "place", lambda uniforms, index, size: asked.append(index) or 0)
     places(replay("rare").uniforms(100, 200), np.full(200, 7))
     assert asked == []
+
+
+def test_places_so_close_to_a_boundary_that_a_double_might_err_are_decided_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Within 2^-50 of the size, on either side: among 2^20, 2^14 words around a boundary."""
+    asked: list[int] = []
+    monkeypatch.setattr(choices, "place", lambda uniforms, index, size: asked.append(index) or 0)
+    words = np.array([[2**63 + off for off in (-(2**14) - 2**11, -(2**14), 2**14, 2**14 + 2**11)]], dtype=np.uint64)
+    places(Uniforms(words, 64, lambda index, bits: 0), np.array([2**20]))
+    assert asked == [1, 2]
 
 
 def test_subsets_are_uniform_in_every_order() -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.randomness import reference
@@ -191,6 +192,7 @@ def test_an_order_is_certain_beyond_two_margins(filler: int) -> None:
     assert (places.tolist(), sure.tolist()) == ([[2, 1, 0]], [True])
     assert _largest_roughly(gaps(1.0, 1.95, 3.0, *low), 3, 0.5)[1].tolist() == [False]
     assert _largest_roughly(gaps(1.0, 2.05, 3.0, *low), 3, 0.5)[1].tolist() == [False]
+    assert _largest_roughly(gaps(1.0, 2.0, 3.5, *low), 3, 0.5)[1].tolist() == [False]
 
 
 def test_whoever_is_certainly_among_the_largest_or_not_need_not_contend() -> None:
@@ -204,6 +206,8 @@ def test_whoever_is_certainly_among_the_largest_or_not_need_not_contend() -> Non
     present = np.array([[True, True, True, True, False, True, True]])
     some = Field(values, edge, np.array([[7, 6, 5, 4, 3, 2, 1]]), present)
     assert some.contenders(0, 2, 0.5) == [7, 6, 5, 2]
+    assert Field(np.array([[9.0, 5.0, 4.0, 3.9]]), np.zeros((1, 4), dtype=np.bool_)).contenders(0, 2, 0.5) == [0, 1, 2]
+    assert Field(values, np.ones((1, 7), dtype=np.bool_)).contenders(0, 2, 0.5) == list(range(7))
 
 
 class Placed:
@@ -223,7 +227,7 @@ def test_a_comparison_is_certain_beyond_both_margins(monkeypatch: pytest.MonkeyP
         return True
 
     monkeypatch.setattr(comparison, "_exceeds", careful)
-    tested = Placed([[10.0, 4.1, 3.9, -4.1, -3.9, -10.0]], 1.0)
+    tested = Placed([[10.0, 4.1, 3.9, -4.1, -4.0, -10.0]], 1.0)
     against = Placed([[0.0]], 3.0)
     found = exceeding(tested, against)  # type: ignore[arg-type] # as much of keys as is used
     assert found.tolist() == [[True, True, True, False, True, False]]
@@ -275,6 +279,84 @@ def test_only_keys_whose_ends_overlap_are_compared_by_balls() -> None:
     high = np.array([10.0, 8.0, 7.5, 4.0, 2.0, 1.0])
     assert _clusters(low, high) == [slice(0, 1), slice(1, 3), slice(3, 4), slice(4, 6)]
     assert _clusters(low[:1], high[:1]) == [slice(0, 1)]
+    assert _clusters(np.array([5.0, 3.0]), np.array([6.0, 5.0])) == [slice(0, 2)]  # ends that touch
     wide = np.array([10.0, 0.5, 0.5])  # the first reaches down to all
     assert _clusters(np.array([0.0, 0.4, 0.2]), wide) == [slice(0, 3)]
     assert _clusters(np.array([5.0, 4.0, 0.0]), np.array([6.0, 4.5, 9.0])) == [slice(0, 3)]
+
+
+def test_a_number_is_certain_beyond_a_margin_from_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a grid of 4 the number 1 is a quarter of a step from the middle of two multiples: one unit."""
+    asked: list[int] = []
+    monkeypatch.setattr(comparison, "_nearest", lambda keys, row, column, grid: asked.append(column) or 7)
+    for margin, careful in ((0.75, []), (1.0, [0, 1])):
+        asked.clear()
+        found = rounded(Placed([[1.0, -5.0]], margin), Fraction(4))  # type: ignore[arg-type] # as above
+        assert asked == careful
+        assert found.tolist() == [[7, 7] if careful else [0, -1]]
+
+
+def test_only_gaps_that_matter_must_be_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the keys that are not wanted, only the largest says something about those that are."""
+    wanted: list[int] = []
+
+    def race(_: object, many: int) -> list[tuple[int, Field]]:
+        wanted.append(many)
+        return [(0, gaps(5.0, 9.0, 5.1, 1.0, 20.0))]
+
+    monkeypatch.setattr(comparison, "fields", race)
+    monkeypatch.setattr(comparison, "_largest_exactly", lambda keys, row, columns, k: [-1] * k)
+    for k, found in ((1, [4]), (2, [4, 1]), (3, [-1, -1, -1]), (5, [-1] * 5)):
+        assert largest(Placed([[0.0] * 5], 0.5), k).tolist() == [found]  # type: ignore[arg-type] # as above
+    assert wanted == [2, 3, 4, 5]
+
+
+class Ends:
+    """Keys between given ends, and what their balls would say."""
+
+    class draws:
+        first_bits = 64
+
+    def __init__(self, low: list[float], high: list[float], *balls: float) -> None:
+        self.low, self.high, self.balls, self.asked = np.array(low), np.array(high), balls, 0
+
+    def ends(self, row: int, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        return self.low[columns], self.high[columns]
+
+    def ball(self, row: int, column: int, bits: int) -> arb:
+        self.asked += 1
+        return arb(self.balls[column])
+
+
+def test_ends_that_touch_decide_nothing() -> None:
+    """A key may be as high as its upper end and a threshold as low as its lower one: the balls decide."""
+    for low, bottom, key, bar in ((1.0, 0.0, 0.0, 3.0), (0.0, 1.0, 3.0, 0.0)):
+        tested, against = Ends([low], [low + 1], key), Ends([bottom], [bottom + 1], bar)
+        assert comparison._exceeds(tested, against, 0, 0, 0) == (key > bar)  # type: ignore[arg-type] # as above
+        assert tested.asked == against.asked == 1
+
+
+def test_balls_that_touch_decide_nothing() -> None:
+    """Two keys that may be equal are refined; so they are until one lies above the other."""
+    keys, one = Ends([], []), arb(0, 1).rad()  # as a ball rounds it
+    for low, high in ((-one, one), (one, -one)):
+        asked: list[int] = []
+
+        def first(bits: int, low: arb = low, asked: list[int] = asked) -> arb:
+            asked.append(bits)
+            return arb(low, 1) if bits == 64 else -low
+
+        def second(bits: int, high: arb = high) -> arb:
+            return arb(high, 1) if bits == 64 else -high
+
+        assert comparison._less(first, second, keys) == (low > high)  # type: ignore[arg-type] # as above
+        assert len(asked) == 2
+
+
+def test_keys_below_the_wanted_ones_are_not_compared() -> None:
+    """The two largest keys lie apart, and the two that overlap are not wanted."""
+    race = Ends([1.0, 10.0, 2.0, 8.0], [3.0, 11.0, 4.0, 9.0], 2.0, 10.0, 3.0, 8.0)
+    assert comparison._largest_exactly(race, 0, [0, 1, 2, 3], 2) == [1, 3]  # type: ignore[arg-type] # as above
+    assert race.asked == 0
+    assert comparison._largest_exactly(race, 0, [0, 1, 2, 3], 3) == [1, 3, 2]  # type: ignore[arg-type] # as above
+    assert race.asked > 0

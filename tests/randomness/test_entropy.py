@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -9,6 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
 from scipy.stats import chi2
 
 from crestline.errors import ParameterError
@@ -47,6 +51,39 @@ def test_more_bits_only_ever_add_to_the_front() -> None:
     whole = uniforms.prefix(0, 1000)
     for bits in (1, 7, 63, 64, 65, 128, 999):
         assert uniforms.prefix(0, bits) == whole >> (1000 - bits)
+
+
+def test_bits_are_those_of_aes_in_counter_mode() -> None:
+    """As the module says it: two keys from one, words from the start of one stream, tails from their own places."""
+    key = hashlib.sha256(b"crestline replay" + repr("vector").encode()).digest()
+
+    def stream(use: bytes, place: bytes, size: int) -> bytes:
+        cipher = Cipher(AES(hashlib.sha256(b"crestline " + use + key).digest()), CTR(place))
+        return cipher.encryptor().update(bytes(size))
+
+    source = replay("vector")
+    drawn = [source.uniforms(1, 2), source.uniforms(2, 1)]
+    words = np.frombuffer(stream(b"bulk", bytes(16), 32), dtype="<u8")
+    assert np.concatenate([table.words.ravel() for table in drawn]).tolist() == words.tolist()
+    for number, table in enumerate(drawn, start=1):
+        for index in range(2):
+            place = number.to_bytes(6, "big") + index.to_bytes(6, "big") + bytes(4)
+            assert table.tail(index, 160) == int.from_bytes(stream(b"tail", place, 20), "big")
+
+
+def test_a_key_takes_256_bits_of_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(os, "urandom", lambda size: asked.append(size) or bytes(size))
+    made = system()
+    made.renew()  # type: ignore[attr-defined] # as a forked child does
+    assert asked == [32, 32]
+
+
+def test_words_take_no_more_room_than_the_cipher_asks_for() -> None:
+    words = replay("room").words(100)
+    while words.base is not None and isinstance(words.base, np.ndarray):
+        words = words.base
+    assert words.nbytes <= 800 + 15
 
 
 def test_long_rows_never_repeat_themselves() -> None:

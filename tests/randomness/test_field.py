@@ -30,6 +30,11 @@ def field(race: Keys, many: int) -> Field:
         return next(fields(race, many))[1]
 
 
+def above(race: Keys, bar: float) -> Field:
+    """Who may reach the bar, in several rows."""
+    return module._table(race, module._found(race, bar))
+
+
 def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
     counts = (50_000 / np.arange(1, COLUMNS + 1)).astype(np.int64)
     if order == "ascending":
@@ -91,7 +96,7 @@ def test_when_nothing_can_be_left_out_everything_stays() -> None:
     race = table("gumbel", "mixed", 3, Fraction(1))
     assert module._expected_bar(race, COLUMNS) == -np.inf
     with np.errstate(all="ignore"):  # as `largest` does
-        assert module._above(race, -np.inf, 1).values.shape == (3, COLUMNS)
+        assert above(race, -np.inf).values.shape == (3, COLUMNS)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -100,7 +105,7 @@ def test_about_as_many_keys_stay_as_were_expected(law: str) -> None:
         race = table(law, "descending", 50, rate)
         with np.errstate(all="ignore"):  # as `largest` does
             bar = module._expected_bar(race, 100)
-            left = module._above(race, bar, 1).values >= bar
+            left = above(race, bar).values >= bar
         assert 100 < left.sum(axis=1).mean() < 180
 
 
@@ -144,7 +149,7 @@ def test_long_rows_looked_at_by_blocks_and_intervals(
     assert (np.argsort(-race.rough, axis=1)[:, :30] == winners).all()
     with np.errstate(all="ignore"):  # as `largest` does
         bar = module._expected_bar(race, 100)
-        left = module._above(race, bar, 1).values >= bar
+        left = above(race, bar).values >= bar
     assert 80 < left.sum(axis=1).mean() < 220
 
 
@@ -184,24 +189,26 @@ def words_of(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("error", [0.0, 0.1])
-def test_whoever_may_reach_the_bar_stays(error: float) -> None:
+def test_whoever_may_reach_the_bar_stays(monkeypatch: pytest.MonkeyPatch, error: float) -> None:
     """Keys right at the bar, and less than a margin below it: their scores may be off by as much."""
+    monkeypatch.setattr(module, "_BLOCK", 1)
     scores = np.linspace(-3.0, 3.0, 64)
     values = 2.0 - scores - np.where(np.arange(64) % 2, 0.9 * error, 0.0)
     words = words_of(values).reshape(1, 64)
     race = Keys(Given(scores, error), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
-    assert module._above(race, 2.0, 1).columns.tolist() == [list(range(64))]
+    assert module._above(race, 2.0).columns.tolist() == [list(range(64))]
 
 
 def zeros(index: int, bits: int) -> int:
     return 0
 
 
-def test_whoever_cannot_reach_the_bar_goes() -> None:
+def test_whoever_cannot_reach_the_bar_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BLOCK", 1)
     scores = np.linspace(-3.0, 3.0, 64)
     words = words_of(2.0 - scores - np.where(np.arange(64) % 2, 1e-2, 0.0)).reshape(1, 64)
     race = Keys(Given(scores, 0.0), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
-    assert module._above(race, 2.0, 1).columns.tolist() == [list(range(0, 64, 2))]
+    assert module._above(race, 2.0).columns.tolist() == [list(range(0, 64, 2))]
 
 
 def test_the_bar_of_a_pilot_is_certainly_reached() -> None:
@@ -271,6 +278,18 @@ def test_rows_are_judged_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
     assert (np.argsort(-race.rough, axis=1)[:, :30] == winners).all()
 
 
+@pytest.mark.parametrize(("cells", "least", "most"), [(1, 1, 1), (1000, 5, 20)])
+def test_as_many_rows_at_a_time_as_fit_the_cache(
+    monkeypatch: pytest.MonkeyPatch, cells: int, least: int, most: int
+) -> None:
+    """About fifty keys of each row stay: of a thousand cells, twenty rows at most; and never less than one."""
+    monkeypatch.setattr(module, "_CELLS", cells)
+    with np.errstate(all="ignore"):  # as `largest` does
+        firsts = [first for first, _ in fields(table("gumbel", "mixed", 50, Fraction(1, 1000)), 31)]
+    assert firsts[0] == 0
+    assert least <= min(np.diff(firsts)) <= max(np.diff(firsts)) <= most
+
+
 @pytest.mark.parametrize("sort", ["plain", "copies", "several", "groups", "few bits"])
 def test_chosen_keys_are_those_of_the_whole_table(sort: str) -> None:
     """Values and edges of some columns, other ones in every row, and the comparisons made with them."""
@@ -291,3 +310,87 @@ def test_chosen_keys_are_those_of_the_whole_table(sort: str) -> None:
     if sort != "few bits":  # the tails are all nought, so that nothing more is ever known
         bar = fixed(Equal(1, Real(Fraction(3))), 4)
         assert (exceeding(made, bar, chosen) == np.take_along_axis(exceeding(made, bar), chosen, axis=1)).all()
+
+
+def test_a_word_no_less_than_the_least_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = replay("least").words(10).reshape(1, 10)
+    least = words[0] + np.array([0, 1] * 5, dtype=np.uint64)
+    monkeypatch.setattr(module, "_least", lambda keys, bar, block: least)
+    race = Keys(Given(np.zeros(10), 0.0), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
+    assert module._above(race, 0.0).columns.tolist() == [[0, 2, 4, 6, 8]]
+
+
+def test_a_key_right_at_the_bar_has_reached_it() -> None:
+    race = Field(np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0]]), np.zeros((2, 3), dtype=np.bool_))
+    assert module._reached(race, 2.0, 2)
+    assert not module._reached(race, 2.0, 3)
+    assert not module._reached(race, 2.5, 1)
+
+
+def test_a_single_row_has_its_bar_from_a_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(keys: Keys, many: int) -> float:
+        raise AssertionError("not for a single row")
+
+    monkeypatch.setattr(module, "_expected_bar", never)
+    assert field(table("gumbel", "descending", 1, Fraction(1, 10)), 31).values.shape[1] < COLUMNS // 10
+
+
+def test_there_is_no_bar_where_half_of_all_keys_would_reach_it() -> None:
+    """Four wanted and five times their root: fourteen, which is half of 28 keys."""
+    for columns, found in ((28, True), (27, False)):
+        race = Keys(Given(np.zeros(columns), 0.0), LAWS["gumbel"], Single(replay("half").uniforms(2, columns)))
+        assert np.isfinite(module._expected_bar(race, 4)) == found
+
+
+class Steps:
+    """Noise that is always the same; which bars are asked for, and of how many columns, is noted."""
+
+    def __init__(self, noise: float, top: float) -> None:
+        self.noise, self.top = noise, top
+        self.bars: list[float] = []
+        self.sizes: set[int] = set()
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        self.bars.append(float(x[0]) + self.top)
+        self.sizes.add(len(x))
+        return np.where(x >= self.noise, 1.0, 0.0)
+
+
+EVERY = list(range(200, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("scores", "noise", "bars"),
+    [
+        (EVERY, 0.0, [169, 168, 166, 162, 164, 165]),  # down to a bar that is low enough, and half-way up again
+        ([*EVERY[:33], 167, *EVERY[33:]], 0.0, [169, 168, 166]),  # as many as wanted on the way down
+        ([*EVERY[:34], *EVERY[36:]], 0.0, [169, 168, 166, 162, 164, 163]),  # one too few half-way
+        (EVERY, 5.0, [169, 170, 172]),  # up: as many as wanted, then two too few
+        (EVERY, 4.0, [169, 170]),  # up: one too few
+    ],
+)
+def test_a_bar_is_the_highest_that_enough_keys_reach(scores: list[int], noise: float, bars: list[float]) -> None:
+    """32 wanted and three more: keys without chance, so that all of them can be counted; each look is counted, too."""
+    law = Steps(noise, scores[0])
+    bar = module._expected_bar(Keys(Given(np.array(scores, float), 0.0), law, None), 32)  # type: ignore[arg-type] # as much as is used
+    assert law.bars == bars
+    assert bar == max(bar for bar in bars if sum(score + noise > bar for score in scores) >= 35)
+
+
+@pytest.mark.parametrize(("columns", "looked_at"), [(199, 199), (200, 150), (299, 200), (300, 167)])
+def test_of_a_long_row_about_twice_as_many_columns_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, columns: int, looked_at: int
+) -> None:
+    """The first hundred, and of the others as many at most, at equal intervals."""
+    monkeypatch.setattr(module, "_LOOKED_AT", 100)
+    law = Steps(0.0, columns)
+    module._expected_bar(Keys(Given(np.arange(columns, 0.0, -1.0), 0.0), law, None), 4)  # type: ignore[arg-type] # as above
+    assert law.sizes == {looked_at}
+
+
+def test_chosen_keys_are_looked_at_without_drawing_the_rest() -> None:
+    race = table("gumbel", "descending", 20, Fraction(1, 10))
+    winners = largest(race, 30)
+    values, _ = module.looked_at(race, winners[:, 3:5])
+    assert "words" not in vars(race.draws.uniforms)  # type: ignore[attr-defined] # nothing else was drawn
+    assert values == pytest.approx(np.take_along_axis(race.rough, winners[:, 3:5], axis=1))

@@ -103,6 +103,7 @@ def test_noise_is_as_large_as_its_scale() -> None:
     for scale in (Fraction(2), Fraction(-1), Fraction(1, 4)):
         made = keys(Given([5.0, 1.0]), GUMBEL, uniforms, scale=scale)
         assert made.rough - np.array([5.0, 1.0]) == pytest.approx(plain * float(scale))
+    assert keys(Given([5.0, 1.0]), GUMBEL, uniforms, scale=Fraction(0)).rough.tolist() == [[5.0, 1.0]] * 3
 
 
 def test_fewer_first_bits_leave_everything_open_and_64_nearly_nothing() -> None:

@@ -34,6 +34,15 @@ def test_doubles_agree_with_balls_from_end_to_end(law: Law) -> None:
     assert np.all(np.abs(law.quantile(Points(places, 1 - places)) - exact) <= PAD / 16 * (1 + np.abs(exact)))
 
 
+def test_a_ball_on_both_sides_of_the_median_contains_it(law: Law) -> None:
+    with ctx.workprec(128):
+        half = arb(0.5, 1e-9)
+        ball, middle = law.ball(-half.log()), law.ball(arb(2).log())
+        assert ball.contains(middle)
+        assert ball.rad() < 1e-8
+        assert float(middle.mid()) == pytest.approx(float(law.quantile(Points(np.array([0.5]), np.array([0.5])))[0]))
+
+
 def test_rough_points_keep_their_promise_inside_the_edges(law: Law) -> None:
     words = np.array([2**40, 2**41 + 12345, 2**55, 2**62, 2**63, 2**64 - 2**50, 2**64 - 2**40 - 1], dtype=np.uint64)
     u = words * 2.0**-64

@@ -259,11 +259,15 @@ def test_gaps_are_hardly_ever_decided_by_further_bits(monkeypatch: pytest.Monkey
 def test_no_cell_at_the_end_of_a_batch_is_forgotten(cells: int) -> None:
     """Gaps of nought, three at a time: every cell is marked, wherever a batch ends."""
 
+    batches: list[int] = []
+
     class Without:
         def uniforms(self, rows: int, columns: int) -> Uniforms:
+            batches.append(columns)
             return Uniforms(np.full((1, 3), 2**64 - 2**60, dtype=np.uint64), 64, lambda index, bits: 0)
 
     assert marked(cells, 2, Without()).tolist() == list(range(cells))  # type: ignore[arg-type] # as above
+    assert len(batches) == math.ceil(cells / 3)  # and none is drawn in vain
 
 
 @pytest.mark.parametrize("level", LEVELS[1:4])
@@ -284,3 +288,75 @@ def test_a_word_no_less_than_the_least_is_found() -> None:
     found = Uniforms(words, 64, lambda index, bits: 0).at_least(np.array([7, 9], dtype=np.uint64))
     assert (found.row.tolist(), found.column.tolist(), found.word.tolist()) == ([0, 1], [1, 0], [9, 7])
     assert found.full.shape == (2, 0)
+
+
+def asked_of(monkeypatch: pytest.MonkeyPatch, words: list[int], level: int) -> list[int]:
+    """Which of these words are decided by further bits."""
+    asked: list[int] = []
+    monkeypatch.setattr(module, "_skipped_exactly", lambda uniforms, index, level, most: asked.append(index) or 0)
+    skipped(Uniforms(np.array([words], dtype=np.uint64), 64, lambda index, bits: 0), level, 1 << 40)
+    return asked
+
+
+@pytest.mark.parametrize("level", LEVELS[1:4])
+def test_the_words_of_which_64_bits_are_not_enough(monkeypatch: pytest.MonkeyPatch, level: int) -> None:
+    """Below 2^40, or a logarithm within 2^-39 of a border's: `2^(level - 39)` of a length, which grows by `2^level`."""
+    assert asked_of(monkeypatch, [2**40 - 1, 2**40], level) == [0]
+    border = (1 - 2.0**-level) ** 3
+    words = [int(border * math.exp(off * 2.0**-39) * 2.0**64) for off in (-1.2, -0.8, 0.8, 1.2)]
+    assert asked_of(monkeypatch, words, level) == [1, 2]
+
+
+def test_a_length_right_at_the_bound_is_decided_by_further_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    word = 2**63 + 2**62 + 2**40
+    length = math.log(word * 2.0**-64) / math.log1p(-0.25)
+    for off, asked in ((1, [0]), (1 - 2.0**-40, [])):
+        monkeypatch.setattr(module, "_LOGARITHM", abs(length - round(length)) / 4 * off)
+        assert asked_of(monkeypatch, [word], 2) == asked
+
+
+class Zeros:
+    """Words of nought for whoever asks for words; gaps are drawn as always."""
+
+    def __init__(self) -> None:
+        self.drawn: list[int] = []
+
+    def words(self, n: int) -> np.ndarray:
+        self.drawn.append(n)
+        return np.zeros(n, dtype=np.uint64)
+
+    def uniforms(self, rows: int, columns: int) -> Uniforms:
+        return replay("gaps").uniforms(rows, columns)
+
+
+def test_a_single_cell_no_less_than_the_least_is_found() -> None:
+    """All that follows the first ones is nought, so that the words are the least that begin so."""
+    for off, found in ((0, True), (1, False)):
+        uniforms = Sparse((50, 4), 64, lambda index, bits: 0, Zeros())
+        cells = uniforms.at_least(np.array([0, 2**64 - 2**62 + off, 0, 0], dtype=np.uint64))
+        assert (len(cells.row) > 0) == found
+        assert len(uniforms._found.row) > 0  # type: ignore[union-attr] # it was looked for
+
+
+def test_late_words_that_begin_with_ones_are_drawn_anew_and_no_others() -> None:
+    source = Zeros()
+    uniforms = Sparse((2, 3), 64, lambda index, bits: 0, source)
+    ones = np.uint64(2**64 - 2**62)
+    words = np.array([[ones, ones - np.uint64(1), ones], [ones, ones + np.uint64(1), 5]], dtype=np.uint64)
+    uniforms._refuse(words, np.array([1, 2]), ones)
+    assert words.tolist() == [[int(ones), int(ones) - 1, 0], [int(ones), 0, 5]]
+    assert source.drawn == [2]
+
+
+def test_nothing_is_drawn_anew_where_everything_was_found() -> None:
+    """The columns that ask for nothing are there already, whatever they begin with."""
+
+    class Ones(Zeros):
+        def words(self, n: int) -> np.ndarray:
+            return super().words(n) - np.uint64(1)
+
+    source = Ones()
+    uniforms = Sparse((5, 4), 64, lambda index, bits: 0, source)
+    uniforms.at_least(np.zeros(4, dtype=np.uint64))
+    assert (uniforms.words == np.uint64(2**64 - 1)).all()
+    assert sum(source.drawn) == 40  # once when looked for, once as a table that they replace

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 from crestline.randomness.entropy import replay
-from crestline.randomness.uniforms import interleaved, picked
+from crestline.randomness.uniforms import Uniforms, interleaved, picked
 
 
 @pytest.mark.parametrize("bits", [1, 2, 63, 64, 65, 200])
@@ -54,3 +54,12 @@ def test_picked_columns_keep_their_words_and_tails() -> None:
     for row in range(2):
         for place in range(3):
             assert some.prefix(row * 3 + place, 200) == table.prefix(row * 5 + int(chosen[row, place]), 200)
+
+
+def test_the_first_64_bits_are_known_without_more() -> None:
+    def never(index: int, bits: int) -> int:
+        raise AssertionError("nobody asked for more")
+
+    table = Uniforms(np.array([[2**63 + 5, 7]], dtype=np.uint64), 64, never)
+    assert [table.prefix(index, 64) for index in range(2)] == [2**63 + 5, 7]
+    assert table.prefix(0, 62) == 2**61 + 1

@@ -93,7 +93,7 @@ def bounded(amount: Amount, total: Amount) -> Amount:
 
 
 def _short(number: Fraction) -> str:
-    return decimal_text(number) if number == 0 or abs(number) > _INVISIBLE else "under 1e-300"
+    return decimal_text(number) if number == 0 or abs(number) >= _INVISIBLE else "under 1e-300"
 
 
 def _bounded(part: Fraction, total: Fraction) -> Fraction:

@@ -76,14 +76,15 @@ class Database:
             self._close.detach()
             self._start()
         with turn:
-            for attempt in range(1, _ATTEMPTS + 1):
+            left = _ATTEMPTS
+            while True:
+                left -= 1
                 try:
                     with self._engine.connect().execution_options(**options) as connection, connection.begin():
                         return work(connection)
                 except SQLAlchemyError as error:
-                    if sqlstate(error) not in RETRIED or attempt == _ATTEMPTS:
+                    if sqlstate(error) not in RETRIED or left == 0:
                         raise ledger_error(error, self.shown) from None  # the cause would repeat statement and address
-        raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 def open_database(address: str | os.PathLike[str], *, create: bool, timeout: float) -> Database:

@@ -92,8 +92,8 @@ def load_payers(connection: Connection, dataset: str, analyst: str | None) -> li
 
 def has_analysts(connection: Connection, dataset: str) -> bool:
     """Whether budgets for analysts are kept under this data set."""
-    query = select(accounts.c.analyst).where(accounts.c.dataset == dataset, accounts.c.analyst != DATASET).limit(1)
-    return connection.execute(query).first() is not None
+    theirs = select(accounts).where(accounts.c.dataset == dataset, accounts.c.analyst != DATASET)
+    return bool(connection.execute(select(theirs.exists())).scalar())
 
 
 def open_account(connection: Connection, account: Account) -> None:
@@ -136,9 +136,9 @@ def latest_answer(connection: Connection, key: str) -> Entry | None:
 
 def has_asked(connection: Connection, dataset: str, analyst: str) -> bool:
     """Whether anything was ever reserved, or served, for this analyst."""
-    mine = (entries.c.dataset == dataset, entries.c.analyst == analyst)
-    asked = select(entries.c.sequence).where(*mine, entries.c.kind.in_(("reserved", "answered"))).limit(1)
-    return connection.execute(asked).first() is not None
+    mine = select(entries).where(entries.c.dataset == dataset, entries.c.analyst == analyst)
+    asked = mine.where(entries.c.kind.in_(("reserved", "answered")))
+    return bool(connection.execute(select(asked.exists())).scalar())
 
 
 def open_reservations(connection: Connection, dataset: str | None = None) -> list[Entry]:

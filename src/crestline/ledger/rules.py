@@ -5,6 +5,7 @@ Pure functions over balances. Whoever stores balances calls these inside one ser
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -62,8 +63,7 @@ def settle(balance: Balance, reserved: Amount, cost: Cost) -> tuple[Balance, Amo
     drew at least one step (a stop counts as one). An error leaves the reservation charged in full.
     """
     measured = balance.budget.measure(cost)
-    if measured.failure < reserved.failure:
-        measured = replace(measured, failure=reserved.failure)
+    measured = replace(measured, failure=max(measured.failure, reserved.failure))
     if not measured.fits_in(reserved):
         raise BudgetError(
             f"a settlement of {measured} is more than the {reserved} reserved for it; the reservation stays charged: "
@@ -82,15 +82,11 @@ def largest_k(cost_of_k: Callable[[int], Cost], k: int, balances: Iterable[Balan
     """The largest number up to `k` whose cost fits all balances, or 0; the cost must not fall as k grows."""
     accounts = tuple(balances)
 
-    def all_fit(size: int) -> bool:
+    def too_much(size: int) -> bool:
         cost = cost_of_k(size)
-        return all(fits(balance, cost) for balance in accounts)
+        return not all(fits(balance, cost) for balance in accounts)
 
-    low, high = 0, k  # `low` fits (or is 0), everything above `high` does not
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if all_fit(middle) else (low, middle - 1)
-    return low
+    return bisect_left(range(1, k + 1), True, key=too_much)  # as many sizes fit as come before the first that does not
 
 
 def _not_above(amount: Amount, cap: Amount) -> Amount:

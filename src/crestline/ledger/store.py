@@ -78,11 +78,12 @@ class Store:
             present = records.load_payers(connection, dataset, None)
             if not present:
                 self._open(connection, Account(dataset, None, rules.Balance.opened(budget)))
-            elif not present[0].balance.budget.same_as(budget):
-                raise BudgetMismatch(
-                    f"{present[0].title} was opened as {present[0].balance.budget}, and is never changed: "
-                    "ask under that budget, or give the data set another name"
-                )
+            for account in present:
+                if not account.balance.budget.same_as(budget):
+                    raise BudgetMismatch(
+                        f"{account.title} was opened as {account.balance.budget}, and is never changed: "
+                        "ask under that budget, or give the data set another name"
+                    )
 
         self._database.write(work)
 
@@ -108,12 +109,12 @@ class Store:
             payers = _payers(connection, order.dataset, order.analyst)
             try:
                 cost, k = choose(payers)
-                held = [rules.reserve(payer.balance, cost, payer.title) for payer in payers]
+                held = [(payer, *rules.reserve(payer.balance, cost, payer.title)) for payer in payers]
             except BudgetExhausted as refusal:
                 records.append(connection, head, _refused(order, refusal), self._clock())
                 return refusal
-            charge = [amount for _, amount in held]
-            for payer, (balance, _) in zip(payers, held, strict=True):
+            charge = [amount for _, _, amount in held]
+            for payer, balance, _ in held:
                 records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
             key = _answer_key(order, payers)
             draft = Draft("reserved", order.dataset, order.analyst, None, key, _asked(order, k) | _charge(charge))

@@ -111,7 +111,7 @@ class _Replay:
 
     def __init__(self) -> None:
         self.balances: dict[Key, Balance] = {}
-        self._held: dict[int, tuple[list[Key], list[Amount]]] = {}
+        self._held: dict[int, list[tuple[Key, Amount]]] = {}
 
     def apply(self, content: dict[str, Any]) -> list[str]:
         if content["kind"] == "opened":
@@ -132,35 +132,32 @@ class _Replay:
         keys: list[Key] = [(content["dataset"], None), (content["dataset"], content["analyst"])][
             : len(content["charge"])
         ]
-        amounts = self._amounts(keys, content["charge"])
+        charged = [(key, self._amount(key, exact)) for key, exact in zip(keys, content["charge"], strict=True)]
         faults = []
-        for key, amount in zip(keys, amounts, strict=True):
+        for key, amount in charged:
             balance = self.balances[key]
             self.balances[key] = replace(balance, held=balance.held + amount)
             if amount.is_negative or self.balances[key].remaining.is_negative:
                 faults.append(f"{_title(key)} is charged more than there is, or less than nothing")
-        self._held[content["sequence"]] = (keys, amounts)
+        self._held[content["sequence"]] = charged
         return faults
 
     def _settled(self, content: dict[str, Any]) -> list[str]:
         if content["receipt"] not in self._held:
             return ["it settles what is not reserved, or is settled already"]
-        keys, reserved = self._held.pop(content["receipt"])
+        reserved = zip(self._held.pop(content["receipt"]), content["charge"], strict=True)
         faults = []
-        for key, held, paid in zip(keys, reserved, self._amounts(keys, content["charge"]), strict=True):
+        for key, held, paid in [(key, held, self._amount(key, exact)) for (key, held), exact in reserved]:
             balance = self.balances[key]
             self.balances[key] = replace(balance, held=balance.held - held, settled=balance.settled + paid)
             if paid.is_negative or not paid.fits_in(held) or paid.failure != held.failure:
                 faults.append(f"{_title(key)} pays what the rules do not allow")
         return faults
 
-    def _amounts(self, keys: list[Key], charge: list[dict[str, str]]) -> list[Amount]:
-        units = [self.balances[key].budget.limit.units for key in keys]
-        amounts = [Amount.from_json(exact, unit) for exact, unit in zip(charge, units, strict=True)]
-        assert canonical([amount.to_json() for amount in amounts]) == canonical(charge), (
-            "an amount is not in its one spelling"
-        )
-        return amounts
+    def _amount(self, key: Key, exact: dict[str, str]) -> Amount:
+        amount = Amount.from_json(exact, self.balances[key].budget.limit.units)
+        assert canonical(amount.to_json()) == canonical(exact), "an amount is not in its one spelling"
+        return amount
 
 
 def _read_seal(seal: str | None) -> tuple[int, str] | None:

@@ -38,10 +38,10 @@ def largest(keys: Keys, k: int) -> Indices:
     rows, columns = keys.shape
     if k == 0 or rows == 0:
         return np.zeros((rows, k), dtype=np.int64)
-    chosen = np.empty((rows, k), dtype=np.int64)
+    chosen, many = np.empty((rows, k), dtype=np.int64), min(k + 1, columns)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them
-        for first, race in fields(keys, min(k + 1, columns)):
-            places, sure = _largest_roughly(race, min(k + 1, columns), keys.margin)
+        for first, race in fields(keys, many):
+            places, sure = _largest_roughly(race, many, keys.margin)
             part = chosen[first : first + len(places)]
             part[:] = race.names(places[:, :k])
             for row in np.flatnonzero(~sure):
@@ -54,9 +54,9 @@ def exceeding(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> ND
     """Whether each key, or each of the chosen columns of every row, is larger than the threshold of its row (one
     column) or than the key beside it (as many)."""
     columns, values, edge = _looked_at(keys, chosen)
-    above: NDArray[np.bool_] = values > thresholds.rough
-    margin = keys.margin + thresholds.margin
-    unsure = (np.abs(values - thresholds.rough) <= margin) | edge | thresholds.edge
+    gap = thresholds.rough - values
+    above = np.signbit(gap)
+    unsure = (np.abs(gap) <= keys.margin + thresholds.margin) | edge | thresholds.edge
     for row, place in np.argwhere(unsure):
         beside = int(place) if thresholds.shape[1] > 1 else 0
         above[row, place] = _exceeds(keys, thresholds, int(row), int(columns[row, place]), beside)

@@ -168,7 +168,7 @@ class Ordered:
         return left
 
     def rough(self) -> Points:
-        times = -np.log(self.uniforms.words * _UNIT) / np.maximum(self._left, 1)  # the rest is masked by `missing`
+        times = -np.log(self.uniforms.words * _UNIT) / self._left  # without sense where a key is missing
         sums = np.cumsum(times.reshape(*self.sizes.shape, self.depth), axis=2)
         return GumbelPoints(-np.log(sums).reshape(self.shape))
 
@@ -183,7 +183,7 @@ class Ordered:
         """Ends of all ranks of the groups concerned, in one pass."""
         groups = sorted({column // self.depth for column in columns})
         every = [group * self.depth + rank for group in groups for rank in range(self.depth)]
-        left = np.maximum(self._left[row, every], 1)
+        left = self._left[row, every]
         start = row * self.shape[1]
         place = {group * self.depth: at * self.depth for at, group in enumerate(groups)}
         wanted = [place[column - column % self.depth] + column % self.depth for column in columns]
@@ -194,7 +194,8 @@ class Ordered:
             return values[wanted]
 
         low, high = _ends(self.uniforms, [start + column for column in every])
-        with np.errstate(divide="ignore", over="ignore"):  # open ends: arrivals of zero and of infinity
+        # open ends: arrivals of zero and of infinity; and ranks that do not exist, which nobody asks for
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return GumbelPoints(gumbel(low) - self._rounding), GumbelPoints(gumbel(high) + self._rounding)
 
     def arrival(self, row: int, column: int, bits: int) -> Any:

@@ -68,11 +68,9 @@ class Field:
         """Every column of a row that could be among its `k` largest."""
         present = np.ones(self.values.shape[1], dtype=np.bool_) if self.present is None else self.present[row]
         values, edge = self.values[row], self.edge[row]
-        trusted = values[present & ~edge]
-        if len(trusted) > k:
-            bar = np.partition(trusted, len(trusted) - k)[len(trusted) - k]
-            present = present & (edge | (values >= bar - 2 * margin))
-        columns = np.flatnonzero(present) if self.columns is None else self.columns[row][present]
+        bar = np.sort(values[present & ~edge])[-k:].min(initial=np.inf)  # with fewer than k of them: the least
+        near = present & (edge | (values >= bar - 2 * margin))
+        columns = np.flatnonzero(near) if self.columns is None else self.columns[row][near]
         return [int(column) for column in columns]
 
 
@@ -85,7 +83,7 @@ def fields(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
         missing = keys.draws.missing()
         yield 0, Field(keys.rough, keys.edge, None, None if missing is None else ~missing)
     elif keys.shape[0] == 1:
-        yield 0, _above(keys, _pilot_bar(keys, many), _BLOCK)
+        yield 0, _above(keys, _pilot_bar(keys, many))
     else:
         yield from _thinned(keys, many)
 
@@ -103,7 +101,7 @@ def _worth_thinning(keys: Keys, many: int) -> bool:
 def _thinned(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
     """Rows together while their keys fit the cache."""
     bar = _expected_bar(keys, many)
-    found = _single(keys).at_least(_least(keys, bar, 1 + keys.shape[1] // _JUDGED))  # mutate: wider blocks: speed
+    found = _found(keys, bar)
     width = 1 + found.full.shape[1] + len(found.row) // keys.shape[0]  # mutate: an estimate: speed
     size = max(1, _CELLS // width)
     for first in range(0, keys.shape[0], size):
@@ -119,7 +117,7 @@ def _lowered(keys: Keys, many: int) -> Field:
     while True:
         wanted *= 2  # mutate: how fast a bar is lowered: speed
         bar = _expected_bar(keys, wanted)
-        race = _above(keys, bar, 1)
+        race = _table(keys, _found(keys, bar))
         if bar == -np.inf or _reached(race, bar + keys.margin, many):
             return race
 
@@ -132,7 +130,8 @@ def _reached(race: Field, bar: float, many: int) -> bool:
 def _pilot_bar(keys: Keys, many: int) -> float:
     """What the wanted keys certainly reach, from the first columns of a single row."""
     pilot = _PILOT * many
-    values, edge = _rough(keys, _single(keys).words[0, :pilot], slice(pilot))
+    (words,) = _single(keys).words
+    values, edge = _rough(keys, words[:pilot], slice(pilot))
     if edge.any():
         values[edge] = -np.inf
     return float(np.partition(values, pilot - many)[pilot - many]) - keys.margin
@@ -180,21 +179,23 @@ def _expected_bar(keys: Keys, many: int) -> float:
     return low
 
 
-def _above(keys: Keys, bar: float, block: int) -> Field:
-    """Every key that may reach the bar; columns are judged by blocks."""
-    uniforms, least = _single(keys), _least(keys, bar, block)
-    if keys.shape[0] > 1:
-        return _table(keys, uniforms.at_least(least))
-    words = uniforms.words[0]
-    places = (words >= least).nonzero()[0]
+def _above(keys: Keys, bar: float) -> Field:
+    """Every key of a single row that may reach the bar."""
+    (words,) = _single(keys).words
+    places = np.flatnonzero(words >= _least(keys, bar, _BLOCK))
     values, edge = _rough(keys, words[places], places)
     return Field(values[None, :], edge[None, :], places[None, :])
+
+
+def _found(keys: Keys, bar: float) -> Found:
+    """The uniforms of several rows with which a key may reach the bar."""
+    return _single(keys).at_least(_least(keys, bar, 1 + keys.shape[1] // _JUDGED))  # mutate: wider blocks: speed
 
 
 def _least(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
     """For each column the least word with which a key may reach the bar; columns are judged by blocks."""
     scores = keys.scores.approx
-    ceilings = scores if block == 1 else np.maximum.reduceat(scores, np.arange(0, len(scores), block))
+    ceilings = np.maximum.reduceat(scores, np.arange(0, len(scores), block))
     reach = keys.law.cdf(((bar - keys.margin) - ceilings) / float(keys.scale))
     return (reach * (_SAFE * 2.0**WORD)).astype(np.uint64).repeat(block)[: len(scores)]
 

@@ -59,8 +59,7 @@ class Keys:
     @cached_property
     def margin(self) -> float:
         """How far a rough key may be off."""
-        scores = self.scores.approx
-        largest = float(max(scores.max(initial=0.0), -scores.min(initial=0.0)))
+        largest = float(np.abs(self.scores.approx).max(initial=0.0))
         return (_ROUGH + self.draws.error) * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
 
     @cached_property
@@ -77,13 +76,11 @@ class Keys:
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Lower and upper ends that certainly contain the keys, from the first bits (P11.2)."""
-        low, high = (self.law.quantile(points) for points in self.draws.ends(row, columns))
-        scale = float(self.scale)
-        if scale < 0:
-            low, high = high, low
+        ends = [float(self.scale) * self.law.quantile(points) for points in self.draws.ends(row, columns)]
+        low, high = np.minimum(*ends), np.maximum(*ends)  # a negative scale turns them round
         scores = self.scores.approx if self.scores.approx.ndim == 1 else self.scores.approx[row]
         score = scores[list(columns)]
-        return _padded(score, scale * low, -1, self.scores.error), _padded(score, scale * high, 1, self.scores.error)
+        return _padded(score, low, -1, self.scores.error), _padded(score, high, 1, self.scores.error)
 
     def ball(self, row: int, column: int, bits: int) -> Any:
         """A ball that contains one key, from the first `bits` bits of its uniforms; not a number while undecidable."""
@@ -100,7 +97,7 @@ def keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction = Frac
 
 def fixed(scores: Scores, rows: int) -> Keys:
     """Keys without noise, the same in every row: thresholds that noisy keys are compared with."""
-    return Keys(scores, CONSTANT, Nothing((rows, scores.approx.shape[-1])))
+    return Keys(scores, CONSTANT, Nothing((rows, len(scores.approx))))
 
 
 def _padded(score: Floats, noise: Floats, sign: int, error: float) -> Floats:

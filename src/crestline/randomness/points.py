@@ -16,8 +16,7 @@ Floats = NDArray[np.float64]
 
 LN2 = float(np.log(2.0))
 _LN_LN2 = float(np.log(LN2))
-# Beyond this Gumbel value, ln(1 - U) equals -g to the last bit of a double: E < 2^-57.
-_FAR = 40.0
+_TINY = np.finfo(np.float64).tiny
 
 
 class Points:
@@ -80,10 +79,9 @@ class GumbelPoints(Points):
 
     @cached_property
     def log_v(self) -> Floats:
-        near = np.minimum(self.gumbel, _FAR)
         with np.errstate(over="ignore"):
-            arrival = np.exp(-near)
+            arrival = np.maximum(np.exp(-self.gumbel), _TINY)
         # ln(1 - e^-E): by expm1 for small E, by log1p for large E, so that neither end cancels
         with np.errstate(divide="ignore"):
             close = np.where(arrival < LN2, np.log(-np.expm1(-arrival)), np.log1p(-np.exp(-arrival)))
-        return np.where(self.gumbel > _FAR, -self.gumbel, close)
+        return np.minimum(close, -self.gumbel)  # 1 - e^-E < E, and all but equal where E is as small as a double can be

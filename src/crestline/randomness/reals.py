@@ -41,7 +41,7 @@ class Real:
 
     @cached_property
     def approx(self) -> float:
-        return sum((float(weight) * _log(argument) for weight, argument in self.logs), float(self.rational))
+        return math.fsum([float(self.rational), *(float(weight) * _log(argument) for weight, argument in self.logs)])
 
     @cached_property
     def error(self) -> float:

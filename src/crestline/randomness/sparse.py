@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from flint import arb, ctx, fmpz
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from crestline.randomness.uniforms import WORD, Found, Tail, Uniforms
@@ -24,10 +24,12 @@ Words = NDArray[np.uint64]
 
 _SEARCHED = (2, 4, 8, 16)  # mutate: any ascending levels: speed
 LEVELS = (0, *_SEARCHED)
-# The least word that begins with so many ones; there is none for the level 0, which every word reaches.
-_ONES = np.array([(1 << WORD) - (1 << (WORD - level)) for level in LEVELS[1:]], dtype=np.uint64)
+# The least word that begins with so many ones; every word reaches the level 0.
+_ONES = {level: np.uint64((1 << WORD) - (1 << (WORD - level))) for level in _SEARCHED}
 # Looking for cells by their gaps costs about as much as drawing so many.
 _FEW = 1 << 12  # mutate: speed
+# How many standard deviations and gaps more than expected are drawn at a time.
+_SPARE = 4  # mutate: speed
 # From here on the first 64 bits give a logarithm to 2^-39: a word says no less, and a double rounds by far less.
 _SMALL = np.uint64(1 << 40)
 _LOGARITHM = 2.0**-39
@@ -59,8 +61,8 @@ class Sparse(Uniforms):
     def words(self) -> Words:
         table = self._source.words(math.prod(self._shape)).reshape(self._shape)
         if self._found is not None:
-            for level in LEVELS[1:]:
-                self._refuse(table, np.flatnonzero(self._levels == level), level)
+            for level, ones in _ONES.items():
+                self._refuse(table, np.flatnonzero(self._levels == level), ones)
             table[:, self._found.every] = self._found.full
             table[self._found.row, self._found.column] = self._found.word
         return table
@@ -75,9 +77,10 @@ class Sparse(Uniforms):
     def at_least(self, least: Words) -> Found:
         if self._found is not None or "words" in self.__dict__:
             return super().at_least(least)
-        self._levels = _coarse(np.searchsorted(_ONES, least, side="right"), self._shape[0])
+        rows, _ = self._shape
+        self._levels = _coarse(np.searchsorted(list(_ONES.values()), least, side="right"), rows)
         every = np.flatnonzero(self._levels == 0)
-        full = self._source.words(self._shape[0] * len(every)).reshape(self._shape[0], len(every))
+        full = self._source.words(rows * len(every)).reshape(rows, len(every))
         row, column, word = self._single_cells()
         self._found = Found(every, full, row, column, word)
         kept = np.flatnonzero(word >= least[column])
@@ -111,18 +114,17 @@ class Sparse(Uniforms):
         """Row, column and word of every cell that begins with as many ones as its column asks for."""
         rows: list[Indices] = [np.zeros(0, dtype=np.int64)]
         columns, words = rows.copy(), [np.zeros(0, dtype=np.uint64)]
-        for level, ones in zip(LEVELS[1:], _ONES, strict=True):
+        for level, ones in _ONES.items():
             group = np.flatnonzero(self._levels == level)
             found = marked(self._shape[0] * len(group), level, self._source)
-            row, place = np.divmod(found, max(1, len(group)))
+            row, place = np.divmod(found, len(group))
             rows.append(row)
             columns.append(group[place])
             words.append((self._source.words(len(found)) >> np.uint64(level)) | ones)
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(words)
 
-    def _refuse(self, table: Words, columns: Indices, level: int) -> None:
+    def _refuse(self, table: Words, columns: Indices, ones: np.uint64) -> None:
         """Draw words of these columns anew until none begins with so many ones."""
-        ones = _ONES[LEVELS.index(level) - 1]
         while len(again := np.argwhere(table[:, columns] >= ones)):
             table[again[:, 0], columns[again[:, 1]]] = self._source.words(len(again))
 
@@ -139,7 +141,7 @@ def marked(cells: int, level: int, source: Source) -> Indices:
     last = -1
     while last < cells - 1:
         mean = (cells - 1 - last) * 2.0**-level  # mutate: an estimate: how many gaps are drawn at a time
-        gaps = skipped(source.uniforms(1, math.ceil(mean + 4 * math.sqrt(mean)) + 4), level, cells)
+        gaps = skipped(source.uniforms(1, math.ceil(mean + _SPARE * math.sqrt(mean)) + _SPARE), level, cells)
         places = last + np.cumsum(gaps + 1)
         found.append(places[: np.searchsorted(places, cells)])
         last = int(places[-1])
@@ -170,9 +172,9 @@ def _skipped_exactly(uniforms: Uniforms, index: int, level: int, most: int) -> i
     while True:
         with ctx.workprec(2 * bits + WORD):  # mutate: working precision: a ball says how sharp it is
             length = uniforms.ball(index, bits).log() / (1 - arb(2) ** -level).log()
-            whole = fmpz(most) if length > most else length.floor().unique_fmpz()
+            whole = length.min(most).floor().unique_fmpz()
         if whole is not None:
-            return min(int(whole), most)
+            return int(whole)
         bits *= 2  # mutate: how many more at a time: speed
 
 

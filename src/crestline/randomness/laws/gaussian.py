@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from crestline.randomness.points import LN2, Floats, Points
+from crestline.randomness.points import Floats, Points
 
 _HEIGHT = float(1 / np.sqrt(2 * np.pi))
 
@@ -20,20 +20,14 @@ class Gaussian:
     def quantile(self, points: Points) -> Floats:
         from scipy.special import ndtri_exp  # imported here: SciPy is slow to load and few releases need it
 
-        lower = np.asarray(points.log_u)
-        upper = np.asarray(points.log_v)
-        low = lower < -LN2
-        tail: Floats = ndtri_exp(np.where(low, lower, upper))
-        return np.where(low, tail, -tail)
+        tail: Floats = ndtri_exp(np.minimum(points.log_u, points.log_v))
+        return np.copysign(tail, points.log_u - points.log_v)  # below the median where U < 1 - U
 
     def ball(self, arrival: Any) -> Any:
-        two = arb(2).log()  # mutate: both ways are right everywhere, each is sharper on its side
         root = arb(2).sqrt()
-        if arrival > two:  # U < 1/2
+        if arrival > 1:  # mutate: both ways are right everywhere, each is sharper on its side
             return -root * (2 * (-arrival).exp()).erfcinv()
-        if arrival < two:
-            return root * (-2 * (-arrival).expm1()).erfcinv()
-        return arb.nan()  # not yet known on which side: more bits are needed
+        return root * (-2 * (-arrival).expm1()).erfcinv()
 
     def cdf(self, x: Floats) -> Floats:
         from scipy.special import ndtr

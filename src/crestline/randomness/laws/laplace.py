@@ -16,19 +16,16 @@ class Laplace:
     name: str = "laplace"
 
     def quantile(self, points: Points) -> Floats:
-        return np.where(points.log_u < -LN2, points.log_u + LN2, -points.log_v - LN2)
+        # ln 2U below the median and -ln 2(1 - U) above it: both have the sign of U - 1/2
+        return np.minimum(points.log_u + LN2, 0.0) + np.maximum(-points.log_v - LN2, 0.0)
 
     def ball(self, arrival: Any) -> Any:
         two = arb(2).log()
-        if arrival > two:  # U < 1/2
-            return two - arrival
-        if arrival < two:
-            return -(-(-arrival).expm1()).log() - two
-        return arb.nan()  # not yet known on which side: more bits are needed
+        return (two - arrival).min(0) + (-(-(-arrival).expm1()).log() - two).max(0)
 
     def cdf(self, x: Floats) -> Floats:
         tail = 0.5 * np.exp(-np.abs(x))
-        return np.where(x < 0, tail, 1.0 - tail)
+        return np.where(np.signbit(x), tail, 1.0 - tail)
 
     def survival(self, x: Floats) -> Floats:
         return self.cdf(-np.asarray(x))
