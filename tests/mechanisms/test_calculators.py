@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from crestline.errors import MechanismError, ParameterError
+from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical import Canonical
 from crestline.mechanisms.canonical_bottom import CanonicalBottom
 from crestline.mechanisms.catalogue import CATALOGUE, entry
@@ -26,6 +27,8 @@ from crestline.mechanisms.optimal_threshold import OptimalThreshold
 from crestline.mechanisms.order_law import order_chances
 from crestline.mechanisms.restricted_canonical import RestrictedCanonical
 from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
+from crestline.mechanisms.restricted_normal import RestrictedNormal
+from crestline.mechanisms.restricted_one_shot import RestrictedLaplace
 from crestline.mechanisms.sparse_tests import ExponentialTest
 from crestline.mechanisms.stable_answers import StableAnswers
 from crestline.mechanisms.top_stable import TopStable
@@ -73,6 +76,41 @@ def test_nothing_is_done_that_nobody_asked_for() -> None:
         assert not kind.for_budget(k=3, epsilon=1, delta="1e-6", contribution=2).counts
     plain = Lipschitz(2, 1)
     assert (plain.ordered, plain.monotone) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [*MADE, Canonical(2, 1), RestrictedNormal(2, 9, 4, TEST), RestrictedLaplace(2, 9, 1, TEST)],
+    ids=lambda one: type(one).__name__,
+)
+def test_unless_asked_nothing_is_added_to_delta(mechanism: Any) -> None:
+    """No slack for an accountant: the promise has the δ of its parts alone."""
+    assert mechanism.guarantee().delta == mechanism.cost().delta
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "law", "outcomes"),
+    [
+        ("additive_law", "_MOST_OUTCOMES", LimitedDomainLaplace(2, 4, 1, "1e-3", 3).law, 1 + 4 + 12),
+        ("canonical_bottom", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
+        ("canonical_law", "_MOST_SUBSETS", Canonical(2, 1).law, 6),
+        ("fixed_threshold", "_MOST_ITEMS", FixedThreshold(4, 1, "1e-3").law, 4),
+        ("universe", "_MOST_LISTED", Canonical(2, 1).law, 4),
+    ],
+    ids=lambda case: case if isinstance(case, str) and not case.startswith("_") else "",
+)
+def test_a_law_is_written_down_up_to_the_limit(
+    module: str, limit: str, law: Any, outcomes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four items: as many outcomes as are allowed, and one more than that."""
+    known = module in ("canonical_law", "universe")
+    counts = {"a": 9, "b": 7, "c": 5, "d": 4}
+    histogram = Histogram.over_domain(counts) if known else Histogram.from_counts(counts, 4)
+    monkeypatch.setattr(f"crestline.mechanisms.{module}.{limit}", outcomes)
+    assert sum(law(histogram).values()) == pytest.approx(1)
+    monkeypatch.setattr(f"crestline.mechanisms.{module}.{limit}", outcomes - 1)
+    with pytest.raises(ParameterError, match="small histograms only"):
+        law(histogram)
 
 
 def log_subsets(items: int, k: int) -> float:

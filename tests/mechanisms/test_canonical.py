@@ -239,6 +239,24 @@ def test_utility_calculators_bound_what_happens() -> None:
     assert Canonical(3, 1, 1).largest_miss(30) == math.inf
 
 
+@pytest.mark.parametrize("mechanism", [Canonical(3, 1), Canonical.for_budget(k=3, epsilon=1, delta=0)], ids=repr)
+def test_unless_asked_both_mistakes_weigh_the_same(mechanism: Canonical) -> None:
+    """Gumbel noise, counts that move one way, no slack: ε-DP, and one bounded-range step of all of ε."""
+    assert mechanism.lowest_shortfall(30) == mechanism.largest_miss(30)
+    assert mechanism == Canonical(3, 1, mechanism.gamma, "gumbel", monotone=True, slack=0)
+    assert (mechanism.guarantee().epsilon, mechanism.guarantee().delta) == (1, 0)
+
+
+def test_the_law_of_large_counts_keeps_its_digits() -> None:
+    """Only differences of counts matter: 10^15 users more for every item change nothing."""
+    counts = {"a": 7, "b": 5, "c": 3, "d": 1}
+    for gamma in GAMMAS:
+        mechanism = Canonical(2, "0.7", gamma)
+        small = mechanism.law(Histogram.over_domain(counts))
+        large = mechanism.law(Histogram.over_domain({label: 10**15 + count for label, count in counts.items()}))
+        assert large == pytest.approx(small, abs=1e-13)
+
+
 def test_permuting_labels_permutes_the_law() -> None:
     renaming = {"a": "d", "b": "a", "c": "b", "d": "c"}
     counts = {"a": 7, "b": 5, "c": 3, "d": 1}

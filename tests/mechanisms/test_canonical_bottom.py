@@ -154,6 +154,14 @@ def test_an_empty_universe_is_a_stop() -> None:
     assert mechanism.law(empty) == {Selection(frozenset(), True): 1.0}
 
 
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_without_a_stop_the_sets_share_everything(k: int) -> None:
+    """P0.8: nothing was left out, so there is no ⊥; all counts far below nought's exponential."""
+    law = CanonicalBottom(k, 3, 1, "0.1").law(Histogram.over_domain({"a": 3, "b": 2, "c": 0}))
+    assert math.fsum(law.values()) == pytest.approx(1, abs=1e-12)
+    assert {len(selection) for selection in law} == {k}
+
+
 def test_the_law_of_large_counts_is_a_law() -> None:
     """Scores that no exponential function holds: the leader wins, and nothing overflows (warnings are errors)."""
     law = items_law(CanonicalBottom(1, 3, 1, "0.05").law(Histogram.from_counts({"a": 10**6, "b": 10**5, "c": 9}, 3)))

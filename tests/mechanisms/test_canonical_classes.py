@@ -24,9 +24,10 @@ from crestline.randomness.entropy import replay
 from crestline.randomness.uniforms import Uniforms
 
 
-def test_the_classes_are_the_subsets_counted_one_by_one() -> None:
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(3, 10)])
+def test_the_classes_are_the_subsets_counted_one_by_one(gamma: Fraction) -> None:
     counts = {"a": 5, "b": 5, "c": 3, "d": 2, "e": 2, "f": 2, "g": 0}
-    histogram, k, gamma = Histogram.over_domain(counts), 3, Fraction(3, 10)
+    histogram, k = Histogram.over_domain(counts), 3
     classes = classes_of(universe(histogram), k, gamma, Fraction(1))
     ranked = histogram.counts
     plain: Counter[Fraction] = Counter()
@@ -40,6 +41,10 @@ def test_the_classes_are_the_subsets_counted_one_by_one() -> None:
         for m in range(k if row else 1):
             found[classes.exact_score(row, m)] += classes.exact_size(row, m)
     assert found == plain
+    places = every_class(classes, range(classes.rows))
+    exact = [classes.exact_score(row, m) for row, m in zip(*(part.tolist() for part in places), strict=True)]
+    assert ClassScores(classes, *places).approx == pytest.approx([float(score) for score in exact], rel=1e-15)
+    assert classes.rows == (2 if gamma == 0 else 3)  # the lowest rank does not matter at 0
 
 
 @given(a=st.integers(0, 40), length=st.integers(0, 30), k=st.integers(1, 12))
@@ -108,6 +113,14 @@ def test_class_scores_and_sizes_lie_within_their_balls() -> None:
         for column in range(len(places[0])):
             with ctx.workprec(200):
                 assert abs(float(scores.ball(0, column).mid()) - scores.approx[column]) <= scores.error
+
+
+def test_scores_of_lowest_classes_are_relative_to_the_best_k() -> None:
+    """However large the counts: what is left of them keeps its digits."""
+    counts = {10**15 + 9: 2, 10**15 + 7: 3, 10**15 + 5: 1, 10**15: 4}
+    scores = lowest_classes(universe(Histogram.from_multiplicities(counts)), 4, Fraction(1, 2)).scores
+    assert scores.approx.tolist() == [0.0, -1.0, -3.5]
+    assert scores.error < 1e-14
 
 
 def test_sizes_of_lowest_classes_lie_within_their_balls() -> None:

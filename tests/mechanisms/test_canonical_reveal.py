@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms import canonical_reveal
@@ -80,6 +83,7 @@ def test_no_row_that_stays_hidden_could_have_won(name: str, at_once: int, monkey
         assert len(set(rows)) == len(rows)
         assert at_once > 1 or all(len(some) == 1 for some, _ in shown)
         (best,) = (winner for _, winner in shown if winner.place == place)
+        assert best.key().scores.approx.item() == pytest.approx(float(classes.exact_score(*place)), rel=1e-15)
         assert not any(exceeding(winner.key(), best.key())[0, 0] for _, winner in shown if winner is not best)
         hidden = sorted(set(range(classes.rows)) - set(rows))
         hidden_in_all, revealed_in_all = hidden_in_all + len(hidden), revealed_in_all + len(rows) - 1
@@ -88,6 +92,43 @@ def test_no_row_that_stays_hidden_could_have_won(name: str, at_once: int, monkey
             assert not exceeding(other.key(), best.key())[0, 0]
     assert hidden_in_all > 25
     assert revealed_in_all > 5 or "logistic" in name  # nearly Gumbel: hardly another row comes near
+
+
+def test_the_best_score_of_a_row_is_exact() -> None:
+    """Without noise, relative to the best k: what its count falls short of the k-th, weighted."""
+    histogram = Histogram.from_multiplicities({30: 1, 29: 1, 25: 2, 12: 5, 0: 9})
+    classes = classes_of(universe(histogram), 2, Fraction(1, 3), Fraction(1, 2))
+    best = canonical_reveal._BestScores(classes)
+    short = [Fraction(0), *(Fraction(29 - count, 6) for count in (25, 12, 0))]
+    assert best.approx == pytest.approx([-float(part) for part in short])
+    for column, part in enumerate(short):
+        assert abs(float(best.ball(0, column).mid()) + part) <= best.error
+
+
+def test_every_row_has_one_class_that_attains_its_largest() -> None:
+    """The best k are alone in their row; in any other row all classes have their chance."""
+    histogram = Histogram.from_multiplicities({30: 3, 29: 2, 28: 2, 0: 9})
+    classes = classes_of(universe(histogram), 3, Fraction(1, 3), Fraction(1, 50))
+    entropy, law = replay("attains"), LAWS["laplace"]
+    seen = set()
+    for _ in range(40):
+        best, *others = canonical_reveal._attaining(classes, list(range(classes.rows)), entropy)
+        assert best == 0
+        seen |= set(others)
+    assert seen == {0, 1, 2}
+    weights = [classes.exact_size(3, m) * math.exp(classes.exact_score(3, m)) for m in range(3)]
+    drawn = Counter(m for _ in range(400) for m in canonical_reveal._attaining(classes, [3], entropy))
+    for m, weight in enumerate(weights):  # significance 1e-9; chances by the score alone are rejected
+        assert two_sided(drawn[m], 400, weight / sum(weights)) > 1e-9
+    scores = [math.exp(classes.exact_score(3, m)) for m in range(3)]
+    assert two_sided(drawn[0], 400, scores[0] / sum(scores)) < 1e-9
+    alone = canonical_reveal._reveal(classes, RowWeights(classes), [0], entropy.uniforms(1, classes.rows), law, entropy)
+    assert alone.place == (0, 0)
+    assert alone.draws.attains.tolist() == [True]
+
+
+def two_sided(hits: int, trials: int, chance: float) -> float:
+    return float(2 * min(binom.cdf(hits, trials, chance), binom.sf(hits - 1, trials, chance)))
 
 
 def once(first: Any, then: Any) -> Any:

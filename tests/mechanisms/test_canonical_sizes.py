@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpz
 
+from crestline.mechanisms import canonical_sizes
 from crestline.mechanisms.canonical_sizes import (
     _least_above,
     log_factorials,
@@ -38,9 +41,17 @@ def test_logarithms_of_sizes_are_those_of_the_whole_numbers(k: int) -> None:
 
 
 def test_log_factorials_end_where_they_are_asked_to() -> None:
-    for n in (0, 1, 15, 16, 17, 40):
+    """Small ones from a table, the others from a series; the last that are kept, and the first that are not."""
+    for n in (0, 1, 15, 16, 17, 40, 159, 160, 161, 300, 2**16 - 1, 2**16, 2**16 + 1, 2**16 + 2):
         assert len(log_factorials(n)) == n + 1
-        assert log_factorials(n)[-1] == pytest.approx(exact_log(math.factorial(n)), rel=4e-16, abs=1e-15)
+        with ctx.workprec(200):
+            exact = float(arb(n + 1).lgamma().mid())
+        assert log_factorials(n)[-1] == pytest.approx(exact, rel=4e-16, abs=1e-15)
+
+
+def test_log_factorials_that_are_kept_cannot_be_written_to() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        log_factorials(5)[0] = 1.0
 
 
 def test_sums_of_exponentials_do_not_overflow() -> None:
@@ -60,3 +71,24 @@ def test_a_rank_is_found_however_far_doubles_are_off(m: int, last: int) -> None:
         for first in {0, q // 3, q}:
             assert _least_above(number - 1, first, last, m) == q
             assert _least_above(number, first, last, m) == min(q + 1, last)
+
+
+def test_few_whole_numbers_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three where doubles are right, both ends and one between; twice the logarithm of how far they are off."""
+    asked: list[int] = []
+    monkeypatch.setattr(canonical_sizes, "_comb", lambda n, k: asked.append(n) or int(fmpz.bin_uiui(n, k)))
+
+    def needed(wanted: int, m: int, first: int) -> int:
+        asked.clear()
+        _least_above(wanted, first, 10**12, m)
+        return len(asked)
+
+    for m in (1, 3, 20):
+        numbers = [int(fmpz.bin_uiui(q + m, m)) for q in range(12, 70)]
+        between = [(low + high) // 2 for low, high in pairwise(numbers) if high - low > 1]
+        for first in (0, 9):
+            assert max((needed(number, m, first) for number in between), default=0) <= 3
+            assert fmean(needed(number, m, first) for number in numbers) < 4  # doubles may say either
+    for q in (10**9, 10**10, 10**11):
+        number = int(fmpz.bin_uiui(q + 1_000, 1_000))
+        assert max(needed(number - 1, 1_000, 0), needed(number, 1_000, 0)) <= 2 * math.log2(q) - 20

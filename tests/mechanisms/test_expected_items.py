@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.expected_items import Head, _above, _levels, _passing, expected_items, power_law
+from crestline.mechanisms.expected_items import Head, _above, _levels, _passing, _so_far, expected_items, power_law
 from crestline.mechanisms.gap_tests import chance
 from crestline.mechanisms.one_shot import OneShot
 from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
@@ -135,11 +135,19 @@ def test_a_power_law_in_groups() -> None:
     assert many.times(3).next_count == pytest.approx(3 * 1001**-0.6)
 
 
+def test_an_item_that_is_surely_chosen_and_surely_fails() -> None:
+    """Nothing is left to be named, and no logarithm is infinite (warnings are errors)."""
+    head = Head(np.array([9.0, 8.0]), np.ones(2), 1.0)
+    clean, named = _so_far(head, np.array([[1.0], [0.0]]), np.array([[0.5, 0.5], [1.0, 1.0]]))
+    assert clean.ravel() == pytest.approx([0.5, 0.0], abs=1e-15)
+    assert named.ravel() == pytest.approx([0.5, 1.0])
+
+
 def test_levels_fall_to_where_k_items_are_expected() -> None:
     head = power_law(300, 0.6).times(900.0)
-    for k in (1, 30, 299):
+    for k in (1, 30, 299, 300, 400):  # no more than there are
         levels = _levels(head, k, GUMBEL, 20.0)
         assert (np.diff(levels) < 0).all()
         above = _above(head, levels, GUMBEL, 20.0) @ head.sizes
         assert above[0] < 0.02
-        assert above[-1] == pytest.approx(k, rel=0.01)
+        assert above[-1] == pytest.approx(min(k, 300), rel=0.01)

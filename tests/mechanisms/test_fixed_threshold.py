@@ -169,6 +169,7 @@ def test_the_margin_is_the_chance_to_be_named(noise: str) -> None:
         ((1, 0, "0.1"), "epsilon must be larger than zero"),
         ((1, 1, "0.6"), "at most one half"),
         ((3, 1, "0.4"), "below one"),
+        ((2, 1, "0.5"), "below one"),
         ((1, 1, "0.1", "gumbel"), "noise must be one of laplace, logistic"),
         ((1, 1, "0.1", "laplace", 0), "contribution must be at least 1"),
     ],
@@ -176,6 +177,13 @@ def test_the_margin_is_the_chance_to_be_named(noise: str) -> None:
 def test_bad_parameters_are_refused(arguments: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         FixedThreshold(*arguments)
+
+
+def test_one_half_is_a_chance_for_one_item() -> None:
+    """The largest δ: an item that gained nothing passes every other time (P7.1, P7.2)."""
+    for noise in NOISES.values():
+        chances = FixedThreshold(1, 1, "0.5", noise).length_law(Histogram.from_counts({"a": 3, "b": 2}, 1))
+        assert chances == pytest.approx([0.5, 0.5])
 
 
 def test_a_histogram_of_the_wrong_kind_is_refused() -> None:

@@ -10,12 +10,16 @@ from tests.mechanisms.conformance import items_law
 
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.framework import NO_SLOT, checked_test, named, slot_view
+from crestline.mechanisms.framework import NO_SLOT, Framework, checked_test, named, slot_view
 from crestline.mechanisms.gap_tests import GapTest, JointTest, chance
+from crestline.mechanisms.restricted_canonical import RestrictedCanonical
 from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
+from crestline.mechanisms.restricted_normal import RestrictedNormal
+from crestline.mechanisms.restricted_one_shot import RestrictedLaplace
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.shared_threshold import SharedThreshold
 from crestline.mechanisms.sparse_tests import ExponentialTest, LaplaceTest
+from crestline.randomness.entropy import replay
 
 TESTS = [LaplaceTest("0.8", "1e-3"), ExponentialTest("0.7", "0.3", "1e-3"), JointTest("0.8", "1e-3")]
 
@@ -55,6 +59,50 @@ def test_where_nothing_was_left_out_everything_is_named() -> None:
     assert all(len(selection) == 2 and not selection.stopped for selection in law)
     small = RestrictedGumbel(2, 3, 1, test).law(Histogram.over_domain({"a": 2}))
     assert small == {Selection(("a",), True): pytest.approx(1)}
+
+
+@pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
+def test_there_are_as_many_lengths_as_slots_and_one(test: GapTest) -> None:
+    """Whether something was left out or not; a shorter order ends sooner, and every row adds up to one."""
+    mechanism = RestrictedGumbel(2, 3, 1, test)
+    orders = np.array([[0, 1, 2], [2, 0, NO_SLOT], [NO_SLOT, NO_SLOT, NO_SLOT]])
+    for histogram in (Histogram.over_domain({"a": 9, "b": 5, "c": 2}), Histogram.from_counts({"a": 9, "b": 5}, 3)):
+        found = mechanism._lengths(histogram, orders)
+        assert found.shape == (3, 4)
+        assert found.sum(axis=1) == pytest.approx(np.ones(3))
+        assert found[1, 3] == 0
+        assert found[2].tolist() == pytest.approx([1, 0, 0, 0])
+        if histogram.next_count is not None:  # a slot that was not chosen fails no test
+            assert found[1, 2] == pytest.approx(chance(test, [-1.0, 8.0]))
+            assert found[0, 3] == pytest.approx(chance(test, [8.0, 4.0, -1.0]))
+
+
+@pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
+def test_a_slot_that_was_not_chosen_fails_no_test(test: GapTest) -> None:
+    """Two of three slots lead by far, the third not at all: whoever chooses the two names them."""
+    histogram = Histogram.from_counts({"a": 10**6, "b": 10**6}, 3)
+    chosen = np.tile(np.array([[1, 0, NO_SLOT]]), (50, 1))
+    assert RestrictedGumbel(2, 3, 1, test)._passed(histogram, chosen, replay("chosen")).tolist() == [2] * 50
+
+
+STEPPED = [
+    RestrictedGumbel(2, 3, "0.4", TESTS[1]),
+    RestrictedNormal(2, 3, 3, TESTS[1]),
+    RestrictedLaplace(2, 3, 1, TESTS[0]),
+    RestrictedCanonical(2, 3, "0.5", "0.4", TESTS[2]),
+]
+
+
+@pytest.mark.parametrize("mechanism", STEPPED, ids=lambda one: type(one).__name__)
+def test_a_step_is_a_unit_of_counts(mechanism: Framework) -> None:
+    """Three times the counts with a step of three are the same data: the same law, and from the same bits the same."""
+    counts = {"a": 24, "b": 19, "c": 12, "d": 1}
+    plain = Histogram.from_counts(counts, 3)
+    scaled = Histogram.from_counts({label: 3 * count for label, count in counts.items()}, 3, step=3)
+    assert mechanism.law(scaled) == pytest.approx(mechanism.law(plain), abs=1e-12)
+    drawn = mechanism.release_many(plain, 100, replay("step"))
+    assert mechanism.release_many(scaled, 100, replay("step")) == drawn
+    assert len(set(drawn)) > 2
 
 
 def test_slots_that_were_not_chosen_are_not_counted() -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
+from crestline.mechanisms import restricted_budget
 from crestline.mechanisms.canonical_bottom import CanonicalBottom
+from crestline.mechanisms.restricted_budget import gumbel_parts, normal_parts, pure_parts
 from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
 from crestline.mechanisms.restricted_normal import RestrictedNormal
 from crestline.mechanisms.restricted_one_shot import RestrictedLaplace, RestrictedPermuteAndFlip
 from crestline.mechanisms.sparse_tests import ExponentialTest
+from crestline.mechanisms.splits import Split, gaussian_room
 
 KINDS = [RestrictedGumbel, RestrictedNormal, RestrictedPermuteAndFlip, RestrictedLaplace, CanonicalBottom]
 NAMES = [kind.__name__ for kind in KINDS]
@@ -77,6 +81,50 @@ def test_the_split_is_the_decision_page() -> None:
         (50, "0.4"): (0.35, 0.75, 0.25),
         (100, "0.4"): (0.35, 0.8, 0.15),
     }
+
+
+SPLITS = [
+    Split(Fraction(7, 20), Fraction(3, 4), Fraction(1, 4)),
+    Split(Fraction(1, 10), Fraction(1, 2), Fraction(1, 2)),
+]
+
+
+class Seen(Exception):
+    """The scale of the choice's noise that splits are compared by: nothing else is wanted."""
+
+
+def scale_of(parts: Any, *question: Any) -> Callable[[Split], float]:
+    with pytest.raises(Seen) as seen:
+        parts.__wrapped__(*question)
+    scale: Callable[[Split], float] = seen.value.args[0]
+    return scale
+
+
+def seen(*given: Any) -> NoReturn:
+    raise Seen(given[5])
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=["usual", "other"])
+@pytest.mark.parametrize("k", [1, 100])
+def test_splits_are_compared_by_the_noise_they_leave(k: int, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One step is what the test leaves of ε; k steps are that over k, or what a Gaussian loss has room for, if more."""
+    epsilon, delta = Fraction(1), Fraction(1, 10**12)
+    left = float(epsilon * (1 - split.test))
+    room = gaussian_room(1.0, float(split.slack(delta)), split.exponential_test(epsilon, delta))
+    monkeypatch.setattr(restricted_budget, "best_split", seen)
+    gumbel = scale_of(gumbel_parts, k, 10 * k, epsilon, delta)(split)
+    assert 1 / gumbel == pytest.approx(left if k == 1 else 2 * room / 10)  # μ = ε √k / 2
+    assert (2 * room < left) == (2 * room / 10 > left / 100)  # each is the larger one once
+    normal = scale_of(normal_parts, k, 10 * k, epsilon, delta, Fraction(9))(split)
+    assert normal == pytest.approx(3 / room)
+    pure = scale_of(pure_parts, k, 10 * k, epsilon, delta, "laplace")(split)
+    assert pure == pytest.approx(k / left)
+
+
+def test_a_single_slot_has_no_order_and_any_noise_does() -> None:
+    mechanism = RestrictedNormal.for_budget(k=1, k_bar=1, epsilon=1, delta="1e-6")
+    assert mechanism.sigma > 0
+    assert mechanism.guarantee().epsilon <= 1
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)

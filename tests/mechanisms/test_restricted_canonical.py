@@ -15,6 +15,7 @@ from tests.mechanisms.conformance import VECTORS, assert_law, follows_its_law, i
 from crestline.audit.exact import hockey_stick
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical import Canonical
 from crestline.mechanisms.framework import Choices
 from crestline.mechanisms.gap_tests import GapTest, JointTest
 from crestline.mechanisms.restricted_canonical import RestrictedCanonical
@@ -97,6 +98,8 @@ def test_a_total_is_kept_and_used(k: int, epsilon: str, delta: str) -> None:
     assert mechanism.guarantee().epsilon == Fraction(epsilon)
     assert mechanism.guarantee().delta == Fraction(delta)
     assert mechanism.k_bar == 4 * k
+    inner = Canonical(k, mechanism.epsilon, mechanism.gamma)
+    assert inner.lowest_shortfall(4 * k) == inner.largest_miss(4 * k)  # unless asked both mistakes weigh the same
 
 
 def test_the_split_makes_the_margin_smallest() -> None:
@@ -137,11 +140,11 @@ def test_bad_parameters_are_refused(make: Any, words: str) -> None:
 
 @pytest.mark.parametrize(("k", "gamma", "delta"), [(2, "0.5", "1e-6"), (10, "0.8", "1e-9"), (5, "0.3", "1e-3")])
 def test_neither_neighbour_of_the_split_has_a_smaller_margin(k: int, gamma: str, delta: str) -> None:
-    """Shares of ε three hundredths away, on either side; at γ = 0 the choice gets nine tenths."""
+    """Shares of ε two thousandths away, on either side; at γ = 0 the choice gets nine tenths."""
     best = RestrictedCanonical.for_budget(k=k, epsilon=1, delta=delta, gamma=gamma)
     share = best.test.epsilon  # type: ignore[attr-defined] # a JointTest
     assert best.epsilon + share == 1
-    for other in (share - Fraction(3, 100), share + Fraction(3, 100)):
+    for other in (share - Fraction(2, 1000), share + Fraction(2, 1000)):
         away = RestrictedCanonical(k, best.k_bar, 1 - other, gamma, JointTest(other, delta))
         assert best.full_margin() < away.full_margin()
     blind = RestrictedCanonical.for_budget(k=k, epsilon=1, delta=delta, gamma=0)

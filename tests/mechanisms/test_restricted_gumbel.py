@@ -28,6 +28,7 @@ from crestline.mechanisms.gap_tests import GapTest, JointTest
 from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.sparse_tests import ExponentialTest, LaplaceTest
+from crestline.randomness.comparison import largest
 from crestline.randomness.entropy import replay
 
 LAPLACE = LaplaceTest(1, "0.05")
@@ -286,6 +287,22 @@ def test_a_step_scales_counts_away() -> None:
     for items, chance in items_law(mechanism.law(scaled)).items():
         assert chance == pytest.approx(plain[items], abs=1e-12)
     follows_its_law(mechanism, scaled, trials=50_000)
+
+
+def test_no_more_keys_are_ranked_than_may_have_been_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When lazy: of the first item one, of the second two, and so on; those drawn before are passed over."""
+    asked: list[int] = []
+
+    def noted(table: Any, many: int) -> Any:
+        asked.append(many)
+        return largest(table, many)
+
+    monkeypatch.setattr("crestline.mechanisms.restricted_gumbel.largest", noted)
+    counts = dict.fromkeys("abcde", 1000)
+    mechanism = RestrictedGumbel(4, 5, "0.4", ONE_SIDED, lazy=True)
+    drawn = mechanism.release_many(Histogram.from_counts(counts, 5), 20, replay("lazy"))
+    assert all(len(selection) == 4 for selection in drawn)
+    assert asked == [1, 2, 3, 4]
 
 
 def test_the_margin_is_the_chance_to_pass() -> None:

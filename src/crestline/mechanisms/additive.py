@@ -82,7 +82,7 @@ class AdditiveNoise(Catalogued):
             if self.counts:
                 # The number that is printed is the very key that was ranked, rounded: post-processing (P4.1, P4.2).
                 values = rounded(noisy, Fraction(self.grid), order) * self.grid + base
-                named = [_with_counts(*pair) for pair in zip(named, values.tolist(), strict=True)]
+                named = list(map(_with_counts, named, values.tolist()))
             result += named
         return result
 
@@ -98,7 +98,8 @@ class AdditiveNoise(Catalogued):
         """The exact probability of returning 0, 1, …, k items (P4.3)."""
         scores, scales = self._all(histogram)
         items, stops = np.split(scores, [histogram.filled])
-        return length_law(items, stops, self.noise, float(scales[0]), scales[histogram.filled :], self.k)
+        scale = float(self.scale * histogram.step)
+        return length_law(items, stops, self.noise, scale, scales[histogram.filled :], self.k)
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance."""
@@ -114,8 +115,8 @@ class AdditiveNoise(Catalogued):
 
     def _base(self, histogram: Histogram) -> int:
         """A multiple of the grid near the next count: scores relative to it are small and keep their digits."""
-        near = histogram.next_count or 0
-        return near - near % self.grid
+        near = histogram.next_count
+        return 0 if near is None else near - near % self.grid
 
     def _counted(self, histogram: Histogram, base: int) -> Scores:
         """Counts less the base, one for each slot."""
@@ -124,9 +125,9 @@ class AdditiveNoise(Catalogued):
 
     def _bottom(self, histogram: Histogram, base: int) -> Fraction | None:
         """Where ⊥ stands before its noise, less the base; None when nothing was left out (P0.8)."""
-        unstable = unstable_slots(histogram, self.k_bar, self.contribution)
-        if not unstable or histogram.next_count is None:
+        if histogram.next_count is None:
             return None
+        unstable = unstable_slots(histogram, self.k_bar, self.contribution)
         return histogram.next_count - base + histogram.step * (1 + self.lead(unstable))
 
     def _all(self, histogram: Histogram) -> tuple[Floats, Floats]:

@@ -33,7 +33,8 @@ def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label
         lists = list(orderings(range(slots), length))
         ending = () if length == most else (slots,)  # a shorter list is one where ⊥ comes next
         orders = np.array([(*order, *ending) for order in lists], dtype=np.int64)
-        for order, chance in zip(lists, order_chances(scores, law, orders, scales).tolist(), strict=True):
+        chances = order_chances(scores, law, orders, scales).tolist()
+        for order, chance in zip(lists, chances, strict=True):  # mutate: of equal length by construction
             result[listed([labels[column] for column in order], k)] += chance
     return dict(result)
 

@@ -98,12 +98,12 @@ class CanonicalBottom(Catalogued):
             return {self._selection(histogram, []): 1.0}
         if math.comb(histogram.k_bar, many) > _MOST_OUTCOMES:
             raise ParameterError("the law has too many outcomes: it is for small histograms only")
-        weights = np.exp(scores.approx - scores.approx.max(initial=0.0))
+        weights = np.exp(scores.approx - scores.approx.max())
         mass = float(weights @ np.exp(copies.approx))
         law: defaultdict[Selection, float] = defaultdict(float)
         for member in combinations(range(histogram.k_bar), many):
             law[self._selection(histogram, list(member))] += float(weights[member[-1] - many + 1]) / mass
-        if len(weights) > histogram.k_bar - many + 1:
+        if histogram.next_count is not None:
             law[self._selection(histogram, [NO_SLOT] * many)] += float(weights[-1]) / mass
         return dict(law)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 
-from crestline.mechanisms.canonical_sizes import ROUNDING, log_sizes, size, sizes
+from crestline.mechanisms.canonical_sizes import ROUNDING, log_sizes, size, sizes, sizes_error
 from crestline.mechanisms.canonical_weights import row_weights
 from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.points import Floats
@@ -86,7 +86,7 @@ class RowWeights:
     def _weights(self) -> tuple[Floats, float]:
         found, error = row_weights(self.classes.first, self.classes.last, self.classes.shifts)
         approx = self.classes.row_scores + np.append(0.0, found)
-        return approx, error + 2 * self.classes.score_error
+        return approx, error + self.classes.score_error
 
     @property
     def approx(self) -> Floats:
@@ -112,12 +112,12 @@ class ClassScores:
 
     @cached_property
     def approx(self) -> Floats:
-        scores = self.classes.row_scores[self.row] + np.where(self.row == 0, 0.0, self.classes.shifts[self.m])
+        scores = self.classes.row_scores[self.row] + self.classes.shifts[self.m]  # row 0 has m = 0, and misses nothing
         return scores + float(self.shift) + (ClassSizes(self.classes, self.row, self.m).approx if self.sized else 0.0)
 
     @cached_property
     def error(self) -> float:
-        own = 2 * self.classes.score_error + ROUNDING * abs(float(self.shift))
+        own = self.classes.score_error + ROUNDING * abs(float(self.shift))
         return own + (ClassSizes(self.classes, self.row, self.m).error if self.sized else 0.0)
 
     def ball(self, row: int, column: int) -> Any:
@@ -137,13 +137,13 @@ class ClassSizes:
     @cached_property
     def approx(self) -> Floats:
         different, place = np.unique(self.row, return_inverse=True)
-        inner = np.maximum(different, 1) - 1
+        inner = different - 1  # for row 0 the last row is read, and not used
         table = log_sizes(self.classes.first[inner], self.classes.last[inner], self.classes.k)
         return np.where(self.row == 0, 0.0, table[place, self.m])
 
     @cached_property
     def error(self) -> float:
-        return ROUNDING * self.classes.k * (2 + float(self.approx.max()))
+        return sizes_error(self.approx, self.classes.last[self.row - 1], self.classes.k)
 
     def ball(self, row: int, column: int) -> Any:
         return arb(fmpz(self.classes.exact_size(int(self.row[column]), int(self.m[column])))).log()

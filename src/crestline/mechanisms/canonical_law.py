@@ -29,9 +29,9 @@ def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law)
 
 
 def _loss(counts: Indices, ranks: list[int], gamma: float) -> float:
-    """LOSS of P8.2; counts are taken relative to the largest, which shifts every loss alike."""
-    inside = int(counts[ranks].min() - counts[0])
-    outside = int(np.delete(counts, ranks).max() - counts[0])
+    """LOSS of P8.2; counts are taken relative to the smallest, which shifts every loss alike."""
+    inside = int(counts[ranks].min() - counts.min())
+    outside = int(np.delete(counts, ranks).max() - counts.min())
     return (1 - gamma) * max(outside, inside) - gamma * inside
 
 

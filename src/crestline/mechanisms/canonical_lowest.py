@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 
-from crestline.mechanisms.canonical_sizes import ROUNDING, log_factorials, log_size, log_sum_groups, size
+from crestline.mechanisms.canonical_sizes import log_factorials, log_size, log_sum_groups, size, sizes_error
 from crestline.mechanisms.canonical_weights import by_density
 from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.comparison import largest
@@ -45,7 +45,7 @@ class LowestSizes:
         many = int(b[-1]) + 1
         factorials = log_factorials(many + self.k)
         per_rank = factorials[self.k - 1 : self.k - 1 + many] - (factorials[:many] + factorials[self.k - 1])
-        error = 4 * ROUNDING * (float(factorials[-1]) + 1)
+        error = 2.0**-49 * float(factorials.max())  # 16 roundings: of three factorials, and of sums of their quotients
         return (per_rank if many == len(a) else log_sum_groups(per_rank, a)), error
 
     def _scattered(self, a: Indices, b: Indices) -> tuple[Floats, float]:
@@ -54,7 +54,7 @@ class LowestSizes:
             log_size(a[start : start + many], b[start : start + many], self.k) for start in range(0, len(a), many)
         ]
         logs = np.concatenate(blocks)
-        return logs, ROUNDING * self.k * (2 + float(logs.max()))
+        return logs, sizes_error(logs, b, self.k)
 
     @property
     def approx(self) -> Floats:

@@ -66,7 +66,7 @@ class _Rows:
         if (self._classes.rows - 1) * self._classes.k < TABLE:  # mutate: which way is quicker
             return self._members(*self._from_table(law, trials, entropy), entropy)
         pairs = [winning_class(self._classes, self._weights, law, entropy) for _ in range(trials)]
-        row, m = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        row, m = np.array(pairs, dtype=np.int64).reshape(trials, 2).T
         return self._members(row, m, entropy)
 
     def _from_table(self, law: Law, trials: int, entropy: Entropy) -> tuple[Indices, Indices]:
@@ -77,7 +77,7 @@ class _Rows:
             largest(Keys(scores, law, Single(entropy.uniforms(rows, len(row)), sizes)), 1).ravel()
             for rows in batches(trials, len(row))
         ]
-        winners = np.concatenate(best) if best else np.zeros(0, dtype=np.int64)
+        winners = np.concatenate([np.zeros(0, dtype=np.int64), *best])
         return row[winners], m[winners]
 
     def _members(self, row: Indices, m: Indices, entropy: Entropy) -> Indices:

@@ -16,10 +16,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpz
 from numpy.typing import NDArray
 
 from crestline.mechanisms.canonical_classes import Classes, ClassScores, ClassSizes, RowWeights, every_class
+from crestline.mechanisms.canonical_sizes import ROUNDING
 from crestline.mechanisms.universe import Indices
 from crestline.randomness.comparison import exceeding, largest
 from crestline.randomness.draws import STEEPEST, Single
@@ -28,15 +29,16 @@ from crestline.randomness.keys import Keys, fixed
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats, GumbelPoints, Points
+from crestline.randomness.reals import rational_ball
 from crestline.randomness.uniforms import Uniforms, picked
 
 # c with quantile(exp(-exp(-g))) < max(g, 0) + c for every g, and a little more: for a large g the quantile of logistic
 # noise tends to g itself, and a key must not be compared with what it tends to.
 CEILINGS = {
-    "exponential": Fraction(46, 100),
-    "laplace": Fraction(-30, 100),
-    "logistic": Fraction(1, 100),
-    "half-logistic": Fraction(78, 100),
+    "exponential": Fraction("0.46"),
+    "laplace": Fraction("-0.30"),
+    "logistic": Fraction("0.01"),
+    "half-logistic": Fraction("0.78"),
 }
 _ROWS_AT_ONCE = 1 << 20  # mutate: how many rows are revealed at once: memory
 
@@ -72,7 +74,8 @@ class Revealed:
     @cached_property
     def _rounding(self) -> float:
         largest = float(np.abs(self.weights.approx).max())
-        return self.weights.error + self._scores.error + self._sizes.error + 2.0**-48 * (1 + largest)
+        own = 2.0**-45 + ROUNDING * largest  # a Gumbel value of 64 bits is at most 45: three roundings, or five
+        return self.weights.error + self._scores.error + self._sizes.error + own
 
     @cached_property
     def _scores(self) -> ClassScores:
@@ -91,9 +94,8 @@ class Revealed:
         return result
 
     def rough(self) -> Points:
-        rows = Single(self.row_uniforms).rough().gumbel[0, self.row]
-        every = slice(None)
-        return GumbelPoints(self._combined(rows, Single(self.uniforms).rough().gumbel[0], every)[None, :])
+        rows = Single(self.row_uniforms).rough().gumbel[:, self.row]
+        return GumbelPoints(self._combined(rows, Single(self.uniforms).rough().gumbel, slice(None)))
 
     def edge(self) -> NDArray[np.bool_]:
         of_row = Single(self.row_uniforms).edge()[:, self.row]
@@ -103,19 +105,20 @@ class Revealed:
         return None
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        rows = Single(self.row_uniforms).ends(0, [int(self.row[column]) for column in columns])
-        own = Single(self.uniforms).ends(0, columns)
         chosen = list(columns)
-        low, high = (self._combined(r.gumbel, o.gumbel, chosen) for r, o in zip(rows, own, strict=True))
+        row_low, row_high = Single(self.row_uniforms).ends(row, self.row[chosen].tolist())
+        own_low, own_high = Single(self.uniforms).ends(row, columns)
+        low = self._combined(row_low.gumbel, own_low.gumbel, chosen)
+        high = self._combined(row_high.gumbel, own_high.gumbel, chosen)
         return GumbelPoints(low - self._rounding), GumbelPoints(high + self._rounding)
 
     def arrival(self, row: int, column: int, bits: int) -> Any:
-        of_row = int(self.row[column])
-        since = Single(self.row_uniforms).arrival(0, of_row, bits) / self.classes.weight(of_row)
-        time = self._scores.ball(0, column).exp() * since
+        of_row, m = int(self.row[column]), int(self.m[column])
+        since = Single(self.row_uniforms).arrival(row, of_row, bits) / self.classes.weight(of_row)
+        time = rational_ball(self.classes.exact_score(of_row, m)).exp() * since
         if self.attains[column]:
             return time
-        return time + Single(self.uniforms).arrival(0, column, bits) / self._sizes.ball(0, column).exp()
+        return time + Single(self.uniforms).arrival(row, column, bits) / arb(fmpz(self.classes.exact_size(of_row, m)))
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class Winner:
 
     @property
     def place(self) -> tuple[int, int]:
-        return int(self.draws.row[0]), int(self.draws.m[0])
+        return self.draws.row.item(), self.draws.m.item()
 
 
 def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entropy) -> tuple[int, int]:
@@ -140,10 +143,11 @@ def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entr
     rows = Keys(weights, GUMBEL, Single(uniforms))
     top = int(largest(rows, 1).item())
     if law.name == GUMBEL.name:
-        return top, _attaining(classes, [top], entropy)[0]
+        (m,) = _attaining(classes, [top], entropy)
+        return top, m
     best = _reveal(classes, weights, [top], uniforms, law, entropy)
     bar = best.key(shift=-CEILINGS[law.name])
-    high = exceeding(rows, bar)[0] | exceeding(fixed(_BestScores(classes), 1), bar)[0]
+    high = exceeding(rows, bar).ravel() | exceeding(fixed(_BestScores(classes), 1), bar).ravel()
     high[top] = False
     others = np.flatnonzero(high).tolist()
     many = max(1, _ROWS_AT_ONCE // classes.k)  # mutate: rows at once: memory
@@ -169,9 +173,7 @@ class _BestScores:
         return self.classes.score_error
 
     def ball(self, row: int, column: int) -> Any:
-        gap = int(self.classes.gaps[column - 1]) if column else 0
-        exact = self.classes.rate * self.classes.gamma * gap
-        return -arb(exact.numerator) / arb(exact.denominator)
+        return rational_ball(self.classes.exact_score(column, 0))  # m = 0 misses nothing
 
 
 def _attaining(classes: Classes, rows: list[int], entropy: Entropy) -> list[int]:

@@ -21,7 +21,7 @@ from crestline.randomness.points import Floats
 from crestline.randomness.uniforms import Uniforms
 
 ROUNDING = 2.0**-50
-_EXACT = 16  # mutate: factorials below are tabulated, from here on the Stirling series is as good
+_EXACT = 160  # mutate: factorials below are tabulated; from here on two terms of the Stirling series are as good
 _KEPT = 1 << 16  # mutate: up to here they are computed once for all: speed
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
@@ -42,8 +42,6 @@ def sizes(a: int, b: int, k: int) -> Iterator[int]:
 
 def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
     """A lowest rank `q` between `a` and `b`, with probability proportional to `C(q + m, m)`."""
-    if a == b:
-        return a
     before = _comb(a + m, m + 1)
     wanted = before + place(uniforms, index, _comb(b + m + 1, m + 1) - before)
     return _least_above(wanted, a, b, m + 1)
@@ -56,12 +54,12 @@ def _least_above(wanted: int, a: int, b: int, m: int) -> int:
     def rough(q: int) -> float:
         return math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant  # mutate: a guess: whole numbers decide
 
-    guess = bisect_right(range(a, b), target, key=rough) + a
-    step, low, high = 1, max(a, guess - 1), min(b, guess)
-    while low > a and _comb(low + m, m) > wanted:
-        low, step = max(a, low - step), 2 * step
+    low = max(a, bisect_right(range(a, b), target, key=rough) + a - 1)
+    high = min(b, low + 1)
+    while low > a and _comb(low + m, m) > wanted:  # twice as wide, until q lies between
+        low = max(a, low - (high - low))
     while high < b and _comb(high + m, m) <= wanted:
-        low, high, step = high, min(b, high + step), 2 * step
+        high = min(b, high + (high - low))
     return bisect_right(range(low, high), wanted, key=lambda q: _comb(q + m, m)) + low
 
 
@@ -72,7 +70,7 @@ def _comb(n: int, k: int) -> int:
 
 def log_factorials(n: int) -> Floats:
     """`ln 0!, …, ln n!`, each good to a few units in the last place; not to be written to."""
-    return _kept()[: n + 1] if n <= _KEPT else _factorials(n)
+    return _kept()[: n + 1] if n < len(_kept()) else _factorials(n)
 
 
 @cache
@@ -83,13 +81,11 @@ def _kept() -> Floats:
 
 
 def _factorials(n: int) -> Floats:
-    numbers = np.arange(_EXACT, max(n, _EXACT) + 1, dtype=np.float64)
-    inverse = 1.0 / numbers
-    square = inverse * inverse
-    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    numbers = np.arange(_EXACT, n + 1, dtype=np.float64)
+    series = (1 / 12 - 1 / (360 * numbers * numbers)) / numbers
     large = (numbers + 0.5) * np.log(numbers) - numbers + (_HALF_LOG_TAU + series)
     small = [math.log(math.factorial(number)) for number in range(_EXACT)]
-    return np.concatenate([small, large])[: n + 1]
+    return np.concatenate([small, large])
 
 
 def log_sizes(a: Indices, b: Indices, k: int) -> Floats:
@@ -110,6 +106,11 @@ def log_size(a: Indices, b: Indices, k: int) -> Floats:
         ratio = np.log1p((b - a + 1)[:, None] / (a[:, None] + (steps - 1.0))).sum(axis=1)
     result: Floats = above + np.log(-np.expm1(-ratio))
     return result
+
+
+def sizes_error(logs: Floats, last: Indices, k: int) -> float:
+    """How far such logarithms may be off: each is the difference of two that are up to `ln(last + 1)` larger."""
+    return ROUNDING * k * (1.0 + float(logs.max()) + math.log1p(float(last.max())))
 
 
 def log_sum(values: Floats) -> Floats:

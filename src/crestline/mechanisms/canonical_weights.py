@@ -7,6 +7,7 @@ both sequences fit into doubles, and all terms are positive: nothing cancels, no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -24,7 +25,8 @@ from crestline.randomness.points import Floats
 
 Way = Callable[[Indices, Indices], tuple[Floats, float]]
 
-_TILE = 512  # the chord of ln j! over two tiles lies less than 400 above it: far from underflow
+_TILE = 1 << 9  # the chord of ln j! over two tiles lies less than 400 above it: far from underflow
+_COMBINED = 2.0**-48  # 32 roundings: of three factorials, the shift, and their sums and differences within a tile
 _CELLS = 1 << 18  # mutate: numbers at once: memory
 _SPARSE = 128  # mutate: a row on its own costs about as much as so many neighbouring ones: speed
 
@@ -53,8 +55,8 @@ def _scattered(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
         log_sum(log_sizes(a[start : start + many], b[start : start + many], k) + shifts)
         for start in range(0, len(a), many)
     ]
-    largest = k * float(np.log1p(float(b[-1])))
-    return np.concatenate(blocks), ROUNDING * (2 * k + k * largest + 2 * _extent(shifts))
+    largest = k * math.log1p(float(b.max()))
+    return np.concatenate(blocks), ROUNDING * (k * (1.0 + largest) + _extent(shifts))
 
 
 def _neighbouring(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
@@ -63,7 +65,8 @@ def _neighbouring(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float
     factorials = log_factorials(first + many + len(shifts))
     per_rank = correlation(factorials, shifts - factorials[: len(shifts)], first, many)
     per_rank -= factorials[first : first + many]
-    error = ROUNDING * (4 * float(factorials[-1]) + len(shifts) + 2**11 + 4 * _extent(shifts))
+    each = _COMBINED + ROUNDING * (len(shifts) / _TILE)  # tiles are added up one by one
+    error = each * (float(factorials.max()) + _extent(shifts) + _TILE)
     return (per_rank if many == len(a) else log_sum_groups(per_rank, a - first)), error
 
 
@@ -86,7 +89,7 @@ def _tile(values: Floats, others: Floats, start: int, many: int) -> Floats:
     """One tile of the correlation: `values` from `start` on, against all of `others`."""
     window = values[start : start + many + len(others) - 1]
     places = np.arange(len(window))
-    slope = (window[-1] - window[0]) / max(1, len(window) - 1)
+    slope = (window[-1] - window[0]) / len(window)  # nearly that of the chord
     straight = window[0] + slope * places
     own = others + slope * places[: len(others)]
     top = own.max()

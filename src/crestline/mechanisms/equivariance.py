@@ -30,6 +30,7 @@ from crestline.randomness.entropy import Entropy, replay
 SIGNIFICANCE = Fraction(1, 10**6)
 _RELEASES = 200  # mutate: for each naming: more releases, more power
 _LEAST_SLOTS = 6  # mutate: as few as show the effect
+_APART = 10  # mutate: any wide gap
 
 _REFUSED = (
     "the mechanism does not keep the contract of the framework (P1.5): what it chooses depends on how slots are named "
@@ -72,7 +73,7 @@ def _size(mechanism: Any, k_bar: int) -> int:
 def _score_vectors(size: int) -> Iterator[NDArray[np.int64]]:
     """All equal, where only names and places can tell slots apart; and pairs of equals with wide gaps between."""
     yield np.full(size, 20, dtype=np.int64)  # mutate: any count, as long as all are equal
-    yield 10 * (np.arange(size, dtype=np.int64)[::-1] // 2)
+    yield _APART * (np.arange(size, dtype=np.int64)[::-1] // 2)
 
 
 def _namings(size: int, entropy: Entropy) -> Iterator[Naming]:
@@ -85,10 +86,10 @@ def _namings(size: int, entropy: Entropy) -> Iterator[Naming]:
     yield Naming(forwards, backwards)
     yield Naming(letters, forwards)
     yield Naming(letters[::-1], backwards)
-    orders = [tuple(row) for row in subsets(size, size, 5, entropy)]  # mutate: as many as are used, or more
-    yield Naming(words, orders[0])  # mutate: any random order
-    yield Naming(orders[1], orders[2])  # mutate: any random orders
-    yield Naming(orders[3], orders[4])
+    order, labels, another, more_labels, last = (tuple(row) for row in subsets(size, size, 5, entropy))
+    yield Naming(words, order)
+    yield Naming(labels, another)
+    yield Naming(more_labels, last)
 
 
 def _letters(size: int) -> Iterator[str]:

@@ -18,11 +18,14 @@ from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_CELLS = 64  # mutate: how fine the estimate is
+_EDGES = 65  # mutate: of groups: how fine the estimate is
 _LEVELS = 32  # mutate: how fine the estimate is
+_SPACING = 1.5  # mutate: levels are closer where little is chosen: how fine the estimate is
+_GRID = 512  # mutate: where levels are looked for: how fine the estimate is
 _NODES = 16  # mutate: how fine the estimate is
 _PARTS = 8  # mutate: tables that fit the cache, and need no new pages of memory: speed
 _REACH = 12.0  # mutate: of the noise, above the largest and below the smallest count: beyond is nothing
+_SURELY = 1.0 - float(np.finfo(np.float64).eps)  # a chance whose complement has a logarithm
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Head:
 @lru_cache(maxsize=64)
 def power_law(k_bar: int, exponent: float) -> Head:
     """`rank^-exponent` for the first `k_bar` ranks, in groups of neighbouring ranks."""
-    edges = np.unique(np.geomspace(1, k_bar + 1, _CELLS + 1).round())
+    edges = np.unique(np.geomspace(1, k_bar + 1, _EDGES).round())
     middles = np.sqrt(edges[:-1] * (edges[1:] - 1))
     return Head(middles**-exponent, np.diff(edges), (k_bar + 1.0) ** -exponent)
 
@@ -50,15 +53,15 @@ def expected_items(head: Head, k: int, noise: Law, scale: float, test: Exponenti
     passing, weight = _passing(head, test)
     chosen = _above(head, _levels(head, k, noise, scale), noise, scale)
     parts = [_so_far(head, passing, some) for some in np.split(chosen, _PARTS)]
-    clean, named = (np.concatenate(part) for part in zip(*parts, strict=True))
+    clean, named = (np.concatenate(part) for part in zip(*parts, strict=True))  # mutate: pairs
     steps = (named[1:] + named[:-1]) / 2 * (clean[:-1] - clean[1:])
-    mean = named[0] / 2 * (1.0 - clean[0]) + steps.sum(axis=0) + named[-1] * clean[-1]
+    mean = steps.sum(axis=0) + named[-1] * clean[-1]  # above the first level hardly anything is chosen
     return float(mean @ weight)
 
 
 def _so_far(head: Head, passing: Floats, chosen: Floats) -> tuple[Floats, Floats]:
     """At some levels: the chance that no failing item is chosen yet, and how many are named if so."""
-    fails = np.minimum((1.0 - passing) * chosen[:, :, None], 1 - 2.0**-50)  # (level, group, threshold noise)
+    fails = np.minimum((1.0 - passing) * chosen[:, :, None], _SURELY)  # (level, group, threshold noise)
     sizes = head.sizes[:, None]
     clean = np.exp((sizes * np.log1p(-fails)).sum(axis=1))
     return clean, (sizes * passing * chosen[:, :, None] / (1.0 - fails)).sum(axis=1)
@@ -87,8 +90,8 @@ def _above(head: Head, levels: Floats, noise: Law, scale: float) -> Floats:
 
 def _levels(head: Head, k: int, noise: Law, scale: float) -> Floats:
     """Falling levels, from where hardly anything is chosen to where k items are expected to be."""
-    grid = np.linspace(head.counts[0] + _REACH * scale, head.counts[-1] - _REACH * scale, 16 * _LEVELS)
+    grid = np.linspace(head.counts[0] + _REACH * scale, head.counts[-1] - _REACH * scale, _GRID)
     above = np.concatenate([_above(head, some, noise, scale) @ head.sizes for some in np.split(grid, _PARTS)])
-    wanted = np.linspace(0.0, 1.0, _LEVELS) ** 1.5 * min(k, 0.999 * float(above[-1]))
+    wanted = np.linspace(0.0, 1.0, _LEVELS) ** _SPACING * min(k, 0.999 * float(above[-1]))
     wanted[0] = min(0.01, wanted[1] / 2)  # mutate: where the first level lies
     return np.interp(wanted, above, grid)

@@ -27,7 +27,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.poisson_binomial import capped
 from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import check_slots, contribution_bound, unit_rate, unstable_slots
+from crestline.mechanisms.slots import check_slots, contribution_bound, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.comparison import exceeding
 from crestline.randomness.entropy import Entropy
@@ -130,7 +130,7 @@ class FixedThreshold(Catalogued):
     def length_law(self, histogram: Histogram) -> list[float]:
         """The exact probability of returning 0, 1, …, k items."""
         chances = self._chances(histogram)[: histogram.filled]
-        lengths = capped(chances[:, None], len(chances))[:, 0]
+        lengths = capped(chances[:, None], len(chances)).ravel()
         return [float(chance) for chance in lengths] + [0.0] * (self.k - len(chances))
 
     def margin(self, chance: float = 0.95) -> float:
@@ -149,7 +149,7 @@ class FixedThreshold(Catalogued):
     def _gaps(self, histogram: Histogram) -> NDArray[np.int64] | None:
         """`count - next count - step` for every slot; None when nothing was left out: then all are named (P0.8)."""
         check_slots(histogram, self.k)
-        if histogram.next_count is None or not unstable_slots(histogram, self.k, self.contribution):
+        if histogram.next_count is None:
             return None
         return histogram.array - np.int64(histogram.next_count) - histogram.step
 

@@ -68,9 +68,8 @@ class Framework(Catalogued):
         given = self.choices(slot_view(histogram, self.k_bar))
         lengths = self._lengths(histogram, given.orders)
         law: defaultdict[Selection, float] = defaultdict(float)
-        for order, wanted, row in zip(
-            given.orders.tolist(), given.wanted, lengths * given.chances[:, None], strict=True
-        ):
+        orders, chances = given.orders.tolist(), lengths * given.chances[:, None]
+        for order, wanted, row in zip(orders, given.wanted, chances, strict=True):  # mutate: of equal length
             labels = [histogram.name(slot) for slot in order if slot != NO_SLOT]
             for length, chance in enumerate(row.tolist()):
                 if chance > 0:

@@ -61,19 +61,25 @@ class GapTest(Protocol):
 def chance(test: GapTest, gaps: Sequence[float]) -> float:
     """The exact chance that items with these gaps, in steps, all pass (P5.6)."""
     order = np.arange(len(gaps))[None, :]
-    return float(test.lengths(np.array(gaps, dtype=np.float64), order)[0, -1])
+    (lengths,) = test.lengths(np.array(gaps, dtype=np.float64), order)
+    return float(lengths[-1])
 
 
 def gap_for(test: GapTest, wanted: float) -> float:
     """The gap, in steps, at which one item passes with the wanted chance."""
-    low, high = -1.0, 1.0
-    while chance(test, [low]) > wanted:
-        low *= 2  # mutate: how fast the bracket grows
-    while chance(test, [high]) < wanted:
+
+    def short(gap: float) -> bool:
+        return chance(test, [gap]) < wanted
+
+    high = 1.0
+    while short(high):
         high *= 2  # mutate: how fast the bracket grows
+    low = -high
+    while not short(low):
+        low *= 2  # mutate: how fast the bracket grows
     for _ in range(60):  # mutate: halvings: the last bit is reached before
         middle = (low + high) / 2
-        low, high = (middle, high) if chance(test, [middle]) < wanted else (low, middle)
+        low, high = (middle, high) if short(middle) else (low, middle)
     return high
 
 
@@ -96,7 +102,7 @@ class JointTest:
             Linear(gaps.min(axis=1, keepdims=True), self.epsilon / step), LOGISTIC, entropy.uniforms(trials, 1)
         )
         above = exceeding(noisy, fixed(Listed([self._log_odds]), trials))  # a coin of chance 1/(1 + odds e^{-ε g})
-        return np.where(above[:, 0], k, 0)
+        return np.where(above.ravel(), k, 0)
 
     def lengths(self, gaps: Floats, orders: Orders) -> Floats:
         rows, k = orders.shape

@@ -67,7 +67,8 @@ def normal_parts(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, squared
         return math.sqrt(squared) / room(split) if room(split) else math.inf
 
     split = best_split(k, k_bar, epsilon, delta, GAUSSIAN, scale)
-    return _parts(split, epsilon, delta, 1, GaussianDP, room(split) ** 2)
+    guess = room(split) ** 2  # mutate: where the search starts
+    return _parts(split, epsilon, delta, 1, GaussianDP, guess)
 
 
 @lru_cache(maxsize=256)

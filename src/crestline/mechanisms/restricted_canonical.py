@@ -26,6 +26,7 @@ from crestline.randomness.entropy import Entropy
 
 _MOST = 81  # the choice gets nine tenths at most
 _BETA = 0.025  # half of the default of full_margin
+_SHARES = 1000  # mutate: how round a share is
 _SLOTS = 4  # mutate: utility: for each item wanted; the noise grows with the number of subsets
 
 
@@ -76,7 +77,7 @@ class RestrictedCanonical(Framework):
         unit = cls(k, slots, 1, gamma, JointTest(1, failure))
         lead = math.sqrt(unit.test.needed_gap(k, _BETA))
         fall = math.sqrt(min(unit.shortfall(_BETA), _MOST * lead**2))  # γ = 0 has no bound: most for the choice
-        share = Fraction(round(1000 * lead / (lead + fall)), 1000)
+        share = Fraction(round(_SHARES * lead / (lead + fall)), _SHARES)
         test = JointTest(whole_epsilon * share, failure)
         return cls(k, slots, whole_epsilon * (1 - share), gamma, test)
 

@@ -140,5 +140,4 @@ class _Passes:
         if histogram.next_count is None:  # P0.8: nothing was left out
             return np.ones(self._trials, dtype=np.bool_)
         gaps = histogram.array[drawn] - np.int64(histogram.next_count) - histogram.step
-        above = exceeding(self._test.tested(gaps[:, None], histogram.step, self._entropy), self._threshold)
-        return above[:, 0]
+        return exceeding(self._test.tested(gaps[:, None], histogram.step, self._entropy), self._threshold).ravel()
