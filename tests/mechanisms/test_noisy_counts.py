@@ -203,6 +203,8 @@ def test_bad_parameters_are_refused() -> None:
         NoisyCounts(Nameless(), 1)
     with pytest.raises(MechanismError, match="already"):
         NoisyCounts(LimitedDomainGauss(2, 3, 1, "0.1", 1, counts=True), 1)
+    for noise, bound, step in (("laplace", 2, 1), ("laplace", None, 2), ("gaussian", 2, 2)):
+        NoisyCounts(selection, 1, noise, bound).release(Histogram.from_counts({"a": 5}, 3, step=step), replay(0))
     with pytest.raises(HistogramError, match="distinct users"):
         NoisyCounts(selection, 1, "laplace", 2).release(Histogram.from_counts({"a": 5}, 3, step=2), replay(0))
 

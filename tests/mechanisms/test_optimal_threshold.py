@@ -187,6 +187,14 @@ def test_an_empty_histogram_is_a_stop() -> None:
     assert drawn == {Selection((), True)}
 
 
+def test_only_differences_of_counts_matter() -> None:
+    """A great many more users of everything is the same law, to all digits."""
+    above = {label: 10**15 + count for label, count in {**COUNTS, "e": 0}.items()}
+    mechanism = OptimalThreshold(1, 4, "0.5", "0.1")
+    wanted = mechanism.chosen_law(Histogram.from_counts({**COUNTS, "e": 0}, 4))
+    assert mechanism.chosen_law(Histogram.from_counts(above, 4)) == pytest.approx(wanted, abs=1e-12)
+
+
 def test_a_cliff_is_found() -> None:
     """Thirty items far above the rest: k_bar is chosen where the counts fall off, and all k come back."""
     counts = {f"i{n:03}": 1000 if n < 30 else 5 for n in range(300)}

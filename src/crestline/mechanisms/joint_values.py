@@ -102,11 +102,14 @@ class Values:
         return arb(fmpz(number)).log() - rational_ball(self.rate * value)
 
     def within(self, value: int) -> tuple[list[int], list[int]]:
-        """`n_i - i` for every i: of items at most `value` short, and of items less than that short, never below 0."""
+        """`n_i - i` for every i: of items at most `value` short, and of items less than that short.
+
+        The latter fall by one at most from place to place, so that one of them is 0 before any is negative.
+        """
         places, counts = np.arange(self.k), -self.universe.counts
         upto = np.searchsorted(counts, value - self.leading, side="right")
         before = np.searchsorted(counts, value - self.leading, side="left")
-        inside, below = (np.maximum(self.universe.starts[ends] - places, 0).tolist() for ends in (upto, before))
+        inside, below = ((self.universe.starts[ends] - places).tolist() for ends in (upto, before))
         return inside, below
 
     def first_attaining(self, value: int) -> list[int]:
