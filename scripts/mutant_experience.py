@@ -18,9 +18,6 @@ PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
 TESTS = (*PACKAGES, "price", "histogram", "test_ask.py", "docs/test_examples.py")
 """The tests that mutants meet, folders and files; others draw pictures, or run the program in a process of its own."""
 
-MOST = 20.0
-"""Seconds of tests that a mutant meets at most, once those that mirror its module have passed: first its package's."""
-
 
 class Recorder:
     """A pytest plugin that learns which tests run which lines of the packages, and how long each takes.
@@ -71,6 +68,8 @@ class Experience:
     lines: dict[str, dict[int, set[str]]]
     seconds: dict[str, float]
     found: dict[Path, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    most: float = 20.0
+    """Seconds of tests that a mutant meets, once those that mirror its module have passed: first its package's."""
 
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that run the mutant's statement; what runs on import concerns all tests that run the module."""
@@ -93,7 +92,7 @@ class Experience:
         kept, spent = [], 0.0
         for name in names:
             spent += self.seconds[name]
-            if spent <= MOST:
+            if spent <= self.most:
                 kept.append(name)
         return kept
 

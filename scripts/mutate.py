@@ -77,10 +77,11 @@ class Results:
 
 
 def untried(found: Sequence[Mutant], results: Results, again: bool, known: Container[str] = ()) -> list[Mutant]:
-    """Those that were not tried before, or survived and are to be tried again; those with a reason come last."""
+    """Those that were not tried before, those with a reason last; and again what survived without one."""
     fates = {mutant: results.fates.get(mutant.name) for mutant in found}
-    new = [mutant for mutant, end in fates.items() if end is None or (again and end in ALIVE)]
-    return sorted(new, key=lambda mutant: mutant.change in known)
+    last = {mutant: mutant.change in known for mutant in found}
+    new = [mutant for mutant, end in fates.items() if end is None or (again and end in ALIVE and not last[mutant])]
+    return sorted(new, key=lambda mutant: last[mutant])
 
 
 def run(found: Sequence[Mutant], results: Results, seen: Experience, many: int) -> None:
@@ -144,9 +145,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--least", type=float, default=0.0, help="fail when a smaller share of those that matter is killed"
     )
+    parser.add_argument("--most", type=float, default=20.0, help="seconds of tests a mutant meets beside its module's")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="how many to try at a time")
     parser.add_argument("--results", type=Path, default=ROOT / "artifacts" / "mutation")
-    parser.add_argument("--again", action="store_true", help="try survivors again")
+    parser.add_argument("--again", action="store_true", help="try survivors again, unless they have a reason")
     parser.add_argument("--control", action="store_true", help="change nothing: whatever is killed then is a fault")
     parser.add_argument("--list", action="store_true", help="list the mutants and try none")
     parser.add_argument("--page", type=Path, help="write the report to a page, too")
@@ -168,6 +170,7 @@ def main(arguments: Sequence[str]) -> int:
             importlib.import_module(library)
         with server():
             seen = together([learned(name, given.results, given.processor, run_tests) for name in TESTS])
+            seen = replace(seen, most=given.most)
             for target in given.targets:
                 new = untried(found[target], results[target], given.again, known)
                 run(new, results[target], seen, given.workers)
