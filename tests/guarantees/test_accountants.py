@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
+from crestline.guarantees import accountants
 from crestline.guarantees.accountants import (
     ACCOUNTANTS,
     AdaptiveOptimum,
@@ -23,7 +24,7 @@ from crestline.guarantees.accountants import (
     total,
     total_epsilon,
 )
-from crestline.guarantees.composition import dong_durfee_rogers
+from crestline.guarantees.composition import dong_durfee_rogers, optimal
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.search import largest_within
@@ -213,3 +214,19 @@ def test_pure_steps_of_two_sizes_are_what_they_are_together() -> None:
 
     assert delta(float(found)) <= 1 / 50
     assert delta(0.99 * float(found)) > 1 / 50
+
+
+def test_one_kind_of_pure_step_is_added_in_closed_form_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[int]()
+
+    def counted(k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+        asked.append(k)
+        return optimal(k, epsilon, delta)
+
+    monkeypatch.setattr(accountants, "optimal", counted)
+    monkeypatch.setattr(accountants, "_MOST_PURE", 5)
+    totals = [AdaptiveOptimum().epsilon(steps(PureDP("0.11"), times), DELTA) for times in (1, 5, 6)]
+    assert asked == [1, 5]
+    for found, times in zip(totals, (1, 5, 6), strict=True):
+        assert found is not None
+        assert float(found) == pytest.approx(float(optimal(times, "0.11", DELTA)), rel=1e-4)

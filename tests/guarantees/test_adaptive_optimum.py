@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from crestline.guarantees.adaptive_optimum import optimum
+from crestline.guarantees import adaptive_optimum as adaptive_optimum_module
+from crestline.guarantees.adaptive_optimum import _grid, optimum
+from crestline.guarantees.adaptive_step import LossIntervalStep
 from crestline.guarantees.composition import adaptive_optimum, renyi_bounded_range
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Repeated
@@ -193,6 +195,7 @@ def test_laws_on_a_grid_keep_both_masses() -> None:
 
 def test_so_little_that_delta_covers_it() -> None:
     assert optimum([Repeated(BoundedRange("1e-12"), 3)], DELTA) == 0  # a ten-thousandth of δ covers it
+    assert optimum([Repeated(PureDP("1e-12"))], DELTA) == 0
     assert optimum([Repeated(BoundedRange("1e-6"), 3)], DELTA) == 0
     assert optimum([Repeated(BoundedRange("1e-6"), 3), Repeated(PureDP("1e-7"))], DELTA) == 0
 
@@ -205,3 +208,39 @@ def test_too_much_to_compute_is_left_to_others() -> None:
     assert optimum([Repeated(BoundedRange("0.5"), 10**6)], DELTA) is None
     assert optimum([Repeated(PureDP("0.5"), 10**6)], DELTA) is None
     assert adaptive_optimum(10**6, "0.01", DELTA) == renyi_bounded_range(10**6, "0.01", DELTA)
+
+
+@pytest.mark.parametrize(
+    "idle", [Repeated(BoundedRange(0), 3), Repeated(BoundedRange("0.37"), 0), Repeated(PureDP(1), 0)]
+)
+def test_steps_that_do_nothing_change_nothing(idle: Repeated) -> None:
+    steps = [Repeated(BoundedRange("0.1"), 5), Repeated(LossInterval("0.1", "0.2"))]
+    assert optimum([idle, *steps], DELTA) == optimum(steps, DELTA)
+
+
+def test_the_grid_is_as_fine_as_asked() -> None:
+    steps = [Repeated(BoundedRange("0.2"), 7)]
+    assert optimum(steps, DELTA) == optimum(steps, DELTA, fineness=1) != optimum(steps, DELTA, fineness=2)
+
+
+@pytest.mark.parametrize("ends", [("0.1", "0.2"), ("0.0913", "0.2177"), ("0.3", "0.1")])
+def test_the_grid_reaches_as_far_as_its_steps_read(ends: tuple[str, str]) -> None:
+    step = LossInterval(*ends)
+    grid = _grid((Repeated(BoundedRange("0.05"), 5), Repeated(step)), Fraction(1), 1)
+    assert grid is not None
+    read = [abs(offset) for side in LossIntervalStep(grid, step.below, step.above)._sides for offset, _ in side]
+    assert grid.reach == max(read)
+
+
+def test_a_grid_without_moves_reaches_nowhere() -> None:
+    grid = _grid((Repeated(PureDP("0.1"), 2),), Fraction("0.2"), 1)
+    assert grid is not None
+    assert grid.reach == 0
+
+
+def test_as_much_as_may_be_computed_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptive_optimum_module, "_MOST_ATOMS", 3)
+    monkeypatch.setattr(adaptive_optimum_module, "_MOST_WORK", 0)  # pure steps take none
+    assert optimum([Repeated(PureDP("0.123"), 3)], DELTA) is not None
+    assert optimum([Repeated(PureDP("0.123"), 4)], DELTA) is None
+    assert optimum([Repeated(BoundedRange("0.123"), 1)], DELTA) is None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
 from crestline.guarantees import composition
+from crestline.guarantees.rounding import ball
 from crestline.guarantees.search import smallest
 
 DELTA = Fraction(1, 10**6)
@@ -138,5 +139,22 @@ def test_numbers_out_of_range_are_refused(arguments: tuple[int, int, str]) -> No
 
 @pytest.mark.parametrize("theorem", [*THEOREMS, composition.adaptive_optimum])
 def test_fewer_than_no_steps_are_refused_by_every_theorem(theorem: composition.Theorem) -> None:
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=r"^k must"):
         theorem(-1, 1, DELTA)
+    with pytest.raises(ParameterError, match=r"^k must"):
+        composition.basic(-1, 1)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(7, "1"), (40, "0.3"), (500, "0.01")])
+def test_losses_below_the_total_are_not_looked_at(k: int, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They only lower the quotient: one ball is made for each loss that is looked at, after two for the arguments."""
+    made = list[Fraction]()
+
+    def counted(number: Fraction) -> object:
+        made.append(Fraction(number))
+        return ball(number)
+
+    monkeypatch.setattr(composition, "ball", counted)
+    found = composition.optimal(k, epsilon, DELTA)
+    above = sum(1 for fewer in range(k + 1) if (k - 2 * fewer) * Fraction(epsilon) >= found)
+    assert len(made) - 2 <= above + 1

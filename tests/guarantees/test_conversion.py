@@ -80,3 +80,15 @@ def test_nothing_spent_costs_nothing() -> None:
 def test_no_slack_no_conversion() -> None:
     with pytest.raises(ParameterError):
         zcdp_epsilon("0.1", 0)
+
+
+def test_a_budget_that_is_met_exactly_fits() -> None:
+    assert largest_rho(zcdp_epsilon(1, "1e-6"), "1e-6") == 1
+
+
+def test_an_epsilon_is_never_below_nought() -> None:
+    assert zcdp_epsilon("1e-7", "0.5") == 0
+
+
+def test_nothing_spent_costs_nothing_however_small_the_delta() -> None:
+    assert zcdp_epsilon(0, "1e-400") == 0

@@ -28,6 +28,10 @@ def test_the_printed_scalars(epsilon: str, delta: str, squared: int, sigma: floa
     assert float(gaussian.sigma(epsilon, delta, squared)) == pytest.approx(sigma, rel=5e-12)
 
 
+def test_the_sensitivity_is_one_unless_given() -> None:
+    assert gaussian.sigma(1, "1e-6") == gaussian.sigma(1, "1e-6", 1)
+
+
 @given(sizes, deltas, sizes)
 @settings(max_examples=40)
 def test_the_noise_is_enough_and_a_little_less_is_not(epsilon: Fraction, delta: Fraction, squared: Fraction) -> None:
@@ -67,3 +71,16 @@ def test_no_signal_no_cost() -> None:
 def test_a_promise_of_zero_needs_infinite_noise() -> None:
     with pytest.raises(ParameterError):
         gaussian.sigma(0, "1e-6")
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
+def test_a_promise_that_is_met_exactly_fits(delta: str) -> None:
+    squared = gaussian.largest_mu_squared(1, delta)
+    assert gaussian.epsilon_of(gaussian.delta_of(1, squared), squared) == 1
+    epsilon = gaussian.epsilon_of(delta, 1)
+    assert gaussian.largest_mu_squared(epsilon, gaussian.delta_of(epsilon, 1)) == 1
+
+
+def test_a_probability_is_at_most_one_and_not_below_nought() -> None:
+    assert gaussian.delta_of(0, 10**8) == 1
+    assert 0 < gaussian.delta_of(10**6, "1e-3") < Fraction(1, 10**1000)

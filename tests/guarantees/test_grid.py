@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from crestline.guarantees.grid import PAD, Grid
+from crestline.guarantees.grid import PAD, TINY, Grid, float_down, float_up
 from crestline.guarantees.rounding import ball, precision
 
 
@@ -52,17 +53,18 @@ def test_at_the_ends_of_the_grid() -> None:
     assert GRID.smallest_epsilon(lambda index: float(VALUES[index]), Fraction(1, 10**6)) is None
 
 
+@pytest.mark.parametrize("reach", [1, 256, 300])
 @pytest.mark.parametrize("width", [Fraction(1, 10), Fraction(1, 1024), Fraction(3, 70)])
-def test_the_mirror_image_is_never_below_the_exact_one(width: Fraction) -> None:
+def test_the_mirror_image_is_never_below_the_exact_one(width: Fraction, reach: int) -> None:
     """Held against balls of 200 bits, to the last bit: `1 - e^-a + e^-a V(a)`."""
     values = np.array([curve(float(index * width)) for index in range(400)])
-    wide = Grid(width, 399, 300).extended(values)
-    for index in range(1, 301):
+    wide = Grid(width, 399, reach).extended(values)
+    for index in range(1, reach + 1):
         with precision(200):
             shrink = ball(-index * width).exp()
             exact = 1 - shrink + shrink * ball(Fraction(float(values[index])))
-            bound = ball(Fraction(float(wide[300 - index])))
-            assert bound >= exact or wide[300 - index] == 1.0
+            bound = ball(Fraction(float(wide[reach - index])))
+            assert bound >= exact or wide[reach - index] == 1.0
             assert bound <= exact * (1 + ball(Fraction(1, 10**11)))
 
 
@@ -75,3 +77,51 @@ def test_a_float_that_rounded_delta_up_is_not_enough() -> None:
 
 def test_the_padding_covers_more_roundings_than_there_are() -> None:
     assert 30 * 2.0**-50 < PAD - 1 < 1e-11
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 3), Fraction(1), Fraction(-2, 7), Fraction(0)])
+def test_floats_on_either_side_of_a_ball(number: Fraction) -> None:
+    """Never the wrong side, and within two of the last place."""
+    with precision(80):
+        low, high = float_down(ball(number)), float_up(ball(number))
+    assert low < number < high
+    near = float(number)
+    assert low >= math.nextafter(math.nextafter(near, -math.inf), -math.inf)
+    assert high <= math.nextafter(math.nextafter(near, math.inf), math.inf)
+
+
+def test_no_number_is_above_one() -> None:
+    assert GRID.extended(VALUES).max() <= 1.0
+
+
+def test_what_underflow_takes_is_far_below_what_is_added_for_it() -> None:
+    assert 2.0**40 * sys.float_info.min < TINY < 1e-290
+
+
+def test_a_number_that_meets_delta_is_enough() -> None:
+    """Floats and δ are compared exactly, at both ends of the grid."""
+    assert GRID.smallest_epsilon(lambda index: 0.25, Fraction(1, 4)) == 0
+    found = GRID.smallest_epsilon(lambda index: 0.5 if index < 8 else 0.25, Fraction(1, 4))
+    assert found is not None
+    assert Fraction(8, 10) <= found <= Fraction(8, 10) * (1 + Fraction(1, 10**13))
+
+
+@pytest.mark.parametrize("place", [1, 2, 511, 512, 513, 1000, 1023, 1024])
+def test_the_threshold_is_where_the_chord_falls_to_delta(place: int) -> None:
+    """Solved in balls, rounded up by little; and found in ten halvings of 1024 cells."""
+    asked = list[int]()
+
+    def value(index: int) -> float:
+        asked.append(index)
+        return 2.0 ** (-index / 64)
+
+    width, delta = Fraction(1, 64), (3 * Fraction(value(place)) + Fraction(value(place - 1))) / 4
+    asked.clear()
+    found = Grid(width, 1024, 1).smallest_epsilon(value, delta)
+    assert found is not None
+    with precision(200):
+        share = Fraction(3, 4)  # of the cell, in e^a
+        exact = ball(width * (place - 1)) + (ball(share) * ball(width).expm1()).log1p()
+        assert ball(found) >= exact
+        assert ball(found) <= exact * (1 + ball(Fraction(1, 10**13)))
+    assert len(asked) <= 2 + 10 + 2

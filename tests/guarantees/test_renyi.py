@@ -78,3 +78,12 @@ def test_nothing_costs_nothing() -> None:
 def test_golden_section_finds_a_minimum_in_or_at_the_end_of_its_range() -> None:
     for place in (-3.0, 0.25, 9.0):
         assert renyi._golden(lambda x, place=place: (x - place) ** 2, -3.0, 9.0) == pytest.approx(place, abs=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, math.nan])
+def test_where_nothing_decides_orders_get_smaller(value: float) -> None:
+    assert renyi._golden(lambda x: value, -3.0, 9.0) == pytest.approx(-3.0, abs=1e-6)
+
+
+def test_a_bound_below_nought_is_nought() -> None:
+    assert renyi.epsilon(((renyi.gaussian(Fraction(1, 10**7)), 1),), Fraction(1, 2)) == 0

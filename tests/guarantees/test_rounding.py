@@ -9,7 +9,17 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crestline.guarantees.rounding import SMALLEST, ball, lower, precision, round_down, round_up, upper
+from crestline.guarantees.rounding import (
+    SMALLEST,
+    ball,
+    lower,
+    next_down,
+    next_up,
+    precision,
+    round_down,
+    round_up,
+    upper,
+)
 
 numbers = st.fractions(min_value=Fraction(-(10**12)), max_value=Fraction(10**12))
 
@@ -63,3 +73,30 @@ def test_the_smallest_number_is_outside_whatever_it_stands_for(bits: int) -> Non
         for point in (arb(2) ** -bits, -(arb(2) ** -bits), arb(3) / arb(2) ** (bits + 2)):
             assert lower(point) <= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])
             assert upper(point) >= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])
+
+
+def test_nought_stays_nought() -> None:
+    assert upper(arb(0)) == lower(arb(0)) == round_up(Fraction(0)) == round_down(Fraction(0)) == 0
+
+
+@given(numbers)
+def test_what_is_kept_survives_as_a_float(number: Fraction) -> None:
+    for kept in (round_up(number), round_down(number)):
+        assert round_up(Fraction(float(kept))) == kept or round_down(Fraction(float(kept))) == kept
+
+
+def test_as_many_digits_as_always_survive_as_a_float() -> None:
+    assert (round_down(Fraction(2, 3)), round_up(Fraction(2, 3))) == (
+        Fraction("0." + 15 * "6"),
+        Fraction("0." + 14 * "6" + "7"),
+    )
+
+
+@given(numbers.filter(bool), st.integers(1, 20))
+def test_neighbours_have_nothing_between_them(number: Fraction, digits: int) -> None:
+    decimal = round_down(number, digits)
+    above, below = next_up(decimal, digits), next_down(decimal, digits)
+    assert below < decimal < above
+    assert next_down(above, digits) == next_up(below, digits) == decimal
+    assert round_up((decimal + above) / 2, digits) == above
+    assert round_down((decimal + below) / 2, digits) == below

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crestline.guarantees import search
+from crestline.guarantees.rounding import round_down, round_up
 from crestline.guarantees.search import largest, largest_within, smallest
 
 limits = st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(10**6))
@@ -77,3 +80,80 @@ def test_a_hole_at_the_answer_is_stepped_around() -> None:
 
 def test_a_budget_that_nothing_fits() -> None:
     assert largest_within(lambda number: Fraction(2), Fraction(1)) == 0
+
+
+class Tried:
+    """What a search has asked, in order, and whether it was at most a limit."""
+
+    def __init__(self, limit: Fraction) -> None:
+        self.limit, self.numbers = limit, list[Fraction]()
+
+    def __call__(self, number: Fraction) -> bool:
+        self.numbers.append(number)
+        return number <= self.limit
+
+
+def test_a_search_doubles_from_one_until_it_fails_or_meets_its_end() -> None:
+    free, ended, upwards = Tried(Fraction(5)), Tried(Fraction(6)), Tried(Fraction(5))
+    largest(free)
+    assert largest(ended, high=Fraction(5)) == 5
+    smallest(lambda number: not upwards(number))
+    assert free.numbers[:4] == [1, 2, 4, 8]
+    assert ended.numbers == [1, 2, 4, 5]
+    assert upwards.numbers[:5] == [0, 1, 2, 4, 8]
+
+
+def test_a_search_for_one_digit_step_by_step() -> None:
+    """The halving ends when the ends agree to a tenth, and what is returned is tried once more as it is."""
+    fits = Tried(Fraction("0.57"))
+    assert largest(fits, digits=1) == Fraction("0.5")
+    assert fits.numbers == [1, *map(Fraction, ("0.5", "0.75", "0.625", "0.5625", "0.5"))]
+
+
+@pytest.mark.parametrize("limit", [Fraction(4, 3), Fraction(5, 3), Fraction(191, 100)])
+def test_twelve_digits_take_forty_halvings(limit: Fraction) -> None:
+    fits, above = Tried(limit), Tried(limit)
+    down, up = largest(fits), smallest(lambda number: not above(number))
+    assert round_down(down, 12) == down
+    assert round_up(up, 12) == up
+    assert len(fits.numbers) <= 2 + math.ceil(math.log2(10**12)) + 1
+    assert len(above.numbers) <= 3 + math.ceil(math.log2(10**12)) + 1
+
+
+def test_zero_needs_no_asking() -> None:
+    """A parameter of zero may not even be allowed: it is what is left when nothing fits."""
+
+    def fits(number: Fraction) -> bool:
+        assert number > 0
+        return False
+
+    assert largest(fits) == 0
+
+
+def test_below_the_smallest_number_nothing_is_searched() -> None:
+    fits = Tried(Fraction(0))
+    assert largest(fits, start=search._TINY) == 0
+    assert fits.numbers == [search._TINY]
+
+
+def test_a_total_that_is_short_by_less_than_a_billionth_is_good_enough() -> None:
+    for short, enough in ((Fraction("0.99e-9"), True), (Fraction("1.01e-9"), False)):
+        asked = list[Fraction]()
+
+        def total(number: Fraction, short: Fraction = short, asked: list[Fraction] = asked) -> Fraction:
+            asked.append(number)
+            return number * (1 - short)
+
+        found = largest_within(total, Fraction(1))
+        assert asked[0] == 1
+        assert (found == 1 and len(asked) == 1) is enough
+
+
+def test_a_total_that_meets_the_budget_fits() -> None:
+    assert largest_within(lambda number: number, Fraction(1)) == 1
+
+
+@pytest.mark.parametrize("scale", [3, 7, 11])
+def test_what_is_charged_is_short(scale: int) -> None:
+    found = largest_within(lambda number: scale * number + number**2, Fraction(1))
+    assert round_down(found, 12) == found

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from crestline.guarantees.adaptive_step import AdaptiveStep, BoundedRangeStep, LossIntervalStep
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Repeated, Step
+from crestline.guarantees.cost import Cost, Repeated, Step
 from crestline.guarantees.grid import Grid
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.loss_law import LossLaw, gaussian, randomised_response
@@ -26,6 +26,7 @@ _WORK = 3e6  # mutate: cells looked at in all, as long as their number can be ch
 _MOST_WORK = 4e8  # mutate: some seconds; beyond, the other accountants must do
 _MOST_ATOMS = 5000  # mutate: beyond, the other accountants must do: speed
 _POINTS = (8_000, 50_000)  # mutate: points of the grid, enough for steps of other kinds and most: sharpness
+_LEFT_OUT = Fraction(1, 10**4)  # mutate: the share of δ beyond the grid: any reach gives a certified bound
 _CELLS = (20, 400)  # mutate: cells per step, at least (a loss of 0.2%) and at most: sharpness
 
 
@@ -56,9 +57,9 @@ def _optimum(steps: tuple[Repeated, ...], delta: Fraction, fineness: int) -> Fra
         return None
     values = grid.nothing()
     for part in reversed(steps):  # what comes last is next to the end of the interaction
-        move = _move(grid, part.step)
-        for _ in range(part.times if move else 0):
-            values = move.before(values) if move else values
+        if move := _move(grid, part.step):
+            for _ in range(part.times):
+                values = move.before(values)
     law = _fixed(steps, grid, delta)
     curve = law.before(grid, values) if law else lambda index: float(values[index])
     found = grid.smallest_epsilon(curve, delta)
@@ -95,25 +96,23 @@ def _fixed(steps: tuple[Repeated, ...], grid: Grid, delta: Fraction) -> LossLaw 
 
 def _highest(steps: tuple[Repeated, ...], delta: Fraction) -> Fraction:
     """A threshold with at most a ten-thousandth of δ left: by zCDP, or the largest loss of all."""
-    by_concentration = zcdp_epsilon(sum((part.step.rho * part.times for part in steps), Fraction(0)), delta / 10**4)
-    if any(isinstance(part.step, GaussianDP) for part in steps):
-        return by_concentration
-    by_addition = sum((Fraction(part.step.epsilon or 0) * part.times for part in steps), Fraction(0))
-    return min(by_concentration, by_addition)
+    cost = Cost(steps)
+    by_concentration = zcdp_epsilon(cost.rho, delta * _LEFT_OUT)
+    return by_concentration if cost.epsilon is None else min(by_concentration, cost.epsilon)
 
 
 def _grid(steps: tuple[Repeated, ...], highest: Fraction, fineness: int) -> Grid | None:
     """A grid that is fine enough for the bounded-range steps; None when there is too much to compute."""
     ranges = [(part.step.epsilon, part.times) for part in steps if isinstance(part.step, BoundedRange)]
     width = _width(ranges, highest) / fineness
-    top = math.ceil(highest / width) + sum(1 for part in steps if not isinstance(part.step, BoundedRange))
+    top = math.ceil(highest / width)
     work = sum(times * top * math.ceil(epsilon / width) for epsilon, times in ranges)  # mutate: an estimate of work
     work += sum(10 * part.times * top for part in steps if isinstance(part.step, LossInterval))  # mutate: work, too
     atoms = sum(part.times for part in steps if isinstance(part.step, PureDP))
-    if work > _MOST_WORK * fineness**2 or atoms > _MOST_ATOMS:
+    if work > _MOST_WORK or atoms > _MOST_ATOMS:
         return None
     moves = [part.step.epsilon for part in steps if isinstance(part.step, BoundedRange | LossInterval)]
-    return Grid(width, top, max((math.ceil(move / width) + 1 for move in moves), default=1))
+    return Grid(width, top, max((math.floor(move / width) + 1 for move in moves), default=0))
 
 
 def _width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fraction:

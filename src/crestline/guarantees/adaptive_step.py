@@ -7,6 +7,7 @@ step, two orientations for a loss interval). Proof note: docs/proofs/adaptive_op
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from typing import Protocol
 
@@ -14,7 +15,7 @@ import numpy as np
 from flint import arb
 from numpy.lib.stride_tricks import sliding_window_view
 
-from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_down, floats_up
+from crestline.guarantees.grid import PAD, TINY, Floats, Grid, float_down, float_up, floats_up
 from crestline.guarantees.rounding import ball, precision
 
 _AT_ONCE = 1 << 15  # mutate: speed: what a processor's cache holds
@@ -37,8 +38,8 @@ class BoundedRangeStep:
             pairs = [chances(width * index, span) for index in range(cells + 1)]
             self._first = floats_up(first for first, _ in pairs)[:, None]
             self._second = floats_up(second for _, second in pairs)[:, None]
-            self._bulge = float(floats_up([ball(grid.width).expm1() / -(-span).expm1()])[0])
-            self._shrink = float(floats_down([(-span).exp()])[0])
+            self._bulge = float_up(ball(grid.width).expm1() / -(-span).expm1())
+            self._shrink = float_down((-span).exp())
         size = max(1, _AT_ONCE // cells)  # mutate: points looked at together: speed
         self._numbers, self._rises = np.empty(grid.top + 1 + 2 * cells), np.empty(grid.top + cells)
         self._four = np.empty_like(self._rises)
@@ -52,7 +53,7 @@ class BoundedRangeStep:
         self._numbers[:] = wide[spare : len(wide) - spare]  # from `cells` points below zero to as many beyond the top
         self._rises[:] = self._bulges(self._numbers)
         np.multiply(self._rises, 4, out=self._four)
-        self._four += 1e-300
+        self._four += sys.float_info.min  # never zero
         result = np.concatenate([part.largest(self._first, self._second) for part in self._parts])
         return result * PAD + TINY
 
@@ -90,7 +91,7 @@ class _Part:
         np.abs(gain, out=gain)
         np.subtract(self._bulges, gain, out=gain)
         np.maximum(gain, 0.0, out=gain)
-        np.divide(gain, self._four, out=other)  # four times the bulges, never zero
+        np.divide(gain, self._four, out=other)  # four times the bulges
         gain *= other
         gain += np.maximum(left, right, out=other)
         largest: Floats = gain.max(axis=0)
@@ -107,13 +108,12 @@ class LossIntervalStep:
     def _side(self, above: Fraction, below: Fraction) -> list[tuple[int, float]]:
         """Where to read, relative to a point, and with which weight, for losses `above` and `-below`."""
         with precision(80):  # mutate: more or fewer bits: the balls say so
-            chance = floats_up(chances(ball(above), ball(above + below)))
-        return [
-            (index + offset, float(weight * share))
-            for loss, weight in zip((above, -below), chance, strict=True)
-            for index, *shares in [self._grid.chord(-loss)]
-            for offset, share in enumerate(shares)
-        ]
+            first, second = (float_up(chance) for chance in chances(ball(above), ball(above + below)))
+        return [*self._reads(above, first), *self._reads(-below, second)]
+
+    def _reads(self, loss: Fraction, weight: float) -> list[tuple[int, float]]:
+        index, low, high = self._grid.chord(-loss)
+        return [(index, weight * low), (index + 1, weight * high)]
 
     def before(self, values: Floats) -> Floats:
         """The larger of the two orientations at every grid point, with chords where a loss is off the grid."""

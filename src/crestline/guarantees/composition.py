@@ -48,13 +48,13 @@ def optimal(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """
     count = whole(k, "k", at_least=0)
     size, slack = not_negative(epsilon, "epsilon"), probability(delta, "delta")
-    if count == 0 or size == 0:
+    if not count * size:
         return Fraction(0)
     with precision():
         growth, target, best = ball(size).exp(), ball(slack), arb(1)
         mass = (growth / (1 + growth)) ** count  # of the largest loss, under the first law
         ratio, above, beside = growth**-count, arb(0), arb(0)  # Q/P of the current loss, P_j and Q_j
-        for fewer in range(count + 1):
+        for fewer in range(count):  # the last loss, with P_j = Q_j = 1, cannot decide
             above += mass
             beside += mass * ratio
             best = best.max((above - target) / beside)

@@ -30,7 +30,7 @@ def zcdp_epsilon(rho: Exact, delta: Exact) -> Fraction:
 def largest_rho(epsilon: Exact, delta: Exact) -> Fraction:
     """The largest ρ, rounded down, with `zcdp_epsilon(ρ, δ) <= ε`."""
     budget, slack = not_negative(epsilon, "epsilon"), probability(delta, "delta")
-    return largest(lambda rho: _epsilon(rho, slack) <= budget, start=budget + 1)
+    return largest(lambda rho: _epsilon(rho, slack) <= budget)
 
 
 @lru_cache(maxsize=4096)

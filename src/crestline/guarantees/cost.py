@@ -40,9 +40,10 @@ class Cost:
         """The pure cost of the steps by plain addition, or None when a step (Gaussian noise) has none."""
         total = Fraction(0)
         for part in self.steps:
-            if part.times and part.step.epsilon is None:
-                return None
-            total += (part.step.epsilon or 0) * part.times
+            if part.times:
+                if part.step.epsilon is None:
+                    return None
+                total += part.step.epsilon * part.times
         return total
 
     @property

@@ -54,4 +54,4 @@ def _delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     with precision():
         mu, size = ball(mu_squared).sqrt(), ball(epsilon)
         value = normal_cdf(mu / 2 - size / mu) - size.exp() * normal_cdf(-mu / 2 - size / mu)  # P2.6
-        return min(upper(value.max(arb(0))), Fraction(1))
+        return min(upper(value), Fraction(1))

@@ -10,6 +10,7 @@ docs/proofs/adaptive_optimum.md
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,17 +27,22 @@ Floats: TypeAlias = NDArray[np.float64]
 
 PAD = 1 + 2.0**-40  # more than the rounding errors of one pass over the grid, by a factor of 30
 _BLOCK = 256  # mutate: points in the finer of two tables: speed
-TINY = 1e-290  # more than anything lost to underflow
+TINY = sys.float_info.min / sys.float_info.epsilon  # more than anything lost to underflow
+
+
+def float_up(number: arb) -> float:
+    """A float that is certainly not below the ball."""
+    return math.nextafter(float(number.upper()), math.inf)
+
+
+def float_down(number: arb) -> float:
+    """A float that is certainly not above the ball."""
+    return math.nextafter(float(number.lower()), -math.inf)
 
 
 def floats_up(numbers: Iterable[arb]) -> Floats:
     """Floats that are certainly not below the balls."""
-    return np.array([math.nextafter(float(number.upper()), math.inf) for number in numbers])
-
-
-def floats_down(numbers: Iterable[arb]) -> Floats:
-    """Floats that are certainly not above the balls."""
-    return np.array([math.nextafter(float(number.lower()), -math.inf) for number in numbers])
+    return np.array([float_up(number) for number in numbers])
 
 
 @dataclass(frozen=True)
@@ -54,25 +60,24 @@ class Grid:
     def extended(self, values: Floats) -> Floats:
         """The numbers at `-reach·h, …, (top + reach)·h`, made non-increasing."""
         shift, shrink = self._mirror
-        wide = np.empty(self.top + 1 + 2 * self.reach)
+        wide = np.full(self.top + 1 + 2 * self.reach, values[-1])
         # Raising a number to the largest on its right keeps it an upper bound.
         wide[self.reach : self.reach + self.top + 1] = np.maximum.accumulate(values[::-1])[::-1]
-        wide[self.reach + self.top + 1 :] = values[-1]
         mirrored = wide[self.reach + 1 : 2 * self.reach + 1]
-        wide[: self.reach] = np.minimum((shift + shrink * mirrored) * PAD, 1.0)[::-1]
+        wide[: self.reach] = np.minimum(shift + shrink * mirrored, 1.0)[::-1]
         return np.maximum.accumulate(wide[::-1])[::-1]
 
     @cached_property
     def _mirror(self) -> tuple[Floats, Floats]:
-        """`1 - e^-a` and `e^-a` for the `reach` points above zero, rounded up.
+        """`1 - e^-a` and `e^-a` for the `reach` points above zero, rounded up by more than a sum of both loses.
 
         With a = x + y both follow from tables for x and y, by sums and products of positive numbers.
         """
         index = np.arange(1, self.reach + 1)
-        coarse, fine = index // _BLOCK, index % _BLOCK
+        coarse, fine = np.divmod(index, _BLOCK)
         with precision(80):  # mutate: more or fewer bits: the balls say so
             width = ball(-self.width)
-            big = [width * (_BLOCK * number) for number in range(self.reach // _BLOCK + 1)]
+            big = [width * (_BLOCK * number) for number in np.unique(coarse).tolist()]
             small = [width * number for number in range(_BLOCK)]
             big_rest, small_rest = (floats_up(-place.expm1() for place in places) for places in (big, small))
             big_power, small_power = (floats_up(place.exp() for place in places) for places in (big, small))
@@ -85,25 +90,23 @@ class Grid:
         with precision(80):  # mutate: more or fewer bits: the balls say so
             whole = ball(self.width).expm1()
             part = ball(place - index * self.width).expm1()
-            low, high = floats_up([(whole - part) / whole, part / whole])
-        return index, float(low), float(high)
+            return index, float_up((whole - part) / whole), float_up(part / whole)
 
     def smallest_epsilon(self, value: Callable[[int], float], delta: Fraction) -> Fraction | None:
         """The smallest threshold at which a curve is certainly at most δ, or None beyond the grid.
 
         `value(index)` bounds the curve at a grid point.
         """
-        enough = float(delta) * (1 - 2.0**-50)
-        if value(self.top) > enough:
+        if value(self.top) > delta:  # exactly: a float and a fraction are compared as they are
             return None
-        if value(0) <= enough:
+        if value(0) <= delta:
             return Fraction(0)
         above, below = 0, self.top
         while below - above > 1:
             middle = (above + below) // 2
-            above, below = (above, middle) if value(middle) <= enough else (middle, below)
+            above, below = (above, middle) if value(middle) <= delta else (middle, below)
         high, low = Fraction(value(above)), Fraction(value(below))
-        return self._on_chord(below, max(Fraction(0), (high - delta) / (high - low)))
+        return self._on_chord(below, (high - delta) / (high - low))
 
     def _on_chord(self, index: int, share: Fraction) -> Fraction:
         """Where the chord from point `index - 1` to `index` has come down by `share`, rounded up."""

@@ -7,6 +7,7 @@ points is split between them so that both laws keep their mass: by convexity of 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,9 +17,10 @@ import numpy as np
 from flint import arb
 
 from crestline.guarantees.gaussian import normal_cdf
-from crestline.guarantees.grid import PAD, TINY, Floats, Grid, floats_up
+from crestline.guarantees.grid import PAD, TINY, Floats, Grid, float_up
 from crestline.guarantees.rounding import ball, precision
 
+_LEFT_OUT = Fraction(1, 10**6)  # mutate: the share of δ beyond either end of a law: sharpness
 _CELLS_PER_DEVIATION = 64  # mutate: how fine: a chord over a cell adds less than 1e-4 of the variance
 
 
@@ -37,18 +39,18 @@ class LossLaw:
         places = np.flatnonzero(few.masses)
         for place in places:
             masses[place : place + len(many.masses)] += few.masses[place] * many.masses
-        rounding = PAD + len(places) * 2.0**-50
+        rounding = PAD + len(places) * sys.float_info.epsilon
         return LossLaw(few.start + many.start, masses * rounding, (self.infinite + other.infinite) * PAD)
 
     def before(self, grid: Grid, values: Floats) -> Callable[[int], float]:
         """`E[V(a - loss)]` at a grid point, for this law before the steps that `values` bound."""
         last = self.start + len(self.masses) - 1
-        wide = Grid(grid.width, grid.top, max(1, last, -self.start)).extended(values)
-        origin = (len(wide) - grid.top - 1) // 2
-        backwards, rounding = self.masses[::-1].copy(), PAD + len(self.masses) * 2.0**-50
+        reach = max(last, -self.start)
+        wide = Grid(grid.width, grid.top, reach).extended(values)
+        backwards, rounding = self.masses[::-1].copy(), PAD + len(self.masses) * sys.float_info.epsilon
 
         def value(index: int) -> float:
-            first = origin + index - last
+            first = reach + index - last
             mean = float(wide[first : first + len(backwards)] @ backwards)
             return mean * rounding + self.infinite + TINY
 
@@ -72,7 +74,7 @@ def _split(grid: Grid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
     shares: dict[int, float] = {}
     for loss, mass in atoms:
         index, low, high = grid.chord(-loss)
-        bound = _float_up(mass)
+        bound = float_up(mass)
         for place, share in ((-index, low), (-index - 1, high)):
             shares[place] = (shares.get(place, 0.0) + bound * share) * PAD
     start = min(shares)
@@ -89,26 +91,21 @@ def gaussian(grid: Grid, mu_squared: Fraction, delta: Fraction) -> LossLaw:
     """
     with precision(120):  # mutate: more or fewer bits: the balls say so
         mu, middle = ball(mu_squared).sqrt(), ball(mu_squared) / 2
-        far = float(mu * (-2 * (ball(delta) / 10**6).log()).sqrt())
+        far = float(mu * (-2 * ball(delta * _LEFT_OUT).log()).sqrt())
         stride = max(1, floor(float(mu / ball(grid.width)) / _CELLS_PER_DEVIATION))
-        low = floor((float(middle) - far) / float(grid.width)) - 1
-        cells = ceil((far + float(middle) - low * float(grid.width)) / float(grid.width) / stride) + 1
+        low = floor((float(middle) - far) / float(grid.width))
+        cells = ceil((far + float(middle) - low * float(grid.width)) / float(grid.width) / stride)
         edges = [ball(grid.width * (low + stride * cell)) for cell in range(cells + 1)]
         on_first = [normal_cdf((edge - middle) / mu) for edge in edges]
         on_second = [normal_cdf((edge + middle) / mu) for edge in edges]
         masses = np.zeros(stride * cells + 1)
-        masses[0] = _float_up(on_first[0])
+        masses[0] = float_up(on_first[0])
         shrink = (-ball(grid.width * stride)).exp()
         for cell in range(cells):
             mass, other = on_first[cell + 1] - on_first[cell], on_second[cell + 1] - on_second[cell]
             # Masses m0 at the lower edge l and m1 at the upper: m0 + m1 = P and m0 + m1 e^-width = Q e^l.
             lifted = other * edges[cell].exp()
             place = stride * cell
-            masses[place] = (masses[place] + _float_up((lifted - shrink * mass) / (1 - shrink))) * PAD
-            masses[place + stride] = _float_up((mass - lifted) / (1 - shrink))
-        return LossLaw(low, masses, _float_up(normal_cdf((middle - edges[-1]) / mu)))
-
-
-def _float_up(number: arb) -> float:
-    """A float that is not below a number known not to be negative."""
-    return float(floats_up([number.max(arb(0))])[0])
+            masses[place] = (masses[place] + float_up((lifted - shrink * mass) / (1 - shrink))) * PAD
+            masses[place + stride] = float_up((mass - lifted) / (1 - shrink))
+        return LossLaw(low, masses, float_up(normal_cdf((middle - edges[-1]) / mu)))

@@ -18,7 +18,7 @@ from crestline.guarantees.rounding import ball, precision, upper
 
 Curve: TypeAlias = Callable[[arb], arb]
 
-_LOG_EXCESS = (-14.0, 40.0)  # where ln(a - 1) is searched
+_LOG_EXCESS = (-14.0, 40.0)  # mutate: where ln(a - 1) is searched: every order gives a bound
 
 
 def bounded_range(epsilon: Fraction) -> Curve:

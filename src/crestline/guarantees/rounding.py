@@ -7,20 +7,20 @@ per-step parameters only ever shrink, and what is printed is what is meant.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import ceil, floor
 from threading import RLock
 
 from flint import arb, ctx, fmpq
 
-DIGITS = 15  # significant decimals kept: coarser than the balls, finer than anybody can use
+DIGITS = sys.float_info.dig  # significant decimals kept: those that survive as a float; coarser than the balls
 BITS = 160  # mutate: more or fewer bits: the balls say so
 _TURN = RLock()
-_TINY_BITS = 4000
-# What a number that is closer to zero is rounded to, away from zero: 10^-1200 is above 2^-4000.
-SMALLEST = Fraction(1, 10**1200)
+# What a number that is closer to zero is rounded to, away from zero.
+SMALLEST = Fraction(1, 10**1200)  # mutate: from where on digits are not kept: it is outside what it stands for
 
 
 @contextmanager
@@ -61,8 +61,7 @@ def round_up(number: Fraction, digits: int = DIGITS) -> Fraction:
     >>> round_up(Fraction(2, 3), 3)
     Fraction(667, 1000)
     """
-    step = _step(number, digits)
-    return ceil(number / step) * step
+    return Fraction(_quotient(number, Context(prec=digits, rounding=ROUND_CEILING, traps=[])))
 
 
 def round_down(number: Fraction, digits: int = DIGITS) -> Fraction:
@@ -71,24 +70,29 @@ def round_down(number: Fraction, digits: int = DIGITS) -> Fraction:
     >>> round_down(Fraction(2, 3), 3)
     Fraction(333, 500)
     """
-    step = _step(number, digits)
-    return floor(number / step) * step
+    return Fraction(_quotient(number, Context(prec=digits, rounding=ROUND_FLOOR, traps=[])))
 
 
-def _step(number: Fraction, digits: int) -> Fraction:
-    """The place of the last digit kept."""
-    if number == 0:
-        return Fraction(1)
-    size = abs(number)
-    magnitude = len(str(size.numerator)) - len(str(size.denominator))  # floor(log10) or one more
-    if size < Fraction(10) ** magnitude:
-        magnitude -= 1
-    return Fraction(10) ** (magnitude + 1 - digits)
+def next_up(number: Fraction, digits: int = DIGITS) -> Fraction:
+    """The smallest decimal with `digits` significant digits above one that has no more."""
+    context = Context(prec=digits, traps=[])
+    return Fraction(context.next_plus(_quotient(number, context)))
+
+
+def next_down(number: Fraction, digits: int = DIGITS) -> Fraction:
+    """The largest decimal with `digits` significant digits below one that has no more."""
+    context = Context(prec=digits, traps=[])
+    return Fraction(context.next_minus(_quotient(number, context)))
+
+
+def _quotient(number: Fraction, context: Context) -> Decimal:
+    """The number as a decimal, rounded once, as the context says."""
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def _is_tiny(point: arb) -> bool:
     """Closer to zero than `SMALLEST`: a tail of a normal law can need millions of digits, and nobody asks for them."""
-    return bool(abs(point) < arb(2) ** -_TINY_BITS)
+    return bool(abs(point) < ball(SMALLEST))
 
 
 def _exact(point: arb) -> Fraction:

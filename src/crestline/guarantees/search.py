@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from crestline.guarantees.rounding import round_down, round_up
+from crestline.guarantees.rounding import next_down, next_up, round_down, round_up
 
 _DOUBLINGS = 400  # mutate: when a search gives up
 _TINY = Fraction(1, 10**60)  # mutate: from where on nothing is left to search: speed
@@ -26,7 +26,7 @@ def largest(
         return good
     good = round_down(_bisect(fits, good, bad, digits), digits)
     while good > 0 and not fits(good):
-        good = round_down(good * (1 - Fraction(1, 10**digits)), digits)
+        good = next_down(good, digits)
     return good
 
 
@@ -41,7 +41,7 @@ def smallest(fits: Callable[[Fraction], bool], *, start: Fraction = Fraction(1),
     assert good is not None  # without an upper end the bracket is closed, or raises
     good = round_up(_bisect(fits, good, bad, digits), digits)
     while not fits(good):
-        good = round_up(good * (1 + Fraction(1, 10**digits)), digits)
+        good = next_up(good, digits)
     return good
 
 
@@ -102,7 +102,10 @@ class _Ends:
 
     @property
     def gap(self) -> float:
-        return math.inf if self._low is None or self._high is None else self._high[0] - self._low[0]
+        if self._low is None or self._high is None:
+            return math.inf
+        (low, _), (high, _) = self._low, self._high
+        return high - low
 
     def note(self, probe: Fraction, place: float, excess: float, fits: bool) -> None:
         """Move an end; an end that stays twice running counts half (the Illinois rule)."""
@@ -120,7 +123,8 @@ class _Ends:
     def next_place(self, place: float, excess: float, turn: int) -> float:
         if self._low is None or self._high is None:
             # Totals grow at least like the parameter itself, so a step of the whole excess crosses the budget.
-            return place - max(-_FARTHEST, min(_FARTHEST, 1.01 * excess + math.copysign(1e-3, excess)))
+            step = 1.01 * excess + math.copysign(1e-3, excess)  # mutate: where to look next: speed
+            return place - max(-_FARTHEST, min(_FARTHEST, step))
         (low, at_low), (high, at_high) = self._low, self._high
         if turn % 8 == 7 or not math.isfinite(at_low):  # mutate: halving now and then: speed
             return (low + high) / 2  # mutate: where to look next: speed
