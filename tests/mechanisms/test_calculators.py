@@ -126,7 +126,7 @@ def test_canonical_mistakes_have_the_bounds_of_the_note(monotone: bool) -> None:
     assert mechanism.largest_miss(30, 0.01) == pytest.approx(room / 0.6)
     assert mechanism.lowest_shortfall(30) == mechanism.lowest_shortfall(30, 0.05)
     assert mechanism.largest_miss(30) == mechanism.largest_miss(30, 0.05)
-    assert mechanism.largest_miss(3, 1.0) == mechanism.largest_miss(2, 1.0) * 0 == 0
+    assert mechanism.largest_miss(3, 1.0) == mechanism.largest_miss(2, 1.0) == 0
 
 
 def test_other_bounds_of_the_note() -> None:

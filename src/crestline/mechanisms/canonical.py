@@ -125,7 +125,8 @@ class Canonical(Catalogued):
 
     def _room(self, items: int, beta: float) -> float:
         """`S` of P8.2, in users."""
-        subsets = math.lgamma(items + 1) - math.lgamma(self.k + 1) - math.lgamma(max(0, items - self.k) + 1)
+        size = max(items, self.k)  # fewer are one subset
+        subsets = math.lgamma(size + 1) - math.lgamma(self.k + 1) - math.lgamma(size - self.k + 1)
         return (subsets - math.log(beta)) / float(self._unit_rate())
 
     def _unit_rate(self) -> Fraction:

@@ -84,7 +84,7 @@ class CanonicalBottom(Catalogued):
             return [self._selection(histogram, [])] * n
         result: list[Selection] = []
         for trials in batches(n, slots):
-            draws = Single(entropy.uniforms(trials, scores.approx.shape[-1]), copies)
+            draws = Single(entropy.uniforms(trials, scores.approx.size), copies)
             winners = largest(Keys(scores, GUMBEL, draws), 1).ravel()
             members = _members(many - 1 + winners, slots, many, entropy)  # column 0 is the class whose lowest is rank k
             result += selections(members, lambda row: self._selection(histogram, row))

@@ -87,7 +87,7 @@ class _Rows:
         body = _inner(lowest + m, m, k - 1, entropy)
         out = (k - 1 - m)[:, None]  # the first rank left out
         place = np.arange(k - 1) - out
-        drawn = out + 1 + np.take_along_axis(body, np.maximum(place, 0), axis=1)
+        drawn = out + 1 + np.take_along_axis(body, place, axis=1)  # a negative place is read from the end, and not used
         ranks = np.column_stack([np.where(place < 0, np.arange(k - 1), drawn), k + lowest])
         return np.where(row[:, None] == 0, np.arange(k), ranks)
 

@@ -90,7 +90,7 @@ def _above(head: Head, levels: Floats, noise: Law, scale: float) -> Floats:
 
 def _levels(head: Head, k: int, noise: Law, scale: float) -> Floats:
     """Falling levels, from where hardly anything is chosen to where k items are expected to be."""
-    grid = np.linspace(head.counts[0] + _REACH * scale, head.counts[-1] - _REACH * scale, _GRID)
+    grid = np.linspace(head.counts.max() + _REACH * scale, head.counts.min() - _REACH * scale, _GRID)
     above = np.concatenate([_above(head, some, noise, scale) @ head.sizes for some in np.split(grid, _PARTS)])
     wanted = np.linspace(0.0, 1.0, _LEVELS) ** _SPACING * min(k, 0.999 * float(above.max()))
     wanted[0] = min(0.01, wanted[1] / 2)  # mutate: where the first level lies
