@@ -158,7 +158,7 @@ class Books(RuleBasedStateMachine):
         answer = [str(item) for item in selection.items]
         paid = self.ledger.settle(reservation.receipt, mechanism.settled(selection), answer=answer)
         steps = len(answer) + selection.stopped  # a stop is charged
-        assert paid.loss == self.loss(None, mechanism.epsilon, steps)
+        assert paid.loss == self.loss(reservation.payers[-1], mechanism.epsilon, steps)
         for who in reservation.payers:
             self.charge(who, mechanism.epsilon, steps - mechanism.k, 0)  # refunds exactly what was not drawn
         self.open.discard(reservation.receipt.number)
