@@ -84,6 +84,9 @@ def test_places_so_close_to_a_boundary_that_a_double_might_err_are_decided_exact
     words = np.array([[2**63 + off for off in (-(2**14) - 2**11, -(2**14), 2**14, 2**14 + 2**11)]], dtype=np.uint64)
     places(Uniforms(words, 64, lambda index, bits: 0), np.array([2**20]))
     assert asked == [1, 2]
+    asked.clear()
+    places(replay("few", first_bits=40).uniforms(2, 3), np.full(3, 7))
+    assert asked == [0, 1, 2, 3, 4, 5]  # of fewer bits a double says nothing
 
 
 def test_subsets_are_uniform_in_every_order() -> None:

@@ -159,6 +159,7 @@ def test_what_is_thinned() -> None:
     scores, words = Linear(np.zeros(columns, np.int64), Fraction(1)), replay("thin").uniforms(16, columns)
     law = LAWS["gumbel"]
     assert module._worth_thinning(keys(scores, law, words), 1)
+    assert module._worth_thinning(keys(scores, law, replay("thin").uniforms(1, columns)), 1)
     assert module._worth_thinning(keys(scores, law, words, scale=Fraction(1, 2)), columns // module._WORTH_IT)
     several = Linear(np.zeros((16, columns), np.int64), Fraction(1))
     others = [

@@ -72,10 +72,14 @@ def test_single_words_are_those_of_the_table_before_and_after_it_is_drawn() -> N
     found = uniforms.at_least(least_words())
     places = np.array([[found.every[3], 5 * COLUMNS + found.every[0]], [found.row[9] * COLUMNS + found.column[9]] * 2])
     before = uniforms.words_at(places)
+    whole, single = (ROWS - 1) * COLUMNS + found.every, uniforms._singles[0]
+    ends = np.array([whole[0], whole[-1], single[0], single[-1]])
+    first = uniforms.words_at(ends)
     assert "words" not in vars(uniforms)
     outside = int(np.flatnonzero(uniforms._levels == 16)[0])  # hardly ever found
     passed_over = uniforms.words_at(np.array([outside]))
     assert (uniforms.words.reshape(-1)[places] == before).all()
+    assert (uniforms.words.reshape(-1)[ends] == first).all()
     assert uniforms.words[0, outside] == passed_over[0] < 2**64 - 2**48
 
 
@@ -290,11 +294,13 @@ def test_a_word_no_less_than_the_least_is_found() -> None:
     assert found.full.shape == (2, 0)
 
 
-def asked_of(monkeypatch: pytest.MonkeyPatch, words: list[int], level: int) -> list[int]:
+def asked_of(
+    monkeypatch: pytest.MonkeyPatch, words: list[int], level: int, most: int = 1 << 40, first_bits: int = 64
+) -> list[int]:
     """Which of these words are decided by further bits."""
     asked: list[int] = []
     monkeypatch.setattr(module, "_skipped_exactly", lambda uniforms, index, level, most: asked.append(index) or 0)
-    skipped(Uniforms(np.array([words], dtype=np.uint64), 64, lambda index, bits: 0), level, 1 << 40)
+    skipped(Uniforms(np.array([words], dtype=np.uint64), first_bits, lambda index, bits: 0), level, most)
     return asked
 
 
@@ -305,6 +311,12 @@ def test_the_words_of_which_64_bits_are_not_enough(monkeypatch: pytest.MonkeyPat
     border = (1 - 2.0**-level) ** 3
     words = [int(border * math.exp(off * 2.0**-39) * 2.0**64) for off in (-1.2, -0.8, 0.8, 1.2)]
     assert asked_of(monkeypatch, words, level) == [1, 2]
+
+
+def test_a_gap_beyond_the_end_is_certain_and_of_fewer_bits_nothing_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [2**41 + 2**20 * off for off in range(5)]  # gaps of about 55
+    assert asked_of(monkeypatch, words, 2, most=7) == []
+    assert asked_of(monkeypatch, words, 2, first_bits=40) == [0, 1, 2, 3, 4]
 
 
 def test_a_length_right_at_the_bound_is_decided_by_further_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,11 +47,11 @@ def test_groups_of_several_tables_stand_side_by_side() -> None:
 
 
 def test_picked_columns_keep_their_words_and_tails() -> None:
-    """Three of five columns, others in each of two rows, one of them twice."""
-    table, chosen = replay("picked").uniforms(2, 5), np.array([[4, 0, 2], [1, 1, 3]])
+    """Three of five columns, others in each of three rows, one of them twice."""
+    table, chosen = replay("picked").uniforms(3, 5), np.array([[4, 0, 2], [1, 1, 3], [0, 3, 4]])
     some = picked(table, chosen)
-    assert some.shape == (2, 3)
-    for row in range(2):
+    assert some.shape == (3, 3)
+    for row in range(3):
         for place in range(3):
             assert some.prefix(row * 3 + place, 200) == table.prefix(row * 5 + int(chosen[row, place]), 200)
 

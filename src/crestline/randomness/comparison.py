@@ -36,7 +36,7 @@ _SHORT = 3  # mutate: speed alone
 def largest(keys: Keys, k: int) -> Indices:
     """The columns of the `k` largest keys of every row, largest first. There must be at least `k` keys."""
     rows, columns = keys.shape
-    if k == 0 or rows == 0:
+    if k == 0:
         return np.zeros((rows, k), dtype=np.int64)
     chosen, many = np.empty((rows, k), dtype=np.int64), min(k + 1, columns)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them

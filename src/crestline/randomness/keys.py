@@ -69,11 +69,6 @@ class Keys:
             return np.ones(self.shape, dtype=np.bool_)
         return self.draws.edge()
 
-    def present(self, row: int) -> NDArray[np.bool_]:
-        """Which columns of a row hold a key."""
-        missing = self.draws.missing()
-        return np.ones(self.shape[1], dtype=np.bool_) if missing is None else ~missing[row]
-
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Lower and upper ends that certainly contain the keys, from the first bits (P11.2)."""
         ends = [float(self.scale) * self.law.quantile(points) for points in self.draws.ends(row, columns)]
