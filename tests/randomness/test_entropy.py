@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CTR
 from scipy.stats import chi2
 
 from crestline.errors import ParameterError
+from crestline.randomness import entropy as module
 from crestline.randomness.entropy import Entropy, Replay, replay, system
 from crestline.randomness.sparse import Sparse
 from crestline.randomness.uniforms import LARGE
@@ -69,6 +70,26 @@ def test_bits_are_those_of_aes_in_counter_mode() -> None:
         for index in range(2):
             place = number.to_bytes(6, "big") + index.to_bytes(6, "big") + bytes(4)
             assert table.tail(index, 160) == int.from_bytes(stream(b"tail", place, 20), "big")
+
+
+@pytest.mark.parametrize(("bits", "size"), [(1, 1), (8, 1), (9, 2), (64, 8), (65, 9)])
+def test_a_tail_takes_no_more_bytes_than_it_has(monkeypatch: pytest.MonkeyPatch, bits: int, size: int) -> None:
+    asked: list[int] = []
+    uniforms = replay("tail").uniforms(1, 1)
+
+    class Stream:
+        def __init__(self, *_: object) -> None: ...
+
+        def encryptor(self) -> Stream:
+            return self
+
+        def update(self, data: bytes) -> bytes:
+            asked.append(len(data))
+            return data
+
+    monkeypatch.setattr(module, "Cipher", Stream)
+    assert uniforms.tail(0, bits) == 0
+    assert asked == [size]
 
 
 def test_a_key_takes_256_bits_of_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:

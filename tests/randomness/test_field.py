@@ -389,6 +389,39 @@ def test_of_a_long_row_about_twice_as_many_columns_are_looked_at(
     assert law.sizes == {looked_at}
 
 
+def test_of_a_long_row_at_least_twice_as_many_columns_as_are_wanted_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """64 of them one by one, and of the other 136 every fourteenth."""
+    monkeypatch.setattr(module, "_LOOKED_AT", 10)
+    law = Steps(0.0, 200)
+    module._expected_bar(Keys(Given(np.array(EVERY, float), 0.0), law, None), 32)  # type: ignore[arg-type] # as above
+    assert law.sizes == {64 + 10}
+
+
+@pytest.mark.parametrize(
+    ("first_bits", "offs", "asked"), [(64, [0.75], [6]), (64, [0.25, 0.75], [6, 12]), (40, [0.75, np.inf], [6, 12])]
+)
+def test_a_bar_is_lowered_until_it_is_certainly_reached(
+    monkeypatch: pytest.MonkeyPatch, first_bits: int, offs: list[float], asked: list[int]
+) -> None:
+    """Three keys, by more than a margin of one half; where none can be relied on, until there is no bar at all."""
+    scores = np.zeros(2000)
+    scores[:3] = 1000.0
+    words = np.full((2, 2000), 2**63, dtype=np.uint64)
+    race = Keys(Given(scores, 0.5), LAWS["gumbel"], Single(Uniforms(words, first_bits, zeros)))
+    top, wanted, bars = 1000 - np.log(np.log(2)), [], iter(offs)
+
+    def bar(_: object, many: int) -> float:
+        wanted.append(many)
+        return float(top - next(bars))
+
+    monkeypatch.setattr(module, "_expected_bar", bar)
+    with np.errstate(all="ignore"):  # as `largest` does
+        assert module._lowered(race, 3).values.shape[0] == 2
+    assert wanted == asked
+
+
 def test_chosen_keys_are_looked_at_without_drawing_the_rest() -> None:
     race = table("gumbel", "descending", 20, Fraction(1, 10))
     winners = largest(race, 30)

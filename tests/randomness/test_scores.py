@@ -78,7 +78,7 @@ def test_no_scores_at_all_are_not_off() -> None:
     none = np.array([], dtype=np.int64)
     for scores in (Linear(none, Fraction(1)), Listed([]), Logs([]), Logs(none), Summed(Equal(0), Equal(0))):
         assert scores.error == 0.0
-    assert Logarithms(none).error >= 0.0
+    assert Logarithms(none, Fraction(1, 2)).error >= 0.0
 
 
 def test_a_row_for_each_trial_may_stand_beside_one_for_all() -> None:

@@ -72,7 +72,7 @@ def test_single_words_are_those_of_the_table_before_and_after_it_is_drawn() -> N
     found = uniforms.at_least(least_words())
     places = np.array([[found.every[3], 5 * COLUMNS + found.every[0]], [found.row[9] * COLUMNS + found.column[9]] * 2])
     before = uniforms.words_at(places)
-    whole, single = (ROWS - 1) * COLUMNS + found.every, uniforms._singles[0]
+    whole, single = (ROWS - 1) * COLUMNS + found.every, np.sort(uniforms._found.row * COLUMNS + uniforms._found.column)
     ends = np.array([whole[0], whole[-1], single[0], single[-1]])
     first = uniforms.words_at(ends)
     assert "words" not in vars(uniforms)

@@ -46,7 +46,7 @@ class Real:
     @cached_property
     def error(self) -> float:
         """How far `approx` may be off; both parts of an argument may have large logarithms where its own is small."""
-        sizes = (abs(float(weight)) * (1 + _log_size(argument)) for weight, argument in self.logs)
+        sizes = (abs(float(weight)) * _log_size(argument) for weight, argument in self.logs)
         return _ROUNDING * (abs(float(self.rational)) + sum(sizes) * 4)
 
     def ball(self) -> Any:

@@ -153,7 +153,7 @@ def skipped(uniforms: Uniforms, level: int, most: int) -> Indices:
 
     It is at least g exactly when `U ≤ (1 - 2^-level)^g`: with the probability that g cells in a row are not marked.
     """
-    words = uniforms.words[0]
+    (words,) = uniforms.words
     with np.errstate(divide="ignore"):  # the word 0: looked at again below
         lengths = np.log(words * 2.0**-WORD) / math.log1p(-(2.0**-level))
     lengths = np.minimum(lengths, most + 0.5)
