@@ -65,7 +65,7 @@ def test_where_nothing_was_left_out_everything_is_named() -> None:
 def test_there_are_as_many_lengths_as_slots_and_one(test: GapTest) -> None:
     """Whether something was left out or not; a shorter order ends sooner, and every row adds up to one."""
     mechanism = RestrictedGumbel(2, 3, 1, test)
-    orders = np.array([[0, 1, 2], [2, 0, NO_SLOT], [NO_SLOT, NO_SLOT, NO_SLOT]])
+    orders = np.array([[0, 1, 2], [1, 0, NO_SLOT], [NO_SLOT, NO_SLOT, NO_SLOT]])
     for histogram in (Histogram.over_domain({"a": 9, "b": 5, "c": 2}), Histogram.from_counts({"a": 9, "b": 5}, 3)):
         found = mechanism._lengths(histogram, orders)
         assert found.shape == (3, 4)
@@ -73,7 +73,7 @@ def test_there_are_as_many_lengths_as_slots_and_one(test: GapTest) -> None:
         assert found[1, 3] == 0
         assert found[2].tolist() == pytest.approx([1, 0, 0, 0])
         if histogram.next_count is not None:  # a slot that was not chosen fails no test
-            assert found[1, 2] == pytest.approx(chance(test, [-1.0, 8.0]))
+            assert found[1, 2] == pytest.approx(chance(test, [4.0, 8.0]))
             assert found[0, 3] == pytest.approx(chance(test, [8.0, 4.0, -1.0]))
 
 

@@ -14,6 +14,7 @@ from crestline.errors import ParameterError
 from crestline.mechanisms import restricted_budget
 from crestline.mechanisms.canonical_bottom import CanonicalBottom
 from crestline.mechanisms.restricted_budget import gumbel_parts, normal_parts, pure_parts
+from crestline.mechanisms.restricted_canonical import RestrictedCanonical
 from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
 from crestline.mechanisms.restricted_normal import RestrictedNormal
 from crestline.mechanisms.restricted_one_shot import RestrictedLaplace, RestrictedPermuteAndFlip
@@ -37,6 +38,11 @@ def test_the_total_is_kept_and_used(kind: Any, k: int, epsilon: str, delta: str)
     assert_within(mechanism, Fraction(epsilon), Fraction(delta))
     assert mechanism.k == k
     assert mechanism.k_bar == (5 if kind is CanonicalBottom else 10) * k
+
+
+@pytest.mark.parametrize("kind", [*KINDS, RestrictedCanonical], ids=[*NAMES, "RestrictedCanonical"])
+def test_as_many_slots_as_the_caller_says(kind: Any) -> None:
+    assert kind.for_budget(k=2, k_bar=7, epsilon=1, delta="1e-6").k_bar == 7
 
 
 @settings(max_examples=12, deadline=None)

@@ -123,7 +123,7 @@ class FixedThreshold(Catalogued):
         if len(chances) > _MOST_ITEMS:
             raise ParameterError("the law has too many outcomes: it is for small histograms only")
         law: defaultdict[Selection, float] = defaultdict(float)
-        for row in product((0, 1), repeat=len(chances)):
+        for row in product((False, True), repeat=len(chances)):
             law[self._selection(histogram, list(row))] += float(np.prod(np.where(row, chances, 1.0 - chances)))
         return dict(law)
 
@@ -180,5 +180,4 @@ def _swapped(k: int, contribution: int | None) -> int:
 
 def _step(noise: str, epsilon: Fraction) -> Step:
     """One test: with logistic noise it is an exponential mechanism of two outcomes (P7.2)."""
-    kind = BoundedRange if noise == LOGISTIC.name else PureDP
-    return kind(epsilon, theorem="P7.2" if noise == LOGISTIC.name else "P7.1")
+    return BoundedRange(epsilon, theorem="P7.2") if noise == LOGISTIC.name else PureDP(epsilon, theorem="P7.1")
