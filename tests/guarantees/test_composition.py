@@ -158,3 +158,15 @@ def test_losses_below_the_total_are_not_looked_at(k: int, epsilon: str, monkeypa
     found = composition.optimal(k, epsilon, DELTA)
     above = sum(1 for fewer in range(k + 1) if (k - 2 * fewer) * Fraction(epsilon) >= found)
     assert len(made) - 2 <= above + 1
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"k={row[0]},epsilon={row[1]}")
+def test_advanced_composition_is_its_formula(row: tuple[str, ...]) -> None:
+    """Dwork, Rothblum & Vadhan: kε(e^ε - 1) + ε√(2k ln(1/δ))."""
+    k, epsilon = int(row[0]), float(row[1])
+    wanted = k * epsilon * math.expm1(epsilon) + epsilon * math.sqrt(2 * k * math.log(1e6))
+    assert float(composition.advanced(k, row[1], DELTA)) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_adding_no_steps_costs_nothing() -> None:
+    assert composition.basic(0, 1) == 0

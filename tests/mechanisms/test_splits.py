@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from scipy.stats import norm
 from crestline.guarantees.accountants import total_epsilon
 from crestline.guarantees.cost import steps
 from crestline.guarantees.guarantee import BoundedRange, GaussianDP
+from crestline.mechanisms import splits
 from crestline.mechanisms.expected_items import Head, expected_items, power_law
 from crestline.mechanisms.sparse_tests import ExponentialTest
 from crestline.mechanisms.splits import (
@@ -143,3 +145,34 @@ def test_the_reference_has_just_enough_users(users: float) -> None:
     shape = power_law(5, 0.6)
     found = _interesting(shape, lambda head: head.counts[0] >= users).counts[0]
     assert users <= found <= 1.01 * users
+
+
+@pytest.mark.parametrize("users", [1.2, 1.5, 1.9, 2.3, 2.7, 30.0, 900.0, 2e4, 3e6, 1e8, 7e9])
+def test_the_reference_is_close_to_what_is_enough(users: float) -> None:
+    """Twelve halvings of a bracket that is no wider than one, or than half of the way, in logarithms."""
+    found = _interesting(power_law(5, 0.6), lambda head: head.counts[0] >= users).counts[0]
+    assert 0 <= math.log(found / users) <= max(1.0, math.log(users) / 2) / 2**12
+
+
+def test_half_of_the_items_are_named_on_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[Head] = []
+
+    def noted(shape: Head, enough: Callable[[Head], bool]) -> Head:
+        heads.append(_interesting(shape, enough))
+        return heads[-1]
+
+    monkeypatch.setattr(splits, "_interesting", noted)
+    best_split(50, 500, EPSILON, DELTA, GUMBEL, scale)
+    start = Split(Fraction(7, 20), Fraction(3, 4), Fraction(1, 4))
+    (head,) = heads
+    found = expected_items(head, 50, GUMBEL, scale(start), start.exponential_test(EPSILON, DELTA))
+    assert found == pytest.approx(25, rel=0.01)
+
+
+def test_a_share_that_leaves_nothing_is_worse_than_any_other() -> None:
+    """Also where less than one item is named otherwise."""
+
+    def up_to_the_start(split: Split) -> float:
+        return 20.0 if split.test <= Fraction(7, 20) else math.inf
+
+    assert best_split(1, 10, EPSILON, DELTA, GUMBEL, up_to_the_start).test <= Fraction(7, 20)

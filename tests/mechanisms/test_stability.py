@@ -341,3 +341,16 @@ def test_thresholds_and_rates_are_those_of_the_note() -> None:
     assert StableAnswers(50, 1, 1, "1e-6").threshold == two_sided.threshold
     one_way = StableAnswers(50, 1, 1, "1e-6", one_direction=True)
     assert (one_way._tested, one_way._shared) == (Fraction(63, 100), Fraction(37, 100))
+
+
+def test_a_transcript_ends_with_the_last_failure() -> None:
+    mechanism = StableAnswers(5, 2, 1, "1e-6")
+    queries = [Stable(name, 9) for name in "abcde"]
+    found = mechanism._transcript(queries, [True, False, True, False, True])
+    assert found == (
+        QueryAnswer(0, "a"),
+        QueryAnswer(1, stopped=True),
+        QueryAnswer(2, "c"),
+        QueryAnswer(3, stopped=True),
+    )
+    assert len(mechanism._transcript(queries, [True, False, True, True, True])) == 5

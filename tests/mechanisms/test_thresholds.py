@@ -7,17 +7,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.stats import norm
 from tests.mechanisms.conformance import VECTORS
 
 from crestline.errors import ParameterError
-from crestline.guarantees.rounding import precision
+from crestline.guarantees.rounding import ball, precision
 from crestline.mechanisms import tails
 from crestline.mechanisms.thresholds import (
     GRID,
     _certified,
+    _smallest,
     failure_threshold,
     gaussian_threshold,
     gaussian_union_threshold,
@@ -192,3 +195,62 @@ def test_bad_parameters_are_refused() -> None:
         laplace_union_threshold(0, "0.1")
     with pytest.raises(ParameterError, match="tested must be larger than zero"):
         two_rate_threshold(-1, 1, "0.1")
+
+
+class Rational:
+    """A tail that is known exactly, `1/(1 + t)`, and what a search has asked of it."""
+
+    def __init__(self) -> None:
+        self.asked = list[Fraction]()
+
+    def __call__(self, t: Fraction) -> arb:
+        self.asked.append(t)
+        return ball(1 / (1 + t))
+
+
+def test_a_tail_that_meets_delta_is_small_enough() -> None:
+    """Where both are equal no larger threshold is looked at, and at nought nothing else is."""
+    tail = Rational()
+    assert _smallest(tail, Fraction(1, 4), Fraction(3)) == 3 == max(tail.asked)
+    tail = Rational()
+    assert _smallest(tail, Fraction(1), Fraction(3)) == 0
+    assert tail.asked == [0]
+
+
+@pytest.mark.parametrize("root", [3, 6, 9, 11, 40])
+def test_the_root_is_enclosed_before_it_is_closed_in_on(root: int) -> None:
+    """A number clearly above it is asked for, and none that is far above."""
+    tail = Rational()
+    found = _smallest(tail, Fraction(1, 1 + root), Fraction(1))
+    assert root <= found <= root + 2 * GRID
+    assert Fraction(102, 100) * root < max(tail.asked) <= Fraction(3, 2) * root
+    assert len(tail.asked) <= 25
+
+
+@pytest.mark.parametrize("short", range(1, 40))
+def test_a_start_below_the_root_is_left_in_doubling_steps(short: int) -> None:
+    """So the answer is beyond the root by at most as much as the start was short of it."""
+    tail, root = Rational(), Fraction(3)
+    with precision():
+        found = _certified(tail, Fraction(1, 4), root - short * GRID)
+    assert root <= found <= root + short * GRID
+    assert len(tail.asked) == 1 + short.bit_length()
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian", "two rates", "failure", "success"])
+@pytest.mark.parametrize("delta", ["0.2", "1e-3", "1e-9"])
+def test_a_threshold_has_twelve_decimals_and_one_less_in_the_last_is_too_small(name: str, delta: str) -> None:
+    threshold, tail = TAILS[name]
+    found = threshold(Fraction(delta))
+    assert found == round(found, 12)
+    with precision(400):
+        assert tail(found - Fraction(1, 10**12)) > ball(Fraction(delta))
+
+
+@pytest.mark.parametrize("end", [1, 3, 9])
+def test_what_lies_beyond_is_from_nothing_to_both_tails(end: int) -> None:
+    with precision():
+        beyond = tails._beyond(end)
+        both = 2 * norm.sf(end)
+        assert -1e-7 * both < float(beyond.lower()) <= 0
+        assert float(beyond.upper()) == pytest.approx(both, rel=1e-7)

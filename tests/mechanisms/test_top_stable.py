@@ -253,3 +253,38 @@ def test_a_histogram_of_the_wrong_kind_is_refused() -> None:
         mechanism.release(Histogram.from_counts({"a": 1}, 2, pad=False), replay(0))
     with pytest.raises(ParameterError, match="too many outcomes"):
         TopStable(20, 40, 1, "0.1").law(Histogram.from_counts({f"{n}": 50 - n for n in range(41)}, 40))
+
+
+@pytest.mark.parametrize("noise", NOISES.values())
+def test_one_user_short_of_the_margin_is_too_little(noise: str) -> None:
+    """With one slot the chance at the margin is exact, so it lies between two whole leads (P6.3)."""
+    mechanism = TopStable(1, 1, "0.5", "0.01", noise=noise)
+    margin = mechanism.margin(0.95)
+    leads = (math.floor(margin), math.ceil(margin))
+    short, enough = (mechanism.stable_law(Histogram.from_counts({"a": lead + 3, "b": 3}, 1))[1] for lead in leads)
+    assert short < 0.95 <= enough
+
+
+@pytest.mark.parametrize("noise", NOISES.values())
+def test_counts_in_other_units_have_the_same_law(noise: str) -> None:
+    mechanism, counts = TopStable(1, 3, "0.5", "0.01", noise=noise), {"a": 30, "b": 21, "c": 9, "d": 4}
+    plain = Histogram.from_counts(counts, 3)
+    scaled = Histogram.from_counts({label: 7 * count for label, count in counts.items()}, 3, step=7)
+    assert mechanism.stable_law(scaled) == pytest.approx(mechanism.stable_law(plain), abs=1e-12)
+
+
+class Never(Always):
+    """Must not be asked."""
+
+    def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
+        raise AssertionError
+
+    def law(self, histogram: Histogram) -> dict[Selection, float]:
+        raise AssertionError
+
+
+def test_no_more_than_k_items_need_no_inner_selection() -> None:
+    mechanism = TopStable(2, 2, 1, "0.01", inner=Never())
+    histogram = Histogram.from_counts({"a": 400, "b": 395, "c": 4}, 2)
+    assert mechanism.release(histogram, replay(1)) == Selection(frozenset("ab"), False)
+    assert mechanism.law(histogram)[Selection(frozenset("ab"), False)] > 0.9

@@ -114,7 +114,7 @@ class LossInterval:
 
     @property
     def rho(self) -> Fraction:
-        return min((self.below + self.above) ** 2 / 8, self.epsilon**2 / 2)
+        return (self.below + self.above) ** 2 / 8  # at most ε²/2
 
     def __str__(self) -> str:
         return f"{decimal_text(self.epsilon)}-DP (loss in [-{decimal_text(self.below)}, {decimal_text(self.above)}])"

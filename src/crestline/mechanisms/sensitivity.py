@@ -19,7 +19,6 @@ def order_distance(slots: int, contribution: int | None, slot: Fraction, bottom:
 
     A shift that is best for what moved and what stayed leaves `M S/(M + S)`, the harmonic part of their weights.
     """
-    most = slots + 1 if contribution is None else contribution
     total = slots * slot + bottom
 
     def distance(moved: int, with_bottom: bool) -> Fraction:
@@ -28,7 +27,7 @@ def order_distance(slots: int, contribution: int | None, slot: Fraction, bottom:
 
     def largest(with_bottom: bool) -> Fraction:
         half = int((total / 2 - with_bottom * bottom) / slot)  # grows up to half of the weight, and falls beyond
-        room = min(slots, most - with_bottom)
+        room = slots if contribution is None else min(slots, contribution - with_bottom)
         return max(distance(max(0, min(room, moved)), with_bottom) for moved in (half, half + 1))
 
     return max(largest(with_bottom=False), largest(with_bottom=True))

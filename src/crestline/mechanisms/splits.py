@@ -69,9 +69,10 @@ def best_split(
 
     def named(head: Head, place: tuple[int, int, int]) -> float:
         spread, test = parts(place)
-        return expected_items(head, k, noise, spread, test) if math.isfinite(spread) else 0.0
+        return expected_items(head, k, noise, spread, test) if math.isfinite(spread) else -math.inf
 
-    place = (_START[0], _START[1], min(_START[2], len(failures) - 1))
+    first, second, third = _START
+    place = (first, second, min(third, len(failures) - 1))
     head = _interesting(power_law(k_bar, EXPONENT), lambda reference: named(reference, place) >= k / 2)
     while True:
         for near in _around(place, (len(TESTS), len(THRESHOLDS), len(failures))):
@@ -118,7 +119,8 @@ def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
     def needed(mu: float) -> float:
         return max(_two_point(mu, epsilon, above, below), _two_point(mu, epsilon, below, above))
 
-    low, high = 0.0, 2 * math.sqrt(epsilon) + epsilon + 1
+    low = 0.0
+    high = 2 * math.sqrt(epsilon) + epsilon + 1  # mutate: the upper end of a search: the room only guides
     for _ in range(40):  # mutate: halvings: closer than the estimate is
         middle = (low + high) / 2
         low, high = (middle, high) if needed(middle) <= slack else (low, middle)
@@ -133,7 +135,8 @@ def _two_point(mu: float, epsilon: float, above: float, below: float) -> float:
 
 def _gaussian(mu: float, epsilon: float) -> float:
     """P2.6."""
-    return _cdf(mu / 2 - epsilon / mu) - math.exp(min(epsilon, 700.0)) * _cdf(-mu / 2 - epsilon / mu)
+    growth = math.exp(min(epsilon, 700.0))  # mutate: the cap only keeps the exponential finite
+    return _cdf(mu / 2 - epsilon / mu) - growth * _cdf(-mu / 2 - epsilon / mu)
 
 
 def _cdf(x: float) -> float:

@@ -148,8 +148,8 @@ class StableAnswers:
     def _transcript(self, queries: Sequence[Stable], passed: Sequence[bool]) -> Transcript:
         answers: list[QueryAnswer] = []
         failed = 0
-        for index, (query, good) in enumerate(zip(queries, passed, strict=False)):
-            answers.append(QueryAnswer(index, query.value) if good else QueryAnswer(index, stopped=True))
+        for index, good in enumerate(passed):
+            answers.append(QueryAnswer(index, queries[index].value) if good else QueryAnswer(index, stopped=True))
             failed += not good
             if failed == self.failures:
                 break

@@ -71,5 +71,9 @@ def gaussian_union(m: int, t: Fraction, shared: Fraction = _ONE) -> arb:
     def inside(rho: acb, _: bool) -> acb:
         return (1 - (1 - ((slope * rho + at) / root).erfc() / 2) ** m) * (-rho * rho / 2).exp() * height
 
-    # beyond ±end the integrand is at most the density
-    return acb.integral(inside, -end, end, rel_tol=_ENOUGH).real + (arb(end) / arb(2).sqrt()).erfc() * arb(0.5, 0.5)
+    return acb.integral(inside, -end, end, rel_tol=_ENOUGH).real + _beyond(end)
+
+
+def _beyond(end: int) -> arb:
+    """All that a Gaussian integrand, at most the density, may add beyond ±end."""
+    return (arb(end) / arb(2).sqrt()).erfc() * arb(0.5, 0.5)

@@ -72,17 +72,20 @@ def _laplace(delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _two_rate(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
-    return _smallest(lambda t: tails.two_rates(tested, shared, t), delta, 1 / min(tested, shared))
+    guess = 1 / min(tested, shared)  # mutate: where the search starts: what is returned is certified itself
+    return _smallest(lambda t: tails.two_rates(tested, shared, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
 def _failure(epsilon1: Fraction, epsilon2: Fraction, delta: Fraction) -> Fraction:
-    return _smallest(lambda t: tails.one_sided_failure(epsilon1, epsilon2, t), delta, 1 / epsilon1)
+    guess = 1 / epsilon1  # mutate: where the search starts: what is returned is certified itself
+    return _smallest(lambda t: tails.one_sided_failure(epsilon1, epsilon2, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
 def _success(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
-    return _smallest(lambda t: tails.one_sided_success(tested, shared, t), delta, 1 / tested)
+    guess = 1 / tested  # mutate: where the search starts: what is returned is certified itself
+    return _smallest(lambda t: tails.one_sided_success(tested, shared, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
@@ -125,13 +128,13 @@ def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     while below > 0:
         low, above, high = high, below, high * Fraction(3, 2)  # mutate: where the search goes: speed
         below = excess(high)
-    stayed = 0  # the Illinois rule: an end that stays twice has its value halved, so that both ends close in
+    stayed = 0  # mutate: the Illinois rule: an end that stays twice has its value halved: speed
     while True:
         middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)  # mutate: where next
         value = excess(middle)
         if abs(value) < _CLOSE or middle in (low, high):  # mutate: when it ends: what follows is certified
             return middle
-        if value > 0:
+        if value > 0:  # mutate: which end moves: what follows is certified
             low, above, below = middle, value, below / 2 if stayed > 0 else below  # mutate: the Illinois rule: speed
             stayed = 1  # mutate: the Illinois rule: speed
         else:

@@ -198,15 +198,15 @@ class TopStable(Catalogued):
         noisy = keys(Linear(gaps, Fraction(1)), noise, entropy.uniforms(trials, len(gaps)), scale=step / self._tested)
         passed = exceeding(noisy, bar)
         last: NDArray[np.int64] = len(gaps) - np.argmax(passed[:, ::-1], axis=1)
-        return np.where(passed.any(axis=1), last, 0)
+        return last * passed.any(axis=1)
 
     def _named(self, histogram: Histogram, stable: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
-        result: list[Selection] = [Selection(frozenset(), True)] * len(stable)
+        result: dict[int, Selection] = {}
         for size in np.unique(stable).tolist():
             places = np.flatnonzero(stable == size).tolist()
-            for place, selection in zip(places, self._chosen(histogram, size, len(places), entropy), strict=True):
-                result[place] = selection
-        return result
+            chosen = self._chosen(histogram, size, len(places), entropy)
+            result |= {place: chosen[number] for number, place in enumerate(places)}
+        return [result[place] for place in range(len(stable))]
 
     def _chosen(self, histogram: Histogram, size: int, trials: int, entropy: Entropy) -> Sequence[Selection]:
         """k items of the first `size`, which are public now."""

@@ -39,9 +39,8 @@ def first_success(gaps: Floats, threshold: float, tested: Fraction, shared: Frac
 
 def subset_law(labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
     """A uniformly random choice of k labels, or all of them when there are no more."""
-    if len(labels) <= k:
-        return {collected(labels, k): 1.0}
-    many = math.comb(len(labels), k)
+    size = min(k, len(labels))
+    many = math.comb(len(labels), size)
     if many > _MOST_OUTCOMES:
         raise ParameterError("the law has too many outcomes: it is for small histograms only")
-    return {collected(chosen, k): 1.0 / many for chosen in combinations(labels, k)}
+    return {collected(chosen, k): 1.0 / many for chosen in combinations(labels, size)}
