@@ -115,8 +115,8 @@ def sizes_error(logs: Floats, last: Indices, k: int) -> float:
 
 def log_sum(values: Floats) -> Floats:
     """`ln Σ exp` over the last axis."""
-    top = values.max(axis=-1, keepdims=True)
-    result: Floats = np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
+    top = values.max(axis=-1)
+    result: Floats = np.log(np.exp(values - top[..., None]).sum(axis=-1)) + top
     return result
 
 
