@@ -157,6 +157,13 @@ def test_the_sharp_weight_is_tight() -> None:
     assert finding.delta > 0.099
 
 
+def test_the_strict_domain_has_only_items_above_the_next_count() -> None:
+    """P3.4: with b, c and d level, and d left out, b and c are not seen either."""
+    histogram = Histogram.from_counts({"a": 5, "b": 3, "c": 3, "d": 3}, 3)
+    law = LimitedDomain(2, 3, 1, "0.1", strict=True).law(histogram)
+    assert {selection.items for selection in law} == {(), ("a",)}
+
+
 def test_nothing_left_out_means_no_stop_whatever_comes_next() -> None:
     """P0.8: m = 0 means no ⊥ at all, also where a next count was written down."""
     histogram = Histogram(("a", "b"), np.array([3, 1]), 0, domain_size=2)
