@@ -354,3 +354,10 @@ def test_a_transcript_ends_with_the_last_failure() -> None:
         QueryAnswer(3, stopped=True),
     )
     assert len(mechanism._transcript(queries, [True, False, True, True, True])) == 5
+
+
+@pytest.mark.parametrize(
+    "mechanism", [FirstStable(3, 1, "0.01"), FirstStable(3, 1, "0.01", noise="laplace"), StableAnswers(3, 2, 1, "0.01")]
+)
+def test_a_margin_is_for_nineteen_of_twenty_unless_asked_otherwise(mechanism: Any) -> None:
+    assert mechanism.margin() == mechanism.margin(0.95) > mechanism.margin(0.9)

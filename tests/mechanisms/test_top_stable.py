@@ -25,6 +25,7 @@ from crestline.audit.neighbours import small_pairs
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms import top_stable_law
 from crestline.mechanisms.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.top_stable import TopStable
@@ -288,3 +289,16 @@ def test_no_more_than_k_items_need_no_inner_selection() -> None:
     histogram = Histogram.from_counts({"a": 400, "b": 395, "c": 4}, 2)
     assert mechanism.release(histogram, replay(1)) == Selection(frozenset("ab"), False)
     assert mechanism.law(histogram)[Selection(frozenset("ab"), False)] > 0.9
+
+
+def test_a_law_with_as_many_outcomes_as_may_be_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(top_stable_law, "_MOST_OUTCOMES", 3)
+    assert len(top_stable_law.subset_law("abc", 2)) == 3
+    with pytest.raises(ParameterError, match="too many outcomes"):
+        top_stable_law.subset_law("abcd", 3)
+
+
+@pytest.mark.parametrize("noise", NOISES.values())
+def test_a_margin_is_for_nineteen_of_twenty_unless_asked_otherwise(noise: str) -> None:
+    mechanism = TopStable(2, 3, "0.5", "0.01", noise=noise)
+    assert mechanism.margin() == mechanism.margin(0.95) > mechanism.margin(0.9)
