@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crestline.guarantees.adaptive_step import BoundedRangeStep
 from crestline.guarantees.grid import PAD, TINY, Grid, float_down, float_up
 from crestline.guarantees.rounding import ball, precision
 
@@ -76,7 +77,10 @@ def test_a_float_that_rounded_delta_up_is_not_enough() -> None:
 
 
 def test_the_padding_covers_more_roundings_than_there_are() -> None:
+    """Seen where it is used: the mirror image of nothing is raised by it."""
     assert 30 * 2.0**-50 < PAD - 1 < 1e-11
+    raised = Grid(Fraction(1, 10), 0, 1).extended(np.zeros(1))[0] / -math.expm1(-0.1)
+    assert 30 * 2.0**-50 < raised - 1 < 1e-11
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 3), Fraction(1), Fraction(-2, 7), Fraction(0)])
@@ -95,7 +99,10 @@ def test_no_number_is_above_one() -> None:
 
 
 def test_what_underflow_takes_is_far_below_what_is_added_for_it() -> None:
-    assert 2.0**40 * sys.float_info.min < TINY < 1e-290
+    """Seen where it is used: a step after which nothing is left leaves this much."""
+    grid = Grid(Fraction(1, 10), 3, 1)
+    left = BoundedRangeStep(grid, 1).before(grid.nothing())[-1]
+    assert 2.0**40 * sys.float_info.min < left == TINY < 1e-290
 
 
 def test_a_number_that_meets_delta_is_enough() -> None:
