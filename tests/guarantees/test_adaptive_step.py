@@ -127,6 +127,19 @@ def test_bulges_are_never_below_the_exact_ones(cells: int) -> None:
     assert 0 < kept < len(found)
 
 
+def test_bulges_that_nearly_vanish_are_never_below_the_exact_ones() -> None:
+    """Falls that cancel but for 10^-12 of them: what rounding takes is then seen in the last four digits."""
+    grid = Grid(Fraction(1, 20), 60, 1)
+    falls = (math.exp(0.05) * (1 - 1e-12)) ** np.arange(62)
+    wide = 1 - np.append(0.0, np.cumsum(falls) / falls.sum())
+    found = BoundedRangeStep(grid, 1)._bulges(wide)
+    with precision(200):
+        exact, width = [exactly(number) for number in wide], ball(grid.width)
+        for index, bound in enumerate(found):
+            near, far = exact[index] - exact[index + 1], exact[index + 1] - exact[index + 2]
+            assert bulge(near, far, width, width) <= exactly(bound)
+
+
 @pytest.mark.parametrize("top", range(7, 14))
 def test_points_looked_at_in_parts_are_those_looked_at_together(top: int, monkeypatch: pytest.MonkeyPatch) -> None:
     grid = Grid(Fraction(1, 10), top, 4)

@@ -43,6 +43,7 @@ def test_what_a_promise_says(value: ApproxDP, epsilon: str | None, delta: str, r
 
 def test_promises_are_values() -> None:
     assert PureDP(0.1) == PureDP("1/10")
+    assert ZCDP("0.01") == ZCDP("0.01", 0) != ZCDP("0.01", "1e-6")
     assert hash(BoundedRange("0.5")) == hash(BoundedRange(Fraction(1, 2)))
     with pytest.raises(AttributeError):
         PureDP(1).epsilon = Fraction(2)  # type: ignore[misc] # frozen: that is the test
