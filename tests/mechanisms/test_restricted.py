@@ -37,6 +37,7 @@ def test_the_law_is_that_of_the_ready_instance() -> None:
     for items, chance in items_law(mine.law(histogram)).items():
         assert chance == pytest.approx(wanted[items], abs=1e-12)
     assert mine.guarantee().epsilon == ready.guarantee().epsilon == 2
+    assert mine.guarantee().delta == ready.guarantee().delta == TEST.delta  # no slack unless asked
 
 
 def test_a_set_is_tested_in_every_order_alike() -> None:
