@@ -161,7 +161,7 @@ class StableAnswers:
         below, above = support(LAPLACE)
         kinks = [0.0, *(b * (distance - bar) for distance in distances)]
         grid = between(-below, above, kinks, piece=min(1.0, b / a))
-        gaps = np.array(distances).reshape(-1, 1)
+        gaps = np.array(distances)[:, None]
         passes: Floats = LAPLACE.survival(a * (bar + grid.points / b - gaps))
         return passes, grid.weights * LAPLACE.density(grid.points)
 
