@@ -207,6 +207,24 @@ def test_readers_of_a_file_do_not_wait_for_a_writer(tmp_path: Path) -> None:
     books.close()
 
 
+def test_a_connection_serves_one_thread_after_another(tmp_path: Path) -> None:
+    books, seen = sqlite_books(tmp_path / "books.db"), list[object]()
+    books.write(lambda connection: connection.execute(text("CREATE TABLE t (x)")))
+    in_a_thread(lambda: seen.append(books.read(lambda c: c.execute(text("SELECT count(*) FROM t")).scalar())), 20)
+    assert seen == [0]
+    books.close()
+
+
+def test_an_address_with_a_mode_is_given_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some builds of SQLite take any name for an address; others would make a file with `?mode=` in its name."""
+    given, connect = [], sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **options: given.append(options) or connect(*args, **options))
+    books = sqlite_books(tmp_path / "books.db")
+    books.read(lambda _: None)
+    books.close()
+    assert [options["uri"] for options in given] == [True]
+
+
 def test_readers_of_books_in_memory_wait_for_the_one_connection() -> None:
     books, seen = memory_database(), list[object]()
 

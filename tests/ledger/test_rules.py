@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from crestline.errors import BudgetError, BudgetExhausted
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
+from crestline.ledger import amount as amounts
 from crestline.ledger import rules
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
@@ -80,6 +81,14 @@ def test_the_largest_k_fits_and_the_next_does_not(k: int, spent: int, spent_belo
         accounts[place], _ = rules.reserve(accounts[place], drawn(amount))
     size = rules.largest_k(drawn, k, accounts)
     assert size == min(k, 10 - max(spent, spent_below))
+
+
+def test_what_a_settlement_gives_back_does_not_make_its_sum_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1/127 can be written down beside nothing, and could not beside the 1/101 that was held for it."""
+    monkeypatch.setattr(amounts, "_LARGEST_SUM", 8)
+    held, reserved = rules.reserve(balance(), steps(BoundedRange(Fraction(1, 101)), 1))
+    after, paid = rules.settle(held, reserved, steps(BoundedRange(Fraction(1, 127)), 1))
+    assert paid.loss == after.charged.loss == Fraction(1, 127)
 
 
 def test_rounded_charges_settle_within_their_reservation() -> None:

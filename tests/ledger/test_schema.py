@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Table, text
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.schema import CreateTable
+from sqlalchemy import Connection, Dialect, Table, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.ledger.conftest import EPSILON, drawn, small_budget
 
 from crestline.errors import LedgerError
@@ -154,3 +154,11 @@ def test_no_number_is_given_by_the_database(table: Table) -> None:
     """A number of its own choice would leave gaps, and entries are numbered without."""
     statement = str(CreateTable(table).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call] # SQLAlchemy
     assert "SERIAL" not in statement.upper()
+
+
+@pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect()], ids=lambda dialect: dialect.name)  # type: ignore[no-untyped-call] # SQLAlchemy
+def test_only_settlements_are_unique_for_their_reservation(dialect: Dialect) -> None:
+    (index,) = (index for index in schema.entries.indexes if index.unique)
+    statement = str(CreateIndex(index).compile(dialect=dialect))
+    assert statement.startswith("CREATE UNIQUE INDEX")
+    assert statement.endswith("(receipt) WHERE kind = 'settled'")

@@ -137,7 +137,7 @@ class Store:
             if len(payers) < len(charged):
                 raise LedgerError(f"ledger {self.shown}: an account was removed; run `crestline ledger verify`")
             paid: list[Amount] = []
-            for payer, exact in zip(payers, charged, strict=True):
+            for payer, exact in zip(payers, charged, strict=True):  # mutate: of equal length by now
                 reserved = Amount.from_json(exact, payer.balance.budget.limit.units)
                 balance, amount = rules.settle(payer.balance, reserved, cost)
                 records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
