@@ -272,6 +272,14 @@ def test_counts_in_other_units_have_the_same_law(noise: str) -> None:
     plain = Histogram.from_counts(counts, 3)
     scaled = Histogram.from_counts({label: 7 * count for label, count in counts.items()}, 3, step=7)
     assert mechanism.stable_law(scaled) == pytest.approx(mechanism.stable_law(plain), abs=1e-12)
+    assert mechanism.release_many(scaled, 300, replay(4)) == mechanism.release_many(plain, 300, replay(4))
+
+
+@pytest.mark.parametrize("noise", NOISES.values())
+def test_the_noises_share_epsilon(noise: str) -> None:
+    """P6.1: a share for the threshold, and half of the rest for a gap, which may move either way."""
+    mechanism = TopStable(1, 3, "0.5", "0.01", "0.3", noise)
+    assert (mechanism._shared, mechanism._tested) == (Fraction("0.15"), Fraction("0.175"))
 
 
 class Never(Always):
