@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Dialect, Table, text
+from sqlalchemy import Connection, Dialect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.ledger.conftest import EPSILON, drawn, small_budget
@@ -149,10 +149,10 @@ def test_the_head_row_is_the_first_and_only_one(tmp_path: Path) -> None:
     assert stored(tmp_path / "new.db", "SELECT count(*) FROM crestline_books") == 1
 
 
-@pytest.mark.parametrize("table", schema.metadata.tables.values(), ids=lambda table: table.name)
-def test_no_number_is_given_by_the_database(table: Table) -> None:
+@pytest.mark.parametrize("name", ["books", "accounts", "entries"])
+def test_no_number_is_given_by_the_database(name: str) -> None:
     """A number of its own choice would leave gaps, and entries are numbered without."""
-    statement = str(CreateTable(table).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call] # SQLAlchemy
+    statement = str(CreateTable(getattr(schema, name)).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call] # SQLAlchemy
     assert "SERIAL" not in statement.upper()
 
 
