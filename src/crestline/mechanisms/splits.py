@@ -22,7 +22,8 @@ EXPONENT = 0.6  # between rank k and rank 10 k, popularity data fall like this, 
 
 TESTS = tuple(Fraction(n, 20) for n in range(1, 19))
 THRESHOLDS = tuple(Fraction(n, 20) for n in range(8, 20))
-FAILURES = tuple(Fraction(n, 100) for n in (1, 2, 5, 10, 15, 20, 25, 35, 50, 65, 80, 90))
+_PERCENTS = (1, 2, 5, 10, 15, 20, 25, 35, 50, 65, 80, 90)  # mutate: which shares of δ are tried: utility
+FAILURES = tuple(Fraction(n, 100) for n in _PERCENTS)
 _START = (6, 7, 6)  # places in the three: 0.35, 0.75, 0.25
 
 _DOUBLINGS = 60  # mutate: when a search gives up
