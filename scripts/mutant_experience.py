@@ -72,16 +72,17 @@ class Experience:
     """Seconds of tests that a mutant meets, once those that mirror its module have passed: first its package's."""
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """The tests that run the mutant's statement; what runs on import concerns all tests that run the module."""
+        """The tests that run the mutant's statement; what runs on import, all of or through its module."""
         lines = self.lines.get(str(mutant.module.relative_to(SOURCE)), {})
         names = {name for line in range(mutant.line, mutant.last + 1) for name in lines.get(line, ())}
         if mutant.on_import or "" in names:  # seen only by the test that imported the module first
-            names = {name for line in lines.values() for name in line}
+            mirror = {name for name in self.seconds if distance(name, mutant.module) == 0}
+            names = {name for line in lines.values() for name in line} | mirror
         near = {name: distance(name, mutant.module) for name in names & self.seconds.keys()}
         found = self.found[mutant.module]
         order = sorted(near, key=lambda name: (near[name], self.seconds[name] / (1 + found[name]), name))
-        mirror = [name for name in order if near[name] == 0]
-        return mirror + self.affordable(order[len(mirror) :])
+        many = sum(near[name] == 0 for name in order)
+        return order[:many] + self.affordable(order[many:])
 
     def on_import(self, mutant: Mutant) -> bool:
         """Whether its statement runs when modules are imported: then they must be imported with the change."""

@@ -166,7 +166,7 @@ def run_in_turn(names: Sequence[str], module: Path, chosen: Callable[[Sequence[s
         part = list(group)
         files = dict.fromkeys(name.split("::")[0] for name in part)
         code = run_tests(["-x", *files], chosen(part))
-        if code:
+        if code not in (0, 5):  # 5: none of these tests has its old name, which says nothing
             return code
     return 0
 
