@@ -205,7 +205,7 @@ class TopStable(Catalogued):
         for size in np.unique(stable).tolist():
             places = np.flatnonzero(stable == size).tolist()
             chosen = self._chosen(histogram, size, len(places), entropy)
-            result |= {place: chosen[number] for number, place in enumerate(places)}
+            result.update(zip(places, chosen, strict=True))
         return [result[place] for place in range(len(stable))]
 
     def _chosen(self, histogram: Histogram, size: int, trials: int, entropy: Entropy) -> Sequence[Selection]:
