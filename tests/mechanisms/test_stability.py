@@ -361,3 +361,9 @@ def test_a_transcript_ends_with_the_last_failure() -> None:
 )
 def test_a_margin_is_for_nineteen_of_twenty_unless_asked_otherwise(mechanism: Any) -> None:
     assert mechanism.margin() == mechanism.margin(0.95) > mechanism.margin(0.9)
+
+
+def test_where_no_query_is_stable_the_answer_is_a_stop_without_a_value() -> None:
+    unstable = [Stable("x", -10_000), Stable("y", -10_000)]
+    answer = FirstStable(2, 1, "0.05").release(unstable, replay("none is stable"))
+    assert (answer.index, answer.value, answer.stopped) == (None, None, True)
