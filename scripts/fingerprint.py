@@ -1,10 +1,11 @@
-"""The fingerprint of a module's code: docstrings, comments and layout left out.
+"""The fingerprint of a module's code: docstrings, comments, layout and imports left out.
 
     python scripts/fingerprint.py                   lists every proof note and whether it is fresh
     python scripts/fingerprint.py --renew NOTE …    writes the fingerprints of today's code into notes re-read today
 
 A note in docs/proofs/ names the modules it proves in lines `Fingerprint: <module path> <hash>`. When the code moves
-on, the check fails until somebody has read the note again and renewed it.
+on, the check fails until somebody has read the note again and renewed it. Imports are left out because a module may
+move to another folder without a change of what was proven: then only the path in the note is edited.
 """
 
 from __future__ import annotations
@@ -19,18 +20,33 @@ ROOT = Path(__file__).resolve().parent.parent
 LINE = re.compile(r"^Fingerprint: (?P<module>\S+) (?P<hash>\S+)$", re.MULTILINE)
 
 
+class _Reading(ast.NodeTransformer):
+    """The syntax tree as a proof reads it: without docstrings, and without saying where a name was imported from."""
+
+    def visit_Import(self, node: ast.Import) -> None:
+        return None
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        return None
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _has_docstring(
+            node
+        ):
+            node.body = node.body[1:]
+        super().generic_visit(node)
+        if getattr(node, "body", None) == []:
+            node.body = [ast.Pass()]
+        return node
+
+
+def _has_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return ast.get_docstring(node, clean=False) is not None
+
+
 def fingerprint(module: Path) -> str:
-    """Sixteen hex digits of the syntax tree without docstrings."""
-    tree = ast.parse(module.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                node.body = node.body[1:] or [ast.Pass()]
+    """Sixteen hex digits of the syntax tree without docstrings and imports."""
+    tree = _Reading().visit(ast.parse(module.read_text()))
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
 
 

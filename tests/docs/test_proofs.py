@@ -57,3 +57,13 @@ def test_a_change_of_code_makes_a_note_stale(tmp_path: Path) -> None:
     assert _tool.fingerprint(module) == before
     module.write_text('"""Doc."""\nX = 2\n')
     assert _tool.fingerprint(module) != before
+
+
+def test_a_change_of_imports_alone_leaves_a_note_fresh(tmp_path: Path) -> None:
+    module = tmp_path / "m.py"
+    module.write_text("from a.b import c, d\n\ndef f():\n    import e\n    return c\n\ndef g():\n    import h\n")
+    before = _tool.fingerprint(module)
+    module.write_text("from a import c\nfrom b.a import d\n\ndef f():\n    return c\n\ndef g():\n    import i\n")
+    assert _tool.fingerprint(module) == before
+    module.write_text("from a.b import c, d\n\ndef f():\n    import e\n    return d\n\ndef g():\n    import h\n")
+    assert _tool.fingerprint(module) != before
