@@ -18,9 +18,19 @@ import typer.main
 
 import crestline
 from crestline import errors
-from crestline.cli.main import COMMANDS, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_REFUSED, EXIT_UNAVAILABLE, EXIT_WRONG, app
+from crestline.cli.main import (
+    COMMANDS,
+    EXIT_FAULT,
+    EXIT_INTERRUPTED,
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    EXIT_WRONG,
+    HANDED_ON,
+    app,
+)
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- Written by scripts/reference.py from the code; do not edit. -->\n"
 
 
@@ -50,11 +60,21 @@ def command_line() -> str:
     lines += [f"| {EXIT_UNAVAILABLE} | a source or a ledger did not answer |", f"| {EXIT_FAULT} | a fault of ours |"]
     lines += [f"| {EXIT_INTERRUPTED} | interrupted |\n"]
     for name, command in commands():
+        command = command if name not in HANDED_ON else _handed_on(name)
         lines += [f"## crestline {name}\n", inspect.cleandoc(command.help or "").replace("\b\n", "") + "\n"]
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         if rows:
             lines += ["| argument or option | default | meaning |", "|---|---|---|", *rows, ""]
     return "\n".join(lines)
+
+
+def _handed_on(name: str) -> Any:
+    """The command of the package beside crestline that takes the arguments."""
+    assert name == "reproduce"
+    sys.path.insert(0, str(ROOT))
+    from reproduction.command import app as experiments
+
+    return typer.main.get_command(experiments)
 
 
 def _row(parameter: Any) -> str:

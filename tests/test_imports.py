@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": {"histogram", "mechanisms", "randomness", "guarantees", "pictures"},
 }
 # Faces and tools: they may import anything of the core, and nothing of the core imports them.
-OUTSIDE = {"api", "cli", "plan", "price", "service", "dashboard", "reproduce", "__main__"}
+OUTSIDE = {"api", "cli", "plan", "price", "service", "dashboard", "__main__"}
 ALWAYS = {"errors", "parameters"}
 
 

@@ -33,10 +33,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "env" / "bin"
 
 
-def run(command: list[str], folder: Path, **given: str) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], folder: Path, code: int = 0, **given: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, **given)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done
 
 
@@ -61,6 +61,9 @@ def test_a_newcomers_first_minutes(installed: Path, tmp_path: Path) -> None:
     assert (paid["stored"], again["stored"]) == (False, True)
     assert paid["items"] == again["items"]
     run([crestline, "ledger", "verify", "books.db"], tmp_path)
+
+    absent = run([crestline, "reproduce", "--list"], tmp_path, code=2)
+    assert "git clone" in absent.stderr, "the experiments are not in the wheel"
 
     piped = run([python, "-m", "json.tool"], tmp_path, input=run(ask, tmp_path).stdout)
     assert json.loads(piped.stdout)["question"]["k"] == 2

@@ -39,6 +39,10 @@ GROUPS = (
     ("token", "crestline.cli.token", "token_app"),
 )
 
+# These hand every argument, --help included, to another package.
+HANDED_ON = {"reproduce"}
+HAND_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
+
 app = typer.Typer(
     name="crestline",
     help="Differentially private top-k over any database.",
@@ -66,7 +70,10 @@ def _root(
 
 
 for _name, _module, _attribute in COMMANDS:
-    app.command(_name)(getattr(import_module(_module), _attribute))
+    _on = _name in HANDED_ON
+    app.command(_name, context_settings=HAND_ON if _on else None, add_help_option=not _on)(
+        getattr(import_module(_module), _attribute)
+    )
 for _name, _module, _attribute in GROUPS:
     app.add_typer(getattr(import_module(_module), _attribute), name=_name)
 

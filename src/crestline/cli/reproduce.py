@@ -1,114 +1,39 @@
-"""`crestline reproduce`: the experiments of the papers, run again."""
+"""`crestline reproduce` hands its arguments to the package `reproduction`, which is beside crestline in a checkout."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.output import Format, console, print_rows
+from crestline.errors import ParameterError
 
-if TYPE_CHECKING:
-    from crestline.reproduce.checks import Verdict
-    from crestline.reproduce.experiment import Experiment
-    from crestline.reproduce.runner import Watch
-
-COLUMNS = {"name": "experiment", "title": "what it is", "cells": "cells", "done": "done", "quick": "quick"}
-CHECKS = {"place": "number", "published": "published", "ours": "here", "verdict": "verdict"}
+CHECKOUT = Path(__file__).resolve().parents[3]
+MISSING = (
+    "the experiments are not part of the installed package: get crestline's source (git clone) and run "
+    "`python -m reproduction --all` in its folder"
+)
 
 
-def reproduce(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Papers or experiments; see --list.", metavar="NAME")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Run every experiment. Takes up where it stopped.")] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A few cells of each, checked against the published numbers. Minutes.")
-    ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List the experiments and what is done of them.")] = False,
-    data: Annotated[str | None, typer.Option(help="The folder of the data; CRESTLINE_DATA unless given.")] = None,
-    published: Annotated[
-        str | None, typer.Option(help="The folder of the published numbers; CRESTLINE_PUBLISHED unless given.")
-    ] = None,
-    results: Annotated[str, typer.Option(help="Where pages, pictures and finished cells go.")] = "crestline-results",
-    workers: Annotated[int, typer.Option(help="How many processes; 0: one for each core.", min=0)] = 0,
-) -> None:
-    """Run the experiments of the papers again, with our mechanisms beside theirs, and write the result pages.
+def reproduce(context: typer.Context) -> None:
+    """Run the experiments of the papers again, with our mechanisms beside theirs. Needs a checkout of the source.
 
-    Ends with 1 when a published number is not met and the difference is not explained. An interrupted run loses
-    nothing: run it again. Example: crestline reproduce --quick --data ../shared/data
+    The installed package does not hold the experiments. In the folder of a checkout `python -m reproduction` is the
+    same command, and --help lists its options. Example: crestline reproduce --quick --data papers/data
     """
-    from crestline.errors import ParameterError
-    from crestline.reproduce.catalogue import papers
-    from crestline.reproduce.checks import verdicts
-    from crestline.reproduce.data import shelf
-    from crestline.reproduce.experiment import chosen
-    from crestline.reproduce.pages import write_pages
-    from crestline.reproduce.published import published as read_published
-    from crestline.reproduce.runner import run, unfinished
-    from crestline.reproduce.store import Store
-
-    target, wanted = Path(results), tuple(names or ())
-    store = Store(target / "cells")
-    experiments = list(chosen(papers(), wanted))
-    if listed:
-        _print_list(experiments, store)
-        return
-    if not (everything or quick or wanted):
-        raise ParameterError("say what to run: --quick, --all, or names of experiments (see --list)")
-    known = read_published(published)
-    jobs = unfinished(experiments, store, quick=quick)
-    with _progress() as watch:
-        run(jobs, store, shelf(data).path, workers=workers or os.cpu_count() or 1, watch=watch)
-    found = store.results(one for paper in papers() for one in paper.experiments)
-    write_pages(target, papers(), found, known)
-    made = verdicts(papers(), found, known)
-    _print_checks(made)
-    if any(one.failed for one in made):
-        raise typer.Exit(1)
+    if _importable():
+        import_module("reproduction.command").app(context.args, prog_name="crestline reproduce")
+    elif {"-h", "--help"} & set(context.args):
+        typer.echo(context.get_help())
+    else:
+        raise ParameterError(MISSING)
 
 
-def _print_list(experiments: Sequence[Experiment], store: object) -> None:
-    from crestline.reproduce.store import Store
-
-    assert isinstance(store, Store)
-    rows = [
-        {
-            "name": one.name,
-            "title": one.title,
-            "cells": len(one.cells),
-            "done": sum(cell.key in done for cell in one.cells),
-            "quick": sum(map(one.quick, one.cells)),
-        }
-        for one in experiments
-        for done in [store.finished(one)]
-    ]
-    print_rows(COLUMNS, rows, Format.AUTO)
-
-
-def _print_checks(made: Sequence[Verdict]) -> None:
-    rows = [
-        {
-            "place": one.place,
-            "published": f"{one.check.published:.3f}",
-            "ours": f"{one.ours.value:.3f} ± {one.ours.error:.3f}",
-            "verdict": one.words,
-        }
-        for one in made
-    ]
-    print_rows(CHECKS, rows, Format.AUTO)
-
-
-@contextmanager
-def _progress() -> Iterator[Watch]:
-    """A bar on standard error, with the time that is left."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    parts = (TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*parts, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+def _importable() -> bool:
+    """Whether `reproduction` can be imported; the folder above the `src` that crestline runs from is looked at, too."""
+    if (CHECKOUT / "reproduction" / "command.py").is_file() and str(CHECKOUT) not in sys.path:
+        sys.path.append(str(CHECKOUT))
+    return find_spec("reproduction") is not None

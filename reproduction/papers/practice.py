@@ -1,0 +1,176 @@
+"""Real users and items: what a practitioner would otherwise use, against what `auto` chooses, at equal (ε, δ).
+
+Thresholding libraries must bound how many items a user counts for; the bound is on the horizontal axis. How many of
+the true top k does each return?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from crestline.choose import AUTO, choose
+from crestline.histogram.histogram import Histogram
+from crestline.randomness.entropy import replay
+from reproduction.bounded import Pairs, bounded_items, sampler
+from reproduction.data import Shelf
+from reproduction.experiment import Cell, Contest, Experiment, Numbers, Paper, Results, cell
+from reproduction.metrics import estimate, score
+from reproduction.papers.practice_page import (
+    AUTO_BOUND,
+    AUTO_FREE,
+    BOUNDS,
+    DATA,
+    DELTA,
+    EPSILONS,
+    KS,
+    OPENDP,
+    PEERS,
+    PIPELINEDP,
+    SINGLE,
+    hits,
+    page,
+)
+from reproduction.peers import pipelinedp, thresholds
+from reproduction.peers.setting import Setting
+from reproduction.simulate import ranked
+
+_RELEASES = 20  # of each sample: sampling users' items is the slow part
+_TRIALS = {PIPELINEDP: 2, **dict.fromkeys(OPENDP, 5), AUTO_BOUND: 100, AUTO_FREE: 200}
+
+
+def measure(cell: Cell, shelf: Shelf) -> Numbers:
+    """Shares of the true top k; nothing where the library is not installed."""
+    if cell.label == AUTO_FREE:
+        return _free(AUTO, cell, shelf)
+    if cell.label == AUTO_BOUND:
+        return _automatic(cell, shelf)
+    return _peer(cell, shelf)
+
+
+def measure_single(cell: Cell, shelf: Shelf) -> Numbers:
+    """One mechanism of the catalogue, without a bound."""
+    return _free(cell.label, cell, shelf)
+
+
+def _free(name: str, cell: Cell, shelf: Shelf) -> Numbers:
+    counts = shelf.counts(cell.data)
+    chosen = _chosen(name, cell, None)
+    drawn = chosen.mechanism.release_many(ranked(counts, chosen.k_bar), cell.trials, replay(cell.key))
+    return {hits(cell.k): score([one.items for one in drawn], counts, cell.k)["proportion"]}
+
+
+def _automatic(cell: Cell, shelf: Shelf) -> Numbers:
+    """`auto` with a contribution bound: each sample of the users' items is released several times."""
+    chosen = _chosen(AUTO, cell, _bound(cell))
+    shares: list[float] = []
+    for sample in _samples(cell, shelf, cell.trials // _RELEASES):
+        seen = _ranked_sample(sample, chosen.k_bar)
+        drawn = chosen.mechanism.release_many(seen, _RELEASES, replay(f"{cell.key}|{len(shares)}"))
+        shares.append(float(np.mean([_share(one.items, cell.k) for one in drawn])))
+    return {hits(cell.k): estimate(np.array(shares))}
+
+
+def _peer(cell: Cell, shelf: Shelf) -> Numbers:
+    """A thresholding library; one release answers for every k, so the cell holds them all."""
+    bound, samples = _bound(cell), list(_samples(cell, shelf, cell.trials))
+    # PipelineDP leaves the noise to the caller: Gaussian is smaller where a user counts for many items
+    noise = OPENDP.get(cell.label, "laplace" if bound <= 5 else "gaussian")
+    setting = Setting(float(cell.epsilon), float(cell.delta), bound, noise, max(KS))
+    if cell.label == PIPELINEDP:
+        lists = pipelinedp.noisy_tops(samples, setting) if pipelinedp.available() else []
+    else:
+        known = thresholds.available()
+        lists = [thresholds.noisy_top(np.bincount(sample).tolist(), setting) for sample in samples if known]
+    if not lists:
+        return {}
+    return {hits(k): estimate(np.array([_share(one[:k], k) for one in lists])) for k in KS}
+
+
+def _chosen(name: str, cell: Cell, bound: int | None) -> Any:
+    return choose(name, k=cell.k, k_bar=None, epsilon=cell.epsilon, delta=cell.delta, contribution=bound)
+
+
+def _bound(cell: Cell) -> int:
+    return int(dict(cell.more)["bound"])
+
+
+def _samples(cell: Cell, shelf: Shelf, many: int) -> Iterator[Pairs]:
+    users, items = shelf.events(cell.data)
+    chance = sampler(cell.key)
+    for _ in range(many):
+        yield bounded_items(users, items, _bound(cell), chance)
+
+
+def _ranked_sample(sample: Pairs, k_bar: int) -> Histogram:
+    """The sample's best slots; items keep the rank they have among all data, ties in that order."""
+    counts = np.bincount(sample)
+    order = np.argsort(-counts, kind="stable")[: k_bar + 1]
+    return Histogram.from_ranked([(int(item), int(counts[item])) for item in order if counts[item]], k_bar)
+
+
+def _share(items: Sequence[int], k: int) -> float:
+    return sum(item < k for item in items if isinstance(item, int)) / k
+
+
+def _cells() -> Iterator[Cell]:
+    for data in DATA:
+        for epsilon in EPSILONS:
+            for k in KS:
+                yield _cell(data, AUTO_FREE, k, epsilon)
+                yield from (_cell(data, AUTO_BOUND, k, epsilon, bound=bound) for bound in BOUNDS)
+            for label in PEERS:
+                yield from (_cell(data, label, max(KS), epsilon, bound=bound) for bound in BOUNDS)
+
+
+def _cell(data: str, label: str, k: int, epsilon: Fraction, **more: int) -> Cell:
+    bounds = tuple((name, str(value)) for name, value in more.items())
+    return Cell(data, label, k, k, epsilon, DELTA, _TRIALS[label], bounds)
+
+
+PRACTICE = Experiment(
+    "practice",
+    "real users and items: how many of the true top k, against the contribution bound",
+    tuple(_cells()),
+    measure,
+    quick=lambda cell: cell.data == "BMS_WEBVIEW1" and cell.label == AUTO_FREE,
+)
+CHOICE = Experiment(
+    "practice-auto",
+    "real users and items: every mechanism for an unknown domain, beside the one `auto` takes",
+    tuple(
+        cell(data, name, k=k, epsilon=epsilon, delta=DELTA, trials=200)
+        for data in DATA
+        for k in KS
+        for epsilon in EPSILONS
+        for name in SINGLE
+    ),
+    measure_single,
+)
+
+
+def contests(results: Results) -> Iterator[Contest]:
+    """`auto` without any bound against the libraries at each of their bounds, and with the same bound."""
+    for one in PRACTICE.cells:
+        if one.label != AUTO_BOUND:
+            continue
+        metric = hits(one.k)
+        ours = results.of(PRACTICE, one).get(metric)
+        rivals = {label: _cell(one.data, label, max(KS), one.epsilon, bound=_bound(one)) for label in PEERS}
+        others = {label: value for label, cell in rivals.items() if (value := results.of(PRACTICE, cell).get(metric))}
+        if ours and others:
+            place = f"{one.data} k={one.k} ε={float(one.epsilon):g} bound={_bound(one)}"
+            yield Contest(place, metric, ours, AUTO_BOUND, others)
+
+
+PAPER = Paper(
+    "practice",
+    "real users and items, against OpenDP and PipelineDP",
+    (PRACTICE, CHOICE),
+    partial(page, PRACTICE, CHOICE),
+    contests=contests,
+)

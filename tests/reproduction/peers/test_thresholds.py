@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from reproduction.peers.setting import Setting
+from reproduction.peers.thresholds import _gaussian, _laplace, available, noisy_top
+
+pytestmark = pytest.mark.skipif(not available(), reason="OpenDP is not installed")
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_large_counts_are_released_in_order_and_small_ones_are_not(noise: str) -> None:
+    setting = Setting(epsilon=1.0, delta=1e-6, bound=4, noise=noise, k=3)
+    assert noisy_top([1, 50_000, 1, 90_000, 70_000, 30_000, 2], setting) == [3, 4, 1]
+
+
+def test_the_privacy_map_is_within_the_budget_and_not_far_below() -> None:
+    reach = (4, 4.0, 1.0)
+    epsilon, delta = _laplace(4, 1.0, 1e-6).map(reach)
+    assert 0.999 < epsilon <= 1.0
+    assert 1e-7 < delta <= 1e-6
+
+
+def test_gaussian_noise_is_smaller_where_users_count_for_many_items() -> None:
+    """At equal (ε, δ), by the thresholds: a count of 400 is hardly ever released with Laplace noise at this bound."""
+    setting = Setting(epsilon=1.0, delta=1e-6, bound=100, noise="gaussian", k=1)
+    assert noisy_top([400], setting) == [0]
+    assert noisy_top([400], Setting(1.0, 1e-6, 100, "laplace", 1)) == []
+    assert _gaussian(100, 1.0, 1e-6) is _gaussian(100, 1.0, 1e-6)
