@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from benchmarks.full_domain import listed
 from benchmarks.measuring import BURST, Row, human, shuffled, spread, timed
-from crestline.mechanisms.canonical import Canonical
-from crestline.mechanisms.lipschitz_noise import NOISES
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.public_list.noises import NOISES
 from crestline.randomness.entropy import Entropy, system
 
 TITLE = "Canonical: a 1,000-subset of 17,770 items"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks import peers
 from benchmarks.measuring import Row, Work, human, interleaved, spread
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.lipschitz import Lipschitz
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.randomness.entropy import system
 
 TITLE = "Full domain: the top 10 of d items"

@@ -20,9 +20,9 @@ from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.composition import dong_durfee_rogers
 from crestline.guarantees.search import largest_within
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
-from crestline.mechanisms.sparse_tests import LaplaceTest
+from crestline.mechanisms.framework.gap_tests.sparse import LaplaceTest
+from crestline.mechanisms.framework.gumbel import RestrictedGumbel
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.randomness.entropy import replay
 
 TRIALS = 300

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from crestline.mechanisms.canonical_classes import Classes, RowWeights, classes_of
-from crestline.mechanisms.canonical_sizes import log_sum
-from crestline.mechanisms.canonical_weights import row_weights
+from crestline.mechanisms.canonical.classes import Classes, RowWeights, classes_of
+from crestline.mechanisms.canonical.sizes import log_sum
+from crestline.mechanisms.canonical.weights import row_weights
 from crestline.mechanisms.universe import Universe
 
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical import Canonical
-from crestline.mechanisms.lipschitz import Lipschitz
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.slots import unit_rate
 from crestline.mechanisms.universe import universe
 from crestline.randomness.laws.gumbel import GUMBEL

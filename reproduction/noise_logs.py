@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crestline.mechanisms.lipschitz_noise import lipschitz_noise
+from crestline.mechanisms.public_list.noises import lipschitz_noise
 from crestline.randomness.points import Floats
 
 Function = Callable[[Floats], Floats]

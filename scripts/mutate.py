@@ -2,7 +2,7 @@
 
     python scripts/mutate.py ledger                          every mutant of one package
     python scripts/mutate.py --share 0.1                     a tenth of each package, drawn at random by --seed
-    python scripts/mutate.py mechanisms/limited_domain.py    one module
+    python scripts/mutate.py mechanisms/limited_domain/gumbel.py    one module
     python scripts/mutate.py --list guarantees               only say what would be done
     python scripts/mutate.py --again --share 0.1             those that survived, after new tests
     python scripts/mutate.py --control --share 0.01          their tests without any change: all must pass

@@ -8,7 +8,7 @@ import pytest
 
 from crestline.choose import _shortest, automatic, choose, describe
 from crestline.errors import MechanismError
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_help_loads_no_engine() -> None:
 
 
 def test_no_mechanism_draws_noise_on_its_own() -> None:
-    for path in (PACKAGE / "mechanisms").glob("*.py"):
+    for path in (PACKAGE / "mechanisms").rglob("*.py"):
         text = path.read_text()
         for word in ("np.random", "default_rng", "import random", "os.urandom", "secrets"):
             assert word not in text, f"{path.name} uses {word}"

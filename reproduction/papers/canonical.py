@@ -17,8 +17,8 @@ import numpy as np
 
 from crestline.choose import AUTO, automatic, choose
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical import Canonical
-from crestline.mechanisms.lipschitz import Lipschitz
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from reproduction.data import Shelf
 from reproduction.exact import chances, epsilon_needed, qualities
 from reproduction.experiment import (

@@ -9,13 +9,13 @@ from typing import Any
 
 from crestline.choose import choose
 from crestline.guarantees.gaussian import sigma
-from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.mechanisms.limited_domain_laplace import LimitedDomainLaplace
-from crestline.mechanisms.lipschitz import Lipschitz
-from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
-from crestline.mechanisms.restricted_normal import RestrictedNormal
-from crestline.mechanisms.sparse_tests import LaplaceTest
-from crestline.mechanisms.top_stable import TopStable
+from crestline.mechanisms.framework.gap_tests.sparse import LaplaceTest
+from crestline.mechanisms.framework.gumbel import RestrictedGumbel
+from crestline.mechanisms.framework.normal import RestrictedNormal
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
+from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
+from crestline.mechanisms.stability.top_stable import TopStable
 from reproduction.as_published import dong_durfee_rogers, per_step_scan
 from reproduction.experiment import Cell
 from reproduction.papers import framework_grid as grid

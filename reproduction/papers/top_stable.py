@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.choose import choose
-from crestline.mechanisms.optimal_threshold import OptimalThreshold
-from crestline.mechanisms.top_stable import TopStable
+from crestline.mechanisms.limited_domain.optimal_threshold import OptimalThreshold
+from crestline.mechanisms.stability.top_stable import TopStable
 from reproduction.as_published import LimitedAsCoded, StableAsCoded, durfee_rogers, per_step_scan
 from reproduction.experiment import Cell, Check, Contest, Estimate, Experiment, Paper, Results
 from reproduction.metrics import estimate

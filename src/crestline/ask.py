@@ -19,7 +19,7 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label, Padding, label_order
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
-from crestline.mechanisms.restricted import own_cost
+from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy

@@ -6,7 +6,7 @@ from typing import Any
 
 import crestline as cl
 from crestline.mechanisms.catalogue import CATALOGUE
-from crestline.mechanisms.sparse_tests import ExponentialTest, LaplaceTest
+from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 
 TEST = ExponentialTest("0.35", "0.15", "0.01")
 NAMES = (*(line.name for line in CATALOGUE), "NoisyCounts")

@@ -10,7 +10,7 @@ import pytest
 from crestline.audit.attack import SIGNIFICANCE, attack, audit
 from crestline.audit.report import Report
 from crestline.audit.subject import subject
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 

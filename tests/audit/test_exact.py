@@ -12,7 +12,7 @@ from crestline.audit.effort import Effort
 from crestline.audit.exact import ExactTester, hockey_stick, tightest_epsilon, worst_pair
 from crestline.audit.neighbours import Shape, every_small
 from crestline.audit.subject import subject
-from crestline.mechanisms.sparse_tests import ExponentialTest
+from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.randomness.entropy import replay
 
 FIRST = {"a": 0.5, "b": 0.5}

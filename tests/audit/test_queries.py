@@ -13,9 +13,9 @@ from crestline.audit.features import shown
 from crestline.audit.neighbours import small_pairs
 from crestline.audit.queries import OnHistogram, auditable, opposed
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.first_stable import FirstStable
-from crestline.mechanisms.stability import QueryAnswer, Stable
-from crestline.mechanisms.stable_answers import StableAnswers
+from crestline.mechanisms.stability.first_stable import FirstStable
+from crestline.mechanisms.stability.query import QueryAnswer, Stable
+from crestline.mechanisms.stability.stable_answers import StableAnswers
 from crestline.randomness.entropy import replay
 
 

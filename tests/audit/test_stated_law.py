@@ -9,7 +9,7 @@ import crestline as cl
 from crestline.audit.neighbours import Pair, Shape
 from crestline.audit.stated_law import is_followed
 from crestline.audit.subject import subject
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.randomness.entropy import replay
 
 PAIR = Pair({"a": 6, "b": 5}, {"a": 5, "b": 5}, Shape(3), "ties")

@@ -13,7 +13,7 @@ CITED = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:EtAl)?(?:19|20)\d\d\b")
 def seeds() -> dict[str, str]:
     """The Seed line of every mechanism that has one."""
     lines = {}
-    for path in (ROOT / "src" / "crestline" / "mechanisms").glob("*.py"):
+    for path in (ROOT / "src" / "crestline" / "mechanisms").rglob("*.py"):
         found = re.search(r"^Seed +(.+)$", path.read_text(), re.MULTILINE)
         if found:
             lines[path.name] = found[1]

@@ -59,7 +59,7 @@ def test_numbers_closer_to_zero_than_anybody_asks_for() -> None:
 
 
 def test_a_gaussian_that_hides_almost_everything_can_be_accounted_for() -> None:
-    from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
+    from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss
 
     made = LimitedDomainGauss.for_budget(k=3, k_bar=9, epsilon="0.001", delta="1e-9", contribution=1)
     promise = made.guarantee()

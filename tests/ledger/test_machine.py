@@ -32,7 +32,7 @@ from crestline.errors import BudgetError, BudgetExhausted, LedgerError
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.selection import Selection
 
 DELTA = Fraction(1, 10**9)

@@ -12,7 +12,7 @@ import numpy as np
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
-from crestline.mechanisms.order_law import order_chances
+from crestline.mechanisms.numerics.order_law import order_chances
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.comparison import largest
 from crestline.randomness.entropy import Entropy

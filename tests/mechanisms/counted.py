@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import quad
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.additive import AdditiveNoise
+from crestline.mechanisms.limited_domain.additive import AdditiveNoise
 
 Outcome = tuple[tuple[str, ...], int | None]
 

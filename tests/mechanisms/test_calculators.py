@@ -11,27 +11,27 @@ import pytest
 
 from crestline.errors import MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical import Canonical
-from crestline.mechanisms.canonical_bottom import CanonicalBottom
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.canonical.with_stop import CanonicalBottom
 from crestline.mechanisms.catalogue import CATALOGUE, entry
-from crestline.mechanisms.first_stable import FirstStable
-from crestline.mechanisms.fixed_threshold import FixedThreshold
-from crestline.mechanisms.joint_exponential import JointExponential
-from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss
-from crestline.mechanisms.limited_domain_laplace import LimitedDomainLaplace
-from crestline.mechanisms.lipschitz import Lipschitz
-from crestline.mechanisms.lipschitz_noise import NOISES, lead
+from crestline.mechanisms.framework.canonical import RestrictedCanonical
+from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
+from crestline.mechanisms.framework.gumbel import RestrictedGumbel
+from crestline.mechanisms.framework.normal import RestrictedNormal
+from crestline.mechanisms.framework.one_shot import RestrictedLaplace
+from crestline.mechanisms.limited_domain.fixed_threshold import FixedThreshold
+from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
+from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace
+from crestline.mechanisms.limited_domain.optimal_threshold import OptimalThreshold
 from crestline.mechanisms.noisy_counts import NoisyCounts
-from crestline.mechanisms.optimal_threshold import OptimalThreshold
-from crestline.mechanisms.order_law import order_chances
-from crestline.mechanisms.restricted_canonical import RestrictedCanonical
-from crestline.mechanisms.restricted_gumbel import RestrictedGumbel
-from crestline.mechanisms.restricted_normal import RestrictedNormal
-from crestline.mechanisms.restricted_one_shot import RestrictedLaplace
-from crestline.mechanisms.sparse_tests import ExponentialTest
-from crestline.mechanisms.stable_answers import StableAnswers
-from crestline.mechanisms.top_stable import TopStable
+from crestline.mechanisms.numerics.order_law import order_chances
+from crestline.mechanisms.public_list.joint_exponential import JointExponential
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
+from crestline.mechanisms.public_list.noises import NOISES, lead
+from crestline.mechanisms.stability.first_stable import FirstStable
+from crestline.mechanisms.stability.stable_answers import StableAnswers
+from crestline.mechanisms.stability.top_stable import TopStable
 from crestline.randomness.laws import LAWS, Law
 
 TEST = ExponentialTest("0.7", "0.3", "1e-3")
@@ -91,10 +91,10 @@ def test_unless_asked_nothing_is_added_to_delta(mechanism: Any) -> None:
 @pytest.mark.parametrize(
     ("module", "limit", "law", "outcomes"),
     [
-        ("additive_law", "_MOST_OUTCOMES", LimitedDomainLaplace(2, 4, 1, "1e-3", 3).law, 1 + 4 + 12),
-        ("canonical_bottom", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
-        ("canonical_law", "_MOST_SUBSETS", Canonical(2, 1).law, 6),
-        ("fixed_threshold", "_MOST_ITEMS", FixedThreshold(4, 1, "1e-3").law, 4),
+        ("limited_domain.additive_law", "_MOST_OUTCOMES", LimitedDomainLaplace(2, 4, 1, "1e-3", 3).law, 1 + 4 + 12),
+        ("canonical.with_stop", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
+        ("canonical.law", "_MOST_SUBSETS", Canonical(2, 1).law, 6),
+        ("limited_domain.fixed_threshold", "_MOST_ITEMS", FixedThreshold(4, 1, "1e-3").law, 4),
         ("universe", "_MOST_LISTED", Canonical(2, 1).law, 4),
     ],
     ids=lambda case: case if isinstance(case, str) and not case.startswith("_") else "",
@@ -103,7 +103,7 @@ def test_a_law_is_written_down_up_to_the_limit(
     module: str, limit: str, law: Any, outcomes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four items: as many outcomes as are allowed, and one more than that."""
-    known = module in ("canonical_law", "universe")
+    known = module in ("canonical.law", "universe")
     counts = {"a": 9, "b": 7, "c": 5, "d": 4}
     histogram = Histogram.over_domain(counts) if known else Histogram.from_counts(counts, 4)
     monkeypatch.setattr(f"crestline.mechanisms.{module}.{limit}", outcomes)

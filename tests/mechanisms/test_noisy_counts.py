@@ -16,14 +16,14 @@ from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.guarantee import ZCDP, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.fixed_threshold import FixedThreshold
-from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.mechanisms.limited_domain_gauss import LimitedDomainGauss, sigma_within
-from crestline.mechanisms.lipschitz import Lipschitz
+from crestline.mechanisms.framework.slot_orders import orders_of
+from crestline.mechanisms.limited_domain.fixed_threshold import FixedThreshold
+from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss, sigma_within
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.noisy_counts import NoisyCounts, _sigmas_left
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slot_orders import orders_of
-from crestline.mechanisms.top_stable import TopStable
+from crestline.mechanisms.stability.top_stable import TopStable
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.laws import LAWS
 

@@ -109,7 +109,7 @@ def test_rows_are_ranked_by_score(histogram: Histogram) -> None:
 
 def test_the_margin_is_the_mechanisms_own(histogram: Histogram) -> None:
     row = rows(histogram, replace(WISH, k_bar=25))["LimitedDomain"]
-    from crestline.mechanisms.limited_domain import LimitedDomain
+    from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 
     margin = LimitedDomain.for_budget(k=5, k_bar=25, epsilon=1, delta="1e-6").margin(0.95)
     assert row.margin == margin

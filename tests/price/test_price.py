@@ -16,7 +16,7 @@ from crestline.api import Dataset
 from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, MechanismError, ParameterError
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.price.price import Price
 from crestline.randomness.entropy import replay
 from crestline.sources import open_source

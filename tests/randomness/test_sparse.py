@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.randomness import sparse as module
 from crestline.randomness.entropy import replay
 from crestline.randomness.sparse import LEVELS, Sparse, marked, skipped

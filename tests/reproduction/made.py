@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet as parquet
 
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from reproduction.experiment import Experiment, cell
 from reproduction.simulate import simulated
 

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from crestline.mechanisms.optimal_threshold import OptimalThreshold
+from crestline.mechanisms.limited_domain.optimal_threshold import OptimalThreshold
 from crestline.randomness.entropy import replay
 from reproduction.as_published import (
     LimitedAsCoded,

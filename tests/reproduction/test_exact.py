@@ -8,9 +8,9 @@ from scipy.stats import binomtest
 
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical import Canonical
-from crestline.mechanisms.lipschitz import Lipschitz
-from crestline.mechanisms.lipschitz_noise import NOISES
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
+from crestline.mechanisms.public_list.noises import NOISES
 from crestline.randomness.entropy import replay
 from reproduction.exact import Quality, chance, chances, epsilon_needed, qualities
 

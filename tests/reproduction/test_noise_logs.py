@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crestline.mechanisms.lipschitz_noise import NOISES
+from crestline.mechanisms.public_list.noises import NOISES
 from crestline.randomness.laws import LAWS
 from reproduction.noise_logs import noise_logs
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from tests.reproduction.made import COUNTS, folder
 
-from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.mechanisms.lipschitz import Lipschitz
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from reproduction.data import Shelf
 from reproduction.experiment import cell
 from reproduction.public_items import over_public_items

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crestline.mechanisms.poisson_binomial import capped
+from crestline.mechanisms.numerics.poisson_binomial import capped
 from reproduction.tilted import exactly
 
 

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from crestline.errors import SourceError
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.service.app import create_app
 from crestline.service.config import load_config
 from crestline.service.house import open_house

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import crestline as cl
 from crestline.errors import BudgetExhausted
-from crestline.mechanisms.limited_domain import LimitedDomain
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.selection import Selection
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from crestline.audit.outcomes import Number, Outcome
-from crestline.mechanisms.stability import QueryAnswer
+from crestline.mechanisms.stability.query import QueryAnswer
 
 Sample = Counter[Outcome]
 

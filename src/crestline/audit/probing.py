@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from crestline.audit.neighbours import Shape, labels
 from crestline.audit.outcomes import Outcome
 from crestline.audit.subject import Subject
-from crestline.mechanisms.stability import QueryAnswer
+from crestline.mechanisms.stability.query import QueryAnswer
 
 _TRIALS = 24
 _LARGEST = 1 << 24

@@ -17,7 +17,7 @@ from crestline.audit.neighbours import Pair, Shape, labels, pair
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
 from crestline.mechanisms.mechanism import fast_release
-from crestline.mechanisms.stability import Stable
+from crestline.mechanisms.stability.query import Stable
 from crestline.randomness.entropy import Entropy
 
 _MOST = 4

@@ -26,18 +26,26 @@ class Entry:
 
 
 CATALOGUE = (
-    Entry("LimitedDomain", "limited_domain", "P3.1, P3.4", "ordered, may stop", "unknown", "any", "per drawn item"),
     Entry(
-        "OptimalThreshold", "optimal_threshold", "P3.5", "ordered, may stop", "unknown", "any", "per drawn item and one"
+        "LimitedDomain", "limited_domain.gumbel", "P3.1, P3.4", "ordered, may stop", "unknown", "any", "per drawn item"
     ),
-    Entry("LimitedDomainLaplace", "limited_domain_laplace", "P4.1", "ordered, may stop", "unknown", "any", "per move"),
-    Entry("LimitedDomainGauss", "limited_domain_gauss", "P4.2", "ordered, may stop", "unknown", "any", "one"),
-    Entry("Restricted", "restricted", "P5.1", "ordered, may stop", "unknown", "any", "black box and test"),
-    Entry("RestrictedGumbel", "restricted_gumbel", "P5.4", "ordered, may stop", "unknown", "any", "k items and test"),
-    Entry("RestrictedNormal", "restricted_normal", "P5.5", "ordered, may stop", "unknown", "any", "one and test"),
+    Entry(
+        "OptimalThreshold",
+        "limited_domain.optimal_threshold",
+        "P3.5",
+        "ordered, may stop",
+        "unknown",
+        "any",
+        "per drawn item and one",
+    ),
+    Entry("LimitedDomainLaplace", "limited_domain.laplace", "P4.1", "ordered, may stop", "unknown", "any", "per move"),
+    Entry("LimitedDomainGauss", "limited_domain.gauss", "P4.2", "ordered, may stop", "unknown", "any", "one"),
+    Entry("Restricted", "framework.restricted", "P5.1", "ordered, may stop", "unknown", "any", "black box and test"),
+    Entry("RestrictedGumbel", "framework.gumbel", "P5.4", "ordered, may stop", "unknown", "any", "k items and test"),
+    Entry("RestrictedNormal", "framework.normal", "P5.5", "ordered, may stop", "unknown", "any", "one and test"),
     Entry(
         "RestrictedPermuteAndFlip",
-        "restricted_one_shot",
+        "framework.one_shot",
         "P5.1, P8.1",
         "ordered, may stop",
         "unknown",
@@ -45,28 +53,28 @@ CATALOGUE = (
         "one and test",
     ),
     Entry(
-        "RestrictedLaplace", "restricted_one_shot", "P5.1, P8.1", "ordered, may stop", "unknown", "any", "one and test"
+        "RestrictedLaplace", "framework.one_shot", "P5.1, P8.1", "ordered, may stop", "unknown", "any", "one and test"
     ),
-    Entry("TopStable", "top_stable", "P6.1, P6.2", "set", "unknown", "any", "one and inner"),
-    Entry("FixedThreshold", "fixed_threshold", "P7.1, P7.2", "set", "unknown", "any", "k items"),
-    Entry("Lipschitz", "lipschitz", "P8.1", "ordered or set", "known", "any", "one"),
-    Entry("Canonical", "canonical", "P8.2", "set", "known", "any", "one"),
-    Entry("CanonicalBottom", "canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
-    Entry("RestrictedCanonical", "restricted_canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
-    Entry("JointExponential", "joint_exponential", "P14.4", "ordered", "known", "any", "one"),
-    Entry("FirstStable", "first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),
-    Entry("StableAnswers", "stable_answers", "P14.3", "query answers, may stop", "queries", "any", "one"),
+    Entry("TopStable", "stability.top_stable", "P6.1, P6.2", "set", "unknown", "any", "one and inner"),
+    Entry("FixedThreshold", "limited_domain.fixed_threshold", "P7.1, P7.2", "set", "unknown", "any", "k items"),
+    Entry("Lipschitz", "public_list.lipschitz", "P8.1", "ordered or set", "known", "any", "one"),
+    Entry("Canonical", "canonical.canonical", "P8.2", "set", "known", "any", "one"),
+    Entry("CanonicalBottom", "canonical.with_stop", "P9.1", "set or stop", "unknown", "any", "one"),
+    Entry("RestrictedCanonical", "framework.canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
+    Entry("JointExponential", "public_list.joint_exponential", "P14.4", "ordered", "known", "any", "one"),
+    Entry("FirstStable", "stability.first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),
+    Entry("StableAnswers", "stability.stable_answers", "P14.3", "query answers, may stop", "queries", "any", "one"),
 )
 
 # What mechanisms are made of, also under `cl.mechanisms`: name to module.
 PARTS = {
-    "ExponentialTest": "sparse_tests",
-    "JointTest": "gap_tests",
-    "LaplaceTest": "sparse_tests",
+    "ExponentialTest": "framework.gap_tests.sparse",
+    "JointTest": "framework.gap_tests.gap_test",
+    "LaplaceTest": "framework.gap_tests.sparse",
     "NoisyCounts": "noisy_counts",
-    "Stable": "stability",
-    "most_frequent": "stability",
-    "stable_set": "stability",
+    "Stable": "stability.query",
+    "most_frequent": "stability.query",
+    "stable_set": "stability.query",
 }
 
 

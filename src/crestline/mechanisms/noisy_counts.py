@@ -25,16 +25,16 @@ from crestline.guarantees.guarantee import GaussianDP, Guarantee, PureDP
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.labels import Label, label_order
-from crestline.mechanisms.equivariance import released
-from crestline.mechanisms.limited_domain import LimitedDomain
-from crestline.mechanisms.limited_domain_gauss import sigma_within
+from crestline.mechanisms.framework.contract import released
+from crestline.mechanisms.framework.restricted import own_cost
+from crestline.mechanisms.limited_domain.gauss import sigma_within
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.mechanism import Catalogued, Mechanism
-from crestline.mechanisms.restricted import own_cost
+from crestline.mechanisms.numerics.sensitivity import most_moved
+from crestline.mechanisms.numerics.thresholds import gaussian_threshold
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.sensitivity import most_moved
 from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.stages import better
-from crestline.mechanisms.thresholds import gaussian_threshold
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.comparison import rounded
 from crestline.randomness.entropy import Entropy

@@ -17,7 +17,7 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.amount import Amount, bounded, zero
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
-from crestline.mechanisms.restricted import own_cost
+from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 from crestline.parameters import Exact
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crestline.mechanisms.restricted import own_cost
+from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from crestline.mechanisms.first_stable import FirstStable
-from crestline.mechanisms.stable_answers import StableAnswers
+from crestline.mechanisms.stability.first_stable import FirstStable
+from crestline.mechanisms.stability.stable_answers import StableAnswers
 
 
 class _First(FirstStable):

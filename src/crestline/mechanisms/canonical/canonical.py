@@ -1,0 +1,140 @@
+"""Canonical mechanism: one draw among all k-subsets of a public universe, scored by their worst mistake.
+
+Seed        ShekelyanLoukides2022, Algorithm 1, corrected (E-D2 to E-D5)
+Guarantee   ε-DP for any of the five noises; with Gumbel noise one step of ε-bounded range (P8.2)
+Assumes     the universe is public, all of it listed or counted; a user moves each count by at most the step
+Numerics    exact: rational ε and γ, class sizes as whole numbers, ideal keys decided with certainty (P11)
+Proof note  docs/proofs/canonical.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from crestline.guarantees.accountants import per_step_epsilon
+from crestline.guarantees.cost import Cost, Step, steps
+from crestline.guarantees.guarantee import BoundedRange, PureDP
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.draw import Subsets
+from crestline.mechanisms.canonical.law import subset_chances
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.public_list.noises import lipschitz_noise
+from crestline.mechanisms.selection import Selection, selections
+from crestline.mechanisms.slots import unit_rate
+from crestline.mechanisms.universe import Remembered, chosen, universe
+from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.laws import LAWS
+from crestline.randomness.laws.gumbel import GUMBEL
+
+_SUBSETS = Remembered()
+
+
+@dataclass(frozen=True, init=False)
+class Canonical(Catalogued):
+    """`epsilon` is for the whole selection.
+
+    `gamma` weighs the lowest count that was taken against the largest that was left out: 1 minds only what is
+    returned, 0 only what is missed. `monotone` is as in `Lipschitz`.
+    """
+
+    k: int
+    epsilon: Fraction
+    gamma: Fraction
+    noise: str
+    monotone: bool
+    slack: Fraction
+
+    theorem = "P8.2"
+
+    def __init__(
+        self,
+        k: int,
+        epsilon: Exact,
+        gamma: Exact = Fraction(1, 2),
+        noise: str = "gumbel",
+        *,
+        monotone: bool = True,
+        slack: Exact = 0,
+    ) -> None:
+        fill(
+            self,
+            k=whole(k, "k"),
+            epsilon=positive(epsilon, "epsilon"),
+            gamma=proportion(gamma, "gamma"),
+            noise=lipschitz_noise(noise),
+            monotone=bool(monotone),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        gamma: Exact = Fraction(1, 2),
+        noise: str = "gumbel",
+    ) -> Canonical:
+        """The instance within a total (epsilon, delta), all of δ being slack.
+
+        The whole universe is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        """
+        spare = proportion(delta, "delta")
+        step = BoundedRange if lipschitz_noise(noise) == GUMBEL.name else PureDP
+        return cls(k, per_step_epsilon(1, epsilon, spare, step=step), gamma, noise, slack=spare)
+
+    def cost(self) -> Cost:
+        step: Step = PureDP(self.epsilon, theorem=self.theorem)
+        if self.noise == GUMBEL.name:
+            step = BoundedRange(self.epsilon, theorem=self.theorem)
+        return steps(step)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        items = universe(histogram)
+        if items.items <= self.k:  # there is only one subset
+            return [self._selection(histogram, range(items.items))] * n
+        rate = self._rate(histogram)
+        subsets: Subsets = _SUBSETS.get(
+            histogram, (self.k, self.gamma, rate), lambda: Subsets(items, self.k, self.gamma, rate)
+        )
+        drawn = subsets.draw(LAWS[self.noise], n, entropy)
+        return selections(drawn, lambda ranks: self._selection(histogram, ranks))
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every subset, for small histograms."""
+        counts = universe(histogram).listed()
+        if len(counts) <= self.k:
+            return {self._selection(histogram, range(len(counts))): 1.0}
+        chances = subset_chances(counts, self.k, float(self.gamma), float(self._rate(histogram)), LAWS[self.noise])
+        return {self._selection(histogram, ranks): chance for ranks, chance in chances}
+
+    def lowest_shortfall(self, items: int, beta: float = 0.05) -> float:
+        """With probability 1 - beta the lowest returned count is at most this far below the k-th (P8.2)."""
+        return self._room(items, beta) / float(self.gamma) if self.gamma else math.inf
+
+    def largest_miss(self, items: int, beta: float = 0.05) -> float:
+        """With probability 1 - beta the largest count left out is at most this far above the k-th (P8.2)."""
+        return self._room(items, beta) / float(1 - self.gamma) if self.gamma < 1 else math.inf
+
+    def _room(self, items: int, beta: float) -> float:
+        """`S` of P8.2, in users."""
+        size = max(items, self.k)  # fewer are one subset
+        subsets = math.lgamma(size + 1) - math.lgamma(self.k + 1) - math.lgamma(size - self.k + 1)
+        return (subsets - math.log(beta)) / float(self._unit_rate())
+
+    def _unit_rate(self) -> Fraction:
+        """`c = ε` for monotone counts, `ε/2` for scores of sensitivity one (P8.2)."""
+        return self.epsilon if self.monotone else self.epsilon / 2
+
+    def _rate(self, histogram: Histogram) -> Fraction:
+        return unit_rate(self._unit_rate(), histogram)
+
+    def _selection(self, histogram: Histogram, ranks: range | list[int]) -> Selection:
+        return chosen(histogram, ranks, self.k, ordered=False)

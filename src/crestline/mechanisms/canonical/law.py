@@ -1,0 +1,44 @@
+"""The exact law of the canonical mechanism on small universes: every k-subset with its own score (P8.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
+from crestline.mechanisms.universe import Indices
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+
+_MOST_SUBSETS = 5_000  # mutate: how many are too many to write down: time
+
+
+def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law) -> Iterator[tuple[list[int], float]]:
+    """Each k-subset of the ranks and its probability: the chance that its key is the largest of all."""
+    if math.comb(len(counts), k) > _MOST_SUBSETS:
+        raise ParameterError("the law has too many outcomes: it is for small histograms only")
+    subsets = [list(ranks) for ranks in combinations(range(len(counts)), k)]
+    scores = np.array([-rate * _loss(counts, ranks, gamma) for ranks in subsets])
+    scores -= scores.max()
+    yield from zip(subsets, _first_chances(scores, law).tolist(), strict=True)  # mutate: of equal length
+
+
+def _loss(counts: Indices, ranks: list[int], gamma: float) -> float:
+    """LOSS of P8.2; counts are taken relative to the smallest, which shifts every loss alike."""
+    inside = int(counts[ranks].min() - counts.min())
+    outside = int(np.delete(counts, ranks).max() - counts.min())
+    return (1 - gamma) * max(outside, inside) - gamma * inside
+
+
+def _first_chances(scores: Floats, law: Law) -> Floats:
+    """The chance of each key to be the largest; equal scores share one computation."""
+    different, place = np.unique(scores, return_inverse=True)
+    first = np.searchsorted(np.sort(scores), different)
+    order = np.argsort(scores, kind="stable")[first][:, None]
+    chances = peeling_chances(scores, order) if law.name == GUMBEL.name else order_chances(scores, law, order)
+    return chances[place]

@@ -1,0 +1,95 @@
+"""The canonical mechanism at gamma = 1: only the lowest count of a subset matters, one class for each (P8.2).
+
+A class holds all k-subsets whose lowest rank has one count: with `q` the lowest rank less `k - 1`, from `a` to `b`,
+`Σ C(q + k - 1, k - 1)` of them. Time and memory are proportional to the number of different counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpz
+
+from crestline.mechanisms.canonical.sizes import log_factorials, log_size, log_sum_groups, size, sizes_error
+from crestline.mechanisms.canonical.weights import by_density
+from crestline.mechanisms.universe import Indices, Universe
+from crestline.randomness.comparison import largest
+from crestline.randomness.draws import Single
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+from crestline.randomness.scores import Linear
+from crestline.randomness.trials import batches
+
+_CELLS = 1 << 18  # mutate: numbers at once: memory
+
+
+@dataclass(frozen=True)
+class LowestSizes:
+    """Scores: logarithms of the sizes of the classes."""
+
+    k: int
+    first: Indices
+    last: Indices
+
+    @cached_property
+    def _logs(self) -> tuple[Floats, float]:
+        return by_density(self.first, self.last, self._neighbouring, self._scattered)
+
+    def _neighbouring(self, a: Indices, b: Indices) -> tuple[Floats, float]:
+        many = int(b[-1]) + 1
+        factorials = log_factorials(many + self.k)
+        per_rank = factorials[self.k - 1 : self.k - 1 + many] - (factorials[:many] + factorials[self.k - 1])
+        error = 2.0**-49 * float(factorials.max())  # 16 roundings: of three factorials, and of sums of their quotients
+        return (per_rank if many == len(a) else log_sum_groups(per_rank, a)), error
+
+    def _scattered(self, a: Indices, b: Indices) -> tuple[Floats, float]:
+        many = max(1, _CELLS // self.k)  # mutate: rows at once: memory
+        blocks = [
+            log_size(a[start : start + many], b[start : start + many], self.k) for start in range(0, len(a), many)
+        ]
+        logs = np.concatenate(blocks)
+        return logs, sizes_error(logs, b, self.k)
+
+    @property
+    def approx(self) -> Floats:
+        return self._logs[0]
+
+    @property
+    def error(self) -> float:
+        return self._logs[1]
+
+    def ball(self, row: int, column: int) -> Any:
+        return arb(fmpz(size(int(self.first[column]), int(self.last[column]), self.k - 1))).log()
+
+
+@dataclass(frozen=True)
+class LowestClasses:
+    """One class for each count that the lowest of k items can have."""
+
+    scores: Linear
+    sizes: LowestSizes
+
+    def draw(self, law: Law, trials: int, entropy: Entropy) -> list[int]:
+        """The class with the largest key, for each trial."""
+        result: list[int] = []
+        columns = len(self.sizes.first)
+        for rows in batches(trials, columns):
+            draws = Single(entropy.uniforms(rows, columns), self.sizes)
+            result += largest(Keys(self.scores, law, draws), 1).ravel().tolist()
+        return result
+
+
+def lowest_classes(universe: Universe, k: int, rate: Fraction) -> LowestClasses:
+    """The classes of a universe with at least k items; scores are relative to the best k."""
+    inside = int(np.searchsorted(universe.starts, k - 1, side="right")) - 1  # the group that holds the k-th item
+    starts = universe.starts[inside:].copy()
+    starts[0] = k - 1
+    counts = universe.counts[inside:]
+    sizes = LowestSizes(k, starts[:-1] - (k - 1), starts[1:] - k)
+    return LowestClasses(Linear(counts - counts[0], rate), sizes)

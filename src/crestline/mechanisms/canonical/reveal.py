@@ -1,0 +1,204 @@
+"""The winning class for any noise, without a draw for every class.
+
+Every noise is an increasing function `phi` of a Gumbel value, and `phi(g) ≤ max(g, 0) + ceiling` for one constant. The
+largest `score + g` of a whole row of classes is one draw, `ln(weight) + Gumbel`, whatever the noise. So rows whose draw
+lies too low cannot hold the winner, and only the few others are revealed class by class, given that draw: one class,
+chosen by weight, attains it; the values of the others arrive later, independently. The result has exactly the law of
+one draw for each class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpz
+from numpy.typing import NDArray
+
+from crestline.mechanisms.canonical.classes import Classes, ClassScores, ClassSizes, RowWeights, every_class
+from crestline.mechanisms.canonical.sizes import ROUNDING
+from crestline.mechanisms.universe import Indices
+from crestline.randomness.comparison import exceeding, largest
+from crestline.randomness.draws import STEEPEST, Single
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys, fixed
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats, GumbelPoints, Points
+from crestline.randomness.reals import rational_ball
+from crestline.randomness.uniforms import Uniforms, picked
+
+# c with quantile(exp(-exp(-g))) < max(g, 0) + c for every g, and a little more: for a large g the quantile of logistic
+# noise tends to g itself, and a key must not be compared with what it tends to.
+CEILINGS = {
+    "exponential": Fraction("0.46"),
+    "laplace": Fraction("-0.30"),
+    "logistic": Fraction("0.01"),
+    "half-logistic": Fraction("0.78"),
+}
+_ROWS_AT_ONCE = 1 << 20  # mutate: how many rows are revealed at once: memory
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """Draws: the noises of some classes, given the largest `score + g` of each of their rows.
+
+    The arrival time of a class of size n is `exp(score) · E_row/weight + E/n`; the second part is absent for the class
+    that attains the row's largest.
+    """
+
+    classes: Classes
+    weights: RowWeights
+    row_uniforms: Uniforms  # one row of the table of rows
+    uniforms: Uniforms
+    row: Indices
+    m: Indices
+    attains: NDArray[np.bool_]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.uniforms.shape
+
+    @property
+    def first_bits(self) -> int:
+        return self.uniforms.first_bits
+
+    @property
+    def error(self) -> float:
+        return STEEPEST * self._rounding
+
+    @cached_property
+    def _rounding(self) -> float:
+        largest = float(np.abs(self.weights.approx).max())
+        own = 2.0**-45 + ROUNDING * largest  # a Gumbel value of 64 bits is at most 45: three roundings, or five
+        return self.weights.error + self._scores.error + self._sizes.error + own
+
+    @cached_property
+    def _scores(self) -> ClassScores:
+        return ClassScores(self.classes, self.row, self.m)
+
+    @cached_property
+    def _sizes(self) -> ClassSizes:
+        return ClassSizes(self.classes, self.row, self.m)
+
+    def _combined(self, row_gumbel: Floats, gumbel: Floats, columns: Any) -> Floats:
+        """The Gumbel value of each class from that of its row and its own."""
+        row = self.row[columns]
+        since = self._scores.approx[columns] - (self.weights.approx[row] + row_gumbel)
+        later = -(gumbel + self._sizes.approx[columns])
+        result: Floats = -np.where(self.attains[columns], since, np.logaddexp(since, later))
+        return result
+
+    def rough(self) -> Points:
+        rows = Single(self.row_uniforms).rough().gumbel[:, self.row]
+        return GumbelPoints(self._combined(rows, Single(self.uniforms).rough().gumbel, slice(None)))
+
+    def edge(self) -> NDArray[np.bool_]:
+        of_row = Single(self.row_uniforms).edge()[:, self.row]
+        return of_row | (Single(self.uniforms).edge() & ~self.attains)
+
+    def missing(self) -> None:
+        return None
+
+    def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
+        chosen = list(columns)
+        row_low, row_high = Single(self.row_uniforms).ends(row, self.row[chosen].tolist())
+        own_low, own_high = Single(self.uniforms).ends(row, columns)
+        low = self._combined(row_low.gumbel, own_low.gumbel, chosen)
+        high = self._combined(row_high.gumbel, own_high.gumbel, chosen)
+        return GumbelPoints(low - self._rounding), GumbelPoints(high + self._rounding)
+
+    def arrival(self, row: int, column: int, bits: int) -> Any:
+        of_row, m = int(self.row[column]), int(self.m[column])
+        since = Single(self.row_uniforms).arrival(row, of_row, bits) / self.classes.weight(of_row)
+        time = rational_ball(self.classes.exact_score(of_row, m)).exp() * since
+        if self.attains[column]:
+            return time
+        return time + Single(self.uniforms).arrival(row, column, bits) / arb(fmpz(self.classes.exact_size(of_row, m)))
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The class with the largest key among some rows, and that key, shifted if asked."""
+
+    draws: Revealed
+    law: Law
+
+    def key(self, shift: Fraction = Fraction(0)) -> Keys:
+        scores = ClassScores(self.draws.classes, self.draws.row, self.draws.m, shift=shift)
+        return Keys(scores, self.law, self.draws)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.draws.row.item(), self.draws.m.item()
+
+
+def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entropy) -> tuple[int, int]:
+    """The `(row, m)` of the class with the largest key, for one trial."""
+    uniforms = entropy.uniforms(1, classes.rows)
+    rows = Keys(weights, GUMBEL, Single(uniforms))
+    top = int(largest(rows, 1).item())
+    if law.name == GUMBEL.name:
+        (m,) = _attaining(classes, [top], entropy)
+        return top, m
+    best = _reveal(classes, weights, [top], uniforms, law, entropy)
+    bar = best.key(shift=-CEILINGS[law.name])
+    high = exceeding(rows, bar).ravel() | exceeding(fixed(_BestScores(classes), 1), bar).ravel()
+    high[top] = False
+    others = np.flatnonzero(high).tolist()
+    many = max(1, _ROWS_AT_ONCE // classes.k)  # mutate: rows at once: memory
+    for start in range(0, len(others), many):
+        other = _reveal(classes, weights, others[start : start + many], uniforms, law, entropy)
+        if exceeding(other.key(), best.key()).item():
+            best = other
+    return best.place
+
+
+@dataclass(frozen=True)
+class _BestScores:
+    """Scores: the best in each row, without noise."""
+
+    classes: Classes
+
+    @property
+    def approx(self) -> Floats:
+        return self.classes.row_scores
+
+    @property
+    def error(self) -> float:
+        return self.classes.score_error
+
+    def ball(self, row: int, column: int) -> Any:
+        return rational_ball(self.classes.exact_score(column, 0))  # m = 0 misses nothing
+
+
+def _attaining(classes: Classes, rows: list[int], entropy: Entropy) -> list[int]:
+    """For each row the class that attains its largest `score + g`: chosen by weight."""
+    result: list[int] = []
+    for row in rows:
+        if row == 0:
+            result.append(0)
+            continue
+        scores = ClassScores(classes, *every_class(classes, [row]), sized=True)
+        result.append(int(largest(Keys(scores, GUMBEL, Single(entropy.uniforms(1, classes.k))), 1).item()))
+    return result
+
+
+def _reveal(
+    classes: Classes, weights: RowWeights, rows: list[int], uniforms: Uniforms, law: Law, entropy: Entropy
+) -> Winner:
+    """The class with the largest key among some rows."""
+    row, m = every_class(classes, rows)
+    first = np.zeros(classes.rows, dtype=np.int64)
+    first[rows] = _attaining(classes, rows, entropy)
+    attains = first[row] == m
+    draws = Revealed(classes, weights, uniforms, entropy.uniforms(1, len(row)), row, m, attains)
+    best = largest(Keys(ClassScores(classes, row, m), law, draws), 1).ravel()
+    alone = replace(
+        draws, uniforms=picked(draws.uniforms, best[None, :]), row=row[best], m=m[best], attains=attains[best]
+    )
+    return Winner(alone, law)

@@ -1,0 +1,161 @@
+"""Canonical with ⊥: one exponential mechanism over all k-subsets of the slots, and the stop.
+
+Seed        ShekelyanLoukides2022, canonical mechanism with γ = 1, carried to unknown domains (P9.1)
+Guarantee   (ε, δ); one bounded-range step (P9.1)
+Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
+Numerics    exact: integer counts, rational ε and δ, binomials as whole numbers, ideal Gumbel keys (P11)
+Proof note  docs/proofs/canonical_bottom.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from typing import Self
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.framework.framework import NO_SLOT, Slots
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.selection import Selection, collected, selections
+from crestline.mechanisms.slots import check_slots, slot_numbers, unit_rate
+from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.randomness.choices import dealt, places
+from crestline.randomness.comparison import largest
+from crestline.randomness.draws import Single
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.reals import Real, ln
+from crestline.randomness.scores import Equal, Linear, Listed, Logs, Scores, joined
+from crestline.randomness.trials import batches
+
+_MOST_OUTCOMES = 200_000  # mutate: how many are too many to write down: time
+_SLOTS = 5  # mutate: utility: P9.1 says four to ten for each item wanted; the lead needed grows with them
+
+
+@dataclass(frozen=True, init=False)
+class CanonicalBottom(Catalogued):
+    """All k items as a set, or a stop. `epsilon` and `delta` are for the whole release."""
+
+    k: int
+    k_bar: int
+    epsilon: Fraction
+    delta: Fraction
+    slack: Fraction
+
+    theorem = "P9.1"
+
+    def __init__(self, k: int, k_bar: int, epsilon: Exact, delta: Exact, *, slack: Exact = 0) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta): all of both; five slots for each item wanted (P9.1)."""
+        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
+        return cls(k, slots, epsilon, delta)
+
+    def cost(self) -> Cost:
+        return steps(BoundedRange(self.epsilon, theorem=self.theorem), delta=self.delta)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        scores, copies = self._classes(histogram)
+        slots, many = histogram.k_bar, min(self.k, histogram.k_bar)
+        if not slots:  # an empty public universe
+            return [self._selection(histogram, [])] * n
+        result: list[Selection] = []
+        for trials in batches(n, slots):
+            draws = Single(entropy.uniforms(trials, scores.approx.size), copies)
+            winners = largest(Keys(scores, GUMBEL, draws), 1).ravel()
+            members = _members(many - 1 + winners, slots, many, entropy)  # column 0 is the class whose lowest is rank k
+            result += selections(members, lambda row: self._selection(histogram, row))
+        return result
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every set, for small histograms."""
+        scores, copies = self._classes(histogram)
+        many = min(self.k, histogram.k_bar)
+        if not many:
+            return {self._selection(histogram, []): 1.0}
+        if math.comb(histogram.k_bar, many) > _MOST_OUTCOMES:
+            raise ParameterError("the law has too many outcomes: it is for small histograms only")
+        weights = np.exp(scores.approx - scores.approx.max())
+        mass = float(weights @ np.exp(copies.approx))
+        law: defaultdict[Selection, float] = defaultdict(float)
+        for member in combinations(range(histogram.k_bar), many):
+            law[self._selection(histogram, list(member))] += float(weights[member[-1] - many + 1]) / mass
+        if histogram.next_count is not None:
+            law[self._selection(histogram, [NO_SLOT] * many)] += float(weights[-1]) / mass
+        return dict(law)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """The set is named with this chance when its k-th count exceeds the first left out by so many users (P9.1)."""
+        return self.full_margin(1 - chance)
+
+    def full_margin(self, beta: float = 0.05) -> float:
+        """A set is named with probability 1 - beta when the k-th count exceeds the next by this many users (P9.1)."""
+        room = _log_comb(self.k_bar, self.k) - math.log(float(self.delta) * beta)
+        return 1 + room / float(self.epsilon)
+
+    def _classes(self, histogram: Histogram) -> tuple[Scores, Scores]:
+        """Scores and log sizes of the classes with lowest rank k, k + 1, …; ⊥ last, if anything was left out."""
+        check_slots(histogram, self.k_bar)
+        many = min(self.k, histogram.k_bar)
+        sizes = _sizes(histogram.k_bar, many)
+        lowest = histogram.array[many - 1 :]
+        rate = unit_rate(self.epsilon, histogram)
+        if histogram.next_count is None:  # P0.8: nothing was left out, so there is no ⊥
+            return Linear(lowest, rate), Logs(sizes)
+        gaps = lowest - np.int64(histogram.next_count) - histogram.step
+        bottom = Listed([self._bottom(math.comb(histogram.k_bar, many))])
+        return joined(Linear(gaps, rate), bottom), joined(Logs(sizes), Equal(1))
+
+    def _bottom(self, sets: int) -> Real:
+        """The logarithm of the weight of ⊥ against so many sets (P9.1)."""
+        return ln(sets * (1 - self.delta) / self.delta)
+
+    def _selection(self, histogram: Histogram, member: list[int]) -> Selection:
+        return collected([histogram.name(slot) for slot in member if slot != NO_SLOT], self.k)
+
+
+def _members(lowest: Slots, slots: int, k: int, entropy: Entropy) -> Slots:
+    """A uniform member of each trial's class: its lowest rank, and k - 1 of the ranks before it; nothing for ⊥."""
+    result = np.full((len(lowest), k), NO_SLOT, dtype=np.int64)
+    named = np.flatnonzero(lowest < slots)
+    left = lowest[named, None] - np.arange(k - 1)  # ranks before the lowest that are not drawn yet
+    choices = places(entropy.uniforms(len(named), k - 1), left)
+    for row, drawn in zip(named.tolist(), choices.tolist(), strict=True):  # mutate: of equal length by construction
+        result[row] = [*dealt(drawn), lowest[row]]
+    return np.sort(result, axis=1)
+
+
+@lru_cache(maxsize=64)
+def _sizes(slots: int, k: int) -> tuple[int, ...]:
+    """`C(t - 1, k - 1)` for t = k, …, slots (P9.1)."""
+    sizes = [1]
+    for rank in range(k, slots):
+        sizes.append(sizes[-1] * rank // (rank - k + 1))
+    return tuple(sizes)
+
+
+def _log_comb(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

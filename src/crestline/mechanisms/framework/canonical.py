@@ -1,0 +1,109 @@
+"""Restricted canonical: one of all k-subsets of the slots, by its worst mistake, tested in uniformly random order.
+
+Seed        ShekelyanLoukides2022, Algorithm 1, corrected, inside the framework (P9.2)
+Guarantee   (ε + ε_R, δ_R); ε' by composition of one bounded-range step and the test when there is slack (P5.1, P9.2)
+Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
+Numerics    exact: rational ε and γ, class sizes as whole numbers, ideal keys and tests decided with certainty (P11)
+Proof note  docs/proofs/restricted_canonical.md
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from crestline.guarantees.cost import Cost
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.framework.framework import Choices, Framework, Slots, checked_test
+from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
+from crestline.mechanisms.framework.slot_orders import order_law, orders_of
+from crestline.mechanisms.slots import slot_numbers
+from crestline.parameters import Exact, fill, not_negative, positive, probability, proportion, whole
+from crestline.randomness.entropy import Entropy
+
+_MOST = 81  # the choice gets nine tenths at most
+_BETA = 0.025  # half of the default of full_margin
+_SHARES = 1000  # mutate: how round a share is
+_SLOTS = 4  # mutate: utility: for each item wanted; the noise grows with the number of subsets
+
+
+@dataclass(frozen=True, init=False)
+class RestrictedCanonical(Framework):
+    """`epsilon` is for the whole choice; `gamma` weighs the lowest count taken against the largest left out."""
+
+    k: int
+    k_bar: int
+    epsilon: Fraction
+    gamma: Fraction
+    test: GapTest
+    slack: Fraction
+
+    theorem = "P5.1, P9.2"
+
+    def __init__(self, k: int, k_bar: int, epsilon: Exact, gamma: Exact, test: GapTest, *, slack: Exact = 0) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            epsilon=positive(epsilon, "epsilon"),
+            gamma=proportion(gamma, "gamma"),
+            test=checked_test(test),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        gamma: Exact = Fraction(1, 2),
+    ) -> Self:
+        """The instance within a total (epsilon, delta), with the joint test; four slots for each item wanted.
+
+        A set is chosen as one, so it is tested as one. The split makes `full_margin()` smallest: a choice at ε = 1
+        that falls short by A users and a test at ε = 1 that needs a lead of B cost `A/(1 - s) + B/s` together, which
+        is least at `s = √B/(√A + √B)`. A contribution bound does not help here.
+        """
+        whole_epsilon, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
+        slots = _SLOTS * whole(k, "k") if k_bar is None else slot_numbers(k, k_bar)[1]
+        unit = cls(k, slots, 1, gamma, JointTest(1, failure))
+        lead = math.sqrt(unit.test.needed_gap(k, _BETA))
+        fall = math.sqrt(min(unit.shortfall(_BETA), _MOST * lead**2))  # γ = 0 has no bound: most for the choice
+        share = Fraction(round(_SHARES * lead / (lead + fall)), _SHARES)
+        test = JointTest(whole_epsilon * share, failure)
+        return cls(k, slots, whole_epsilon * (1 - share), gamma, test)
+
+    def cost(self) -> Cost:
+        return self._inner.cost() + self.test.cost()
+
+    def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
+        drawn = self._inner.release_many(view, trials, entropy)
+        return orders_of(drawn, [_own_names(view)] * trials, entropy)
+
+    def choices(self, view: Histogram) -> Choices:
+        return order_law(self._inner.law(view), _own_names(view))
+
+    def full_margin(self, beta: float = 0.05) -> float:
+        """All k are named with probability 1 - beta when the k-th count exceeds the next by this many users."""
+        return 1 + self.shortfall(beta / 2) + self.test.needed_gap(self.k, beta / 2)
+
+    def shortfall(self, beta: float = 0.05) -> float:
+        """With probability 1 - beta no chosen item is this far below the true k-th count (P8.2); γ = 0: no bound."""
+        return self._inner.lowest_shortfall(self.k_bar, beta)
+
+    @property
+    def _inner(self) -> Canonical:
+        return Canonical(self.k, self.epsilon, self.gamma)
+
+
+def _own_names(view: Histogram) -> dict[int, int]:
+    """Slots are called by their numbers."""
+    return {slot: slot for slot in range(view.k_bar)}

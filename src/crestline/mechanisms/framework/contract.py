@@ -1,0 +1,137 @@
+"""The contract of P1.5 as a test: a black box must treat slots alike, whatever they are called (K2).
+
+The black box is run on the same counts under many names and in many orders of insertion among equal counts. If it
+treats slots alike, what it does to a slot does not depend on them. For each event (this slot is chosen, comes first,
+comes last; so many are chosen) and each naming, Fisher's exact test compares the naming with all others. The level is
+divided by the number of comparisons, so a black box that keeps the contract is refused with probability at most
+`SIGNIFICANCE`, with no approximation. A deterministic dependence (alphabetical order, order of true counts, a look at
+one label) is found with near certainty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import MechanismError
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label
+from crestline.mechanisms.framework.slot_orders import chosen_slots
+from crestline.mechanisms.mechanism import fast_release
+from crestline.mechanisms.selection import Selection
+from crestline.randomness.choices import subsets
+from crestline.randomness.entropy import Entropy, replay
+
+SIGNIFICANCE = Fraction(1, 10**6)
+_RELEASES = 200  # mutate: for each naming: more releases, more power
+_LEAST_SLOTS = 6  # mutate: as few as show the effect
+_APART = 10  # mutate: any wide gap
+
+_REFUSED = (
+    "the mechanism does not keep the contract of the framework (P1.5): what it chooses depends on how slots are named "
+    "or in which order they are listed. Read nothing but counts; break ties and order the result at random (its own "
+    "noisy order, or return a frozenset and the framework will shuffle it)"
+)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Labels for the slots, and the order in which slots of equal count are listed."""
+
+    labels: tuple[Label, ...]
+    order: tuple[int, ...]
+
+
+def check_equivariance(mechanism: Any, k_bar: int) -> None:
+    """Refuse a black box whose choice depends on labels or on the order of insertion."""
+    entropy = replay("equivariance of a black box")
+    size = _size(mechanism, k_bar)
+    tables = [_events(mechanism, counts, entropy) for counts in _score_vectors(size)]
+    comparisons = sum(table.size for table in tables)
+    smallest = min(float(_fisher(table).min()) for table in tables)
+    if smallest * comparisons < float(SIGNIFICANCE):
+        raise MechanismError(_REFUSED)
+
+
+def released(mechanism: Any, view: Histogram, n: int, entropy: Entropy) -> Sequence[Selection]:
+    """`n` releases of a black box, at once where it can."""
+    many = fast_release(mechanism)
+    return many(view, n, entropy) if many else [mechanism.release(view, entropy) for _ in range(n)]
+
+
+def _size(mechanism: Any, k_bar: int) -> int:
+    """As few slots as show the effect; all of them, when the black box does not say how many it chooses."""
+    k = getattr(mechanism, "k", None)
+    return k_bar if not isinstance(k, int) else min(k_bar, max(_LEAST_SLOTS, 2 * k))
+
+
+def _score_vectors(size: int) -> Iterator[NDArray[np.int64]]:
+    """All equal, where only names and places can tell slots apart; and pairs of equals with wide gaps between."""
+    yield np.full(size, 20, dtype=np.int64)  # mutate: any count, as long as all are equal
+    yield _APART * (np.arange(size, dtype=np.int64)[::-1] // 2)
+
+
+def _namings(size: int, entropy: Entropy) -> Iterator[Naming]:
+    """Numbers, letters and words, assigned in rank order, backwards and at random; ties listed in several orders."""
+    forwards, backwards = tuple(range(size)), tuple(reversed(range(size)))
+    letters = tuple(_letters(size))
+    words = tuple(f"item-{word:016x}" for word in entropy.words(size).tolist())
+    yield Naming(forwards, forwards)
+    yield Naming(backwards, forwards)
+    yield Naming(forwards, backwards)
+    yield Naming(letters, forwards)
+    yield Naming(letters[::-1], backwards)
+    order, labels, another, more_labels, last = (tuple(row) for row in subsets(size, size, 5, entropy))
+    yield Naming(words, order)
+    yield Naming(labels, another)
+    yield Naming(more_labels, last)
+
+
+def _letters(size: int) -> Iterator[str]:
+    """z, y, …, a, then zz, yz, …: short names that people use, u and z among the first."""
+    for number in range(size):
+        rounds, letter = divmod(number, 26)  # mutate: any names, as long as they differ
+        yield chr(ord("z") - letter) + "z" * rounds
+
+
+def _view(counts: NDArray[np.int64], naming: Naming) -> tuple[Histogram, dict[Label, int]]:
+    """The counts under these names; slots of equal count are listed in the naming's order."""
+    ranked = sorted(naming.order, key=lambda slot: -int(counts[slot]))  # stable: ties keep the naming's order
+    labels = tuple(naming.labels[slot] for slot in ranked)
+    view = Histogram(labels, counts[ranked], None, domain_size=len(counts))
+    return view, dict(zip(labels, ranked, strict=True))  # mutate: of equal length by construction
+
+
+def _events(mechanism: Any, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+    """How often each event (column) happened under each naming (row)."""
+    size = len(counts)
+    rows = []
+    for naming in _namings(size, entropy):
+        view, slots = _view(counts, naming)
+        row = np.zeros(4 * size + 2, dtype=np.int64)
+        for selection in released(mechanism, view, _RELEASES, entropy):
+            chosen = chosen_slots(selection, slots)
+            row[3 * size + len(chosen)] += 1
+            row[4 * size + 1] += selection.stopped
+            row[chosen] += 1
+            if chosen and isinstance(selection.items, tuple):
+                row[[size + chosen[0], 2 * size + chosen[-1]]] += 1
+        rows.append(row)
+    return np.array(rows)
+
+
+def _fisher(table: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Two-sided p-values: each naming against all others together, event by event, given how often it happened."""
+    from scipy.stats import hypergeom
+
+    namings = len(table)
+    happened = np.broadcast_to(table.sum(axis=0), table.shape)
+    law = hypergeom(namings * _RELEASES, happened, _RELEASES)
+    tail = np.minimum(law.cdf(table), law.sf(table - 1))
+    result: NDArray[np.float64] = np.minimum(1.0, 2.0 * tail)
+    return result

@@ -1,0 +1,129 @@
+"""The framework's frame: choose slots, test them in the order of choice, name those that pass (P5.1).
+
+A mechanism of this shape says how slots are chosen and with which chances; the rest is here. What is chosen must depend
+on the slots' counts alone and treat slots alike (P1.5); the order is the one of the choice, never that of labels or of
+true counts (P1.6).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import MechanismError
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, gap_for
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.selection import Selection, listed, selections
+from crestline.mechanisms.slots import check_slots
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.points import Floats
+from crestline.randomness.trials import batches
+
+Slots = NDArray[np.int64]
+
+NO_SLOT = -1
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The law of a choice: every order of slots (`NO_SLOT` after the last), how many were wanted, and its chance."""
+
+    orders: Slots
+    wanted: Slots
+    chances: Floats
+
+
+class Framework(Catalogued):
+    """Choose, test, name. `k_bar` slots are looked at; `test` decides how far down the choice names are said."""
+
+    k_bar: int
+    test: GapTest
+
+    theorem = "P5.1"
+
+    @abstractmethod
+    def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
+        """Slots chosen in each trial, in order (`NO_SLOT` after the last), and how many were wanted."""
+
+    @abstractmethod
+    def choices(self, view: Histogram) -> Choices:
+        """The law of `choose`, for small histograms."""
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        view = slot_view(histogram, self.k_bar)
+        result: list[Selection] = []
+        for trials in batches(n, histogram.k_bar):
+            chosen, wanted = self.choose(view, trials, entropy)
+            result += named(histogram, chosen, self._passed(histogram, chosen, entropy), wanted)
+        return result
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for small histograms."""
+        given = self.choices(slot_view(histogram, self.k_bar))
+        lengths = self._lengths(histogram, given.orders)
+        law: defaultdict[Selection, float] = defaultdict(float)
+        orders, chances = given.orders.tolist(), lengths * given.chances[:, None]
+        for order, wanted, row in zip(orders, given.wanted, chances, strict=True):  # mutate: of equal length
+            labels = [histogram.name(slot) for slot in order if slot != NO_SLOT]
+            for length, chance in enumerate(row.tolist()):
+                if chance > 0:
+                    law[listed(labels[:length], int(wanted))] += chance
+        return dict(law)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """How many users above the first item left out a chosen item must be to pass the test with this chance."""
+        return 1 + gap_for(self.test, chance)
+
+    def _passed(self, histogram: Histogram, chosen: Slots, entropy: Entropy) -> Slots:
+        """How many of the chosen slots pass; all, when nothing was left out that could be confused with them (P0.8)."""
+        sizes: Slots = (chosen != NO_SLOT).sum(axis=1)
+        if histogram.next_count is None or not sizes.any():
+            return sizes
+        gaps = histogram.array - np.int64(histogram.next_count) - histogram.step
+        # Slot 0 has the largest gap, so it may stand where no slot was chosen: what it passes there is not counted.
+        return np.minimum(self.test.passed(gaps[np.maximum(chosen, 0)], histogram.step, entropy), sizes)
+
+    def _lengths(self, histogram: Histogram, orders: Slots) -> Floats:
+        """The chance of each number of passes, for every order of slots."""
+        rows, width = orders.shape
+        sizes = (orders != NO_SLOT).sum(axis=1)
+        if histogram.next_count is None or not width:
+            certain: Floats = np.eye(width + 1)[sizes]
+            return certain
+        gaps = (histogram.array - np.int64(histogram.next_count)) / histogram.step - 1.0
+        free = self.test.lengths(gaps, np.maximum(orders, 0))
+        capped = np.zeros((rows, width + 1))
+        for length in range(width + 1):
+            capped[np.arange(rows), np.minimum(length, sizes)] += free[:, length]
+        return capped
+
+
+def slot_view(histogram: Histogram, k_bar: int) -> Histogram:
+    """The slots' counts without labels: slot `i` is named `i`, and nothing was left out (K1)."""
+    check_slots(histogram, k_bar)
+    size = histogram.k_bar
+    return Histogram(range(size), histogram.array, None, domain_size=size, step=histogram.step)
+
+
+def named(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> list[Selection]:
+    """The labels of the slots that passed, cut at an empty slot; fewer than wanted is a stop."""
+    width = chosen.shape[1]
+    kept = np.where(np.arange(width) < passed[:, None], chosen, NO_SLOT)
+
+    def make(row: list[int]) -> Selection:
+        return listed([histogram.name(slot) for slot in row[:-1] if slot != NO_SLOT], row[-1])
+
+    return selections(np.column_stack([kept, wanted]).astype(np.int64), make)
+
+
+def checked_test(test: GapTest) -> GapTest:
+    """The test, checked to be one."""
+    if not all(hasattr(test, name) for name in ("delta", "cost", "passed", "lengths", "needed_gap")):
+        raise MechanismError("test must be a LaplaceTest, an ExponentialTest or a JointTest, or have their methods")
+    return test

@@ -1,0 +1,139 @@
+"""Tests that stop at the first failure: one noisy threshold for all, fresh noise for each item (P2.4, P5.2, P5.3).
+
+Seed        CarvalhoWang, Algorithm 1 (corrected: E-C3, E-C4, E-C5); one-sided noise: P2.4
+Guarantee   log ratio of the two laws in [-ε2, ε1 + ε2] or its mirror image (P2.4); (ε1 + ε2)-DP
+Assumes     all gaps move in one direction by at most one step; the order of the items does not depend on this noise
+Numerics    exact: rational thresholds certified against δ (P11.3), ideal noise decided with certainty (P11)
+Proof note  docs/proofs/restricted.md
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import LossInterval
+from crestline.mechanisms.framework.gap_tests.gap_test import Gaps, Orders
+from crestline.mechanisms.framework.gap_tests.shared_threshold import SharedThreshold
+from crestline.mechanisms.numerics.quadrature import between
+from crestline.mechanisms.numerics.thresholds import failure_threshold, laplace_threshold
+from crestline.parameters import Exact, fill, positive, probability
+from crestline.randomness.comparison import exceeding
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys, keys
+from crestline.randomness.laws.exponential import EXPONENTIAL
+from crestline.randomness.laws.laplace import LAPLACE
+from crestline.randomness.points import Floats
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Linear, Listed
+
+_FAR = 42.0  # mutate: e^-42 is below the rounding of a double
+
+
+class SparseTest(ABC):
+    """One noisy threshold for all; fresh noise for each item; stop at the first failure (P2.4)."""
+
+    @abstractmethod
+    def threshold(self, trials: int, entropy: Entropy) -> Keys:
+        """The noisy threshold of every trial: one column."""
+
+    @abstractmethod
+    def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
+        """The gaps with fresh noise."""
+
+    @abstractmethod
+    def table(self, gaps: Floats) -> SharedThreshold:
+        """Each slot's chance to pass, given the threshold's noise."""
+
+    def passed(self, gaps: Gaps, step: int, entropy: Entropy) -> Orders:
+        above = exceeding(self.tested(gaps, step, entropy), self.threshold(len(gaps), entropy))
+        leading: Orders = np.logical_and.accumulate(above, axis=1).sum(axis=1)
+        return leading
+
+    def lengths(self, gaps: Floats, orders: Orders) -> Floats:
+        return self.table(gaps).lengths(orders)
+
+
+@dataclass(frozen=True, init=False)
+class LaplaceTest(SparseTest):
+    """`epsilon` is split in halves between the threshold and the items (P5.2)."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon: Exact, delta: Exact) -> None:
+        fill(self, epsilon=positive(epsilon, "epsilon"), delta=probability(delta, "delta"))
+
+    def cost(self) -> Cost:
+        half = self.epsilon / 2
+        return steps(LossInterval(half, self.epsilon, theorem="P5.2"), delta=self.delta)  # P2.4: [-ε2, ε1 + ε2]
+
+    def threshold(self, trials: int, entropy: Entropy) -> Keys:
+        return keys(Listed([Real(self.height)]), LAPLACE, entropy.uniforms(trials, 1))
+
+    def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
+        return keys(Linear(gaps, self.epsilon / 2 / step), LAPLACE, entropy.uniforms(*gaps.shape))
+
+    def table(self, gaps: Floats) -> SharedThreshold:
+        over = gaps * float(self.epsilon / 2) - float(self.height)
+        grid = between(-_FAR, _FAR, [0.0, *over.tolist()], piece=1.0)
+        return SharedThreshold(
+            LAPLACE.survival(grid.points - over[:, None]), grid.weights * LAPLACE.density(grid.points)
+        )
+
+    def needed_gap(self, k: int, beta: float) -> float:
+        return float((self.height + laplace_threshold(Fraction(beta) / k)) * 2 / self.epsilon)
+
+    @property
+    def height(self) -> Fraction:
+        """The threshold in units of the noise: T = 2t/ε (P5.2)."""
+        return laplace_threshold(self.delta)
+
+
+@dataclass(frozen=True, init=False)
+class ExponentialTest(SparseTest):
+    """One-sided noise: rate `epsilon1` for the threshold, `epsilon2` for each item (P5.3)."""
+
+    epsilon1: Fraction
+    epsilon2: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon1: Exact, epsilon2: Exact, delta: Exact) -> None:
+        fill(
+            self,
+            epsilon1=positive(epsilon1, "epsilon1"),
+            epsilon2=positive(epsilon2, "epsilon2"),
+            delta=probability(delta, "delta"),
+        )
+
+    def cost(self) -> Cost:
+        step = LossInterval(self.epsilon2, self.epsilon1 + self.epsilon2, theorem="P5.3")
+        return steps(step, delta=self.delta)
+
+    def threshold(self, trials: int, entropy: Entropy) -> Keys:
+        uniforms = entropy.uniforms(trials, 1)
+        return keys(Listed([Real(self.height)]), EXPONENTIAL, uniforms, scale=-1 / self.epsilon1)
+
+    def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
+        uniforms = entropy.uniforms(*gaps.shape)
+        return keys(Linear(gaps, Fraction(1, step)), EXPONENTIAL, uniforms, scale=-1 / self.epsilon2)
+
+    def table(self, gaps: Floats) -> SharedThreshold:
+        first, second = float(self.epsilon1), float(self.epsilon2)
+        over = gaps - float(self.height)
+        grid = between(0.0, _FAR / first, (-over).tolist(), piece=1 / max(first, second))
+        passing = EXPONENTIAL.cdf(second * (over[:, None] + grid.points))  # P5.6: (1 - e^{-ε2 (g - T + z)})_+
+        return SharedThreshold(passing, grid.weights * first * EXPONENTIAL.density(first * grid.points))
+
+    def needed_gap(self, k: int, beta: float) -> float:
+        return float(self.height) + math.log(k / beta) / float(self.epsilon2)
+
+    @property
+    def height(self) -> Fraction:
+        """The threshold T, in steps."""
+        return failure_threshold(self.epsilon1, self.epsilon2, self.delta)

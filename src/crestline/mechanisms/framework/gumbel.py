@@ -1,0 +1,143 @@
+"""Restricted Gumbel: peel the k largest Gumbel keys of the slots, then test them in that order.
+
+Seed        CarvalhoWang, RestrictedGumbel, in the corrected framework (E-C1 to E-C3, E-C9)
+Guarantee   (ε', δ_R + slack), ε' by composition of k bounded-range steps and the test (P5.1, P5.4)
+Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
+Numerics    exact: integer counts, rational ε, ideal Gumbel keys and tests decided with certainty (P11)
+Proof note  docs/proofs/restricted_gumbel.md
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Padding
+from crestline.mechanisms.framework.framework import NO_SLOT, Slots, checked_test, named, slot_view
+from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
+from crestline.mechanisms.framework.gap_tests.sparse import SparseTest
+from crestline.mechanisms.framework.noisy_order import OneShot
+from crestline.mechanisms.framework.split.budget import gumbel_parts, slots_for
+from crestline.mechanisms.numerics.order_law import peeling_chances
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import slot_numbers, unit_rate
+from crestline.parameters import Exact, fill, not_negative, positive, probability
+from crestline.randomness.comparison import exceeding, largest
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.points import Floats
+from crestline.randomness.scores import Linear
+from crestline.randomness.trials import batches
+
+
+@dataclass(frozen=True, init=False)
+class RestrictedGumbel(OneShot):
+    """`epsilon` is per drawn item. `lazy` draws an item, tests it, stops at a failure: the same law, paid as drawn."""
+
+    k: int
+    k_bar: int
+    epsilon: Fraction
+    test: GapTest
+    lazy: bool
+    slack: Fraction
+
+    noise = GUMBEL
+    theorem = "P5.1, P5.4"
+
+    def __init__(
+        self, k: int, k_bar: int, epsilon: Exact, test: GapTest, *, lazy: bool = False, slack: Exact = 0
+    ) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        if lazy and not isinstance(test, SparseTest):
+            raise ParameterError("lazy needs a test that looks at one item at a time: LaplaceTest or ExponentialTest")
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            epsilon=positive(epsilon, "epsilon"),
+            test=checked_test(test),
+            lazy=bool(lazy),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta), with the one-sided test; ten slots for each item wanted.
+
+        The split names most items on a public reference (split/split.py). A contribution bound does not help here.
+        """
+        slots = slots_for(k, k_bar)
+        parts = gumbel_parts(k, slots, positive(epsilon, "epsilon"), probability(delta, "delta"))
+        return cls(k, slots, parts.size, parts.test, slack=parts.slack)
+
+    def cost(self) -> Cost:
+        return self._drawn(self.k)
+
+    def settled(self, selection: Selection) -> Cost:
+        """When lazy, only the drawn items are paid for; the one that failed is one of them (P5.4, U6)."""
+        return self._drawn(min(self.k, len(selection) + selection.stopped)) if self.lazy else self.cost()
+
+    def scores(self, view: Histogram) -> Linear:
+        return Linear(view.array, unit_rate(self.epsilon, view))
+
+    def order_chances(self, scores: Floats, orders: Slots) -> Floats:
+        return peeling_chances(scores, orders)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        if not self.lazy:
+            return super().release_many(histogram, n, entropy)
+        view = slot_view(histogram, self.k_bar)
+        result: list[Selection] = []
+        for trials in batches(n, histogram.k_bar):
+            result += self._lazily(histogram, view, trials, entropy)
+        return result
+
+    def _lazily(self, histogram: Histogram, view: Histogram, trials: int, entropy: Entropy) -> list[Selection]:
+        """Draw, test, stop: no more than one item is drawn that will not be named."""
+        slots, rows, scores = view.k_bar, np.arange(trials), self.scores(view)
+        passes = _Passes(self.test, histogram, trials, entropy)
+        empty = np.array([isinstance(histogram.name(slot), Padding) for slot in range(slots)])
+        drawn_before = np.zeros((trials, slots), dtype=np.bool_)
+        chosen = np.full((trials, min(self.k, slots)), NO_SLOT, dtype=np.int64)
+        running = np.ones(trials, dtype=np.bool_)
+        for place in range(chosen.shape[1]):
+            # Fresh keys for all slots; the largest of those not drawn before is among the first `place + 1`.
+            order = largest(keys(scores, GUMBEL, entropy.uniforms(trials, slots)), place + 1)
+            drawn = order[rows, np.argmin(drawn_before[rows[:, None], order], axis=1)]
+            running &= passes.next(drawn) & ~empty[drawn]
+            chosen[running, place] = drawn[running]
+            if not running.any():
+                break
+            drawn_before[rows, drawn] = True
+        return named(histogram, chosen, (chosen != NO_SLOT).sum(axis=1), np.full(trials, self.k))
+
+    def _drawn(self, items: int) -> Cost:
+        return steps(BoundedRange(self.epsilon, theorem="P2.1"), items) + self.test.cost()
+
+
+class _Passes:
+    """A test that is asked one item at a time: the threshold's noise is drawn once, an item's when it is asked."""
+
+    def __init__(self, test: GapTest, histogram: Histogram, trials: int, entropy: Entropy) -> None:
+        assert isinstance(test, SparseTest)  # the constructor says so
+        self._test, self._histogram, self._entropy = test, histogram, entropy
+        self._trials = trials
+        self._threshold = test.threshold(trials, entropy)
+
+    def next(self, drawn: Slots) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether the item drawn in each trial passes."""
+        histogram = self._histogram
+        if histogram.next_count is None:  # P0.8: nothing was left out
+            return np.ones(self._trials, dtype=np.bool_)
+        gaps = histogram.array[drawn] - np.int64(histogram.next_count) - histogram.step
+        return exceeding(self._test.tested(gaps[:, None], histogram.step, self._entropy), self._threshold).ravel()

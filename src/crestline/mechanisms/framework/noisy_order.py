@@ -1,0 +1,52 @@
+"""Framework mechanisms that choose by noise: the k largest of the slots' noisy counts, in their noisy order."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.framework.framework import Choices, Framework, Slots
+from crestline.mechanisms.numerics.order_law import order_chances
+from crestline.mechanisms.slots import orderings
+from crestline.randomness.comparison import largest
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+from crestline.randomness.scores import Linear
+
+
+class OneShot(Framework):
+    """Independent noise of one law on every count: equivariant (P1.5), and the order is the noisy one."""
+
+    k: int
+    noise: ClassVar[Law]
+
+    @property
+    def scale(self) -> Fraction:
+        """What the noise is multiplied with."""
+        return Fraction(1)
+
+    @abstractmethod
+    def scores(self, view: Histogram) -> Linear:
+        """What the noise is added to."""
+
+    def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
+        table = keys(self.scores(view), self.noise, entropy.uniforms(trials, view.k_bar), scale=self.scale)
+        return largest(table, min(self.k, view.k_bar)), np.full(trials, self.k)
+
+    def choices(self, view: Histogram) -> Choices:
+        orders = np.array(list(orderings(range(view.k_bar), min(self.k, view.k_bar))), dtype=np.int64)
+        return Choices(orders, np.full(len(orders), self.k), self.order_chances(self.scores(view).approx, orders))
+
+    def order_chances(self, scores: Floats, orders: Slots) -> Floats:
+        """The chance of each order of slots."""
+        return order_chances(scores, self.noise, orders, float(self.scale))
+
+    def full_margin(self, beta: float = 0.05) -> float:
+        """All k are named with probability 1 - beta when all slots exceed the next count by this many users (P5.6)."""
+        return 1 + self.test.needed_gap(self.k, beta)

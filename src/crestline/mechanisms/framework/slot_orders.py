@@ -1,0 +1,82 @@
+"""From what a mechanism over slots returned to the order in which slots are tested.
+
+A tuple is tested as it is. A set has no order, so it gets a fresh uniformly random one: never that of labels, of
+slots or of counts (P1.5, P1.6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+
+import numpy as np
+
+from crestline.errors import MechanismError
+from crestline.histogram.labels import Label
+from crestline.mechanisms.framework.framework import NO_SLOT, Choices, Slots
+from crestline.mechanisms.selection import Selection
+from crestline.randomness.choices import subsets
+from crestline.randomness.entropy import Entropy
+
+
+def chosen_slots(selection: Selection, slots: Mapping[Label, int]) -> list[int]:
+    """The slots behind a mechanism's items, in its order (a set: by slot); nothing else may be named, nothing twice."""
+    if not isinstance(selection, Selection):
+        raise MechanismError("release() must return a Selection: items (a tuple or a frozenset) and stopped")
+    places = [slots.get(label) for label in selection.items]
+    found = [place for place in places if place is not None]
+    if len(found) < len(places) or len(set(found)) < len(found):
+        raise MechanismError(
+            "the mechanism must choose among the items of the histogram it is given, each at most once"
+        )
+    return found if isinstance(selection.items, tuple) else sorted(found)
+
+
+def orders_of(
+    drawn: Sequence[Selection], slots: Sequence[Mapping[Label, int]], entropy: Entropy
+) -> tuple[Slots, Slots]:
+    """The slots of each selection in the order to be tested, and how many were wanted; `slots` says what names mean."""
+    rows = [chosen_slots(selection, names) for selection, names in zip(drawn, slots, strict=True)]
+    orders = _table(rows)
+    sets = np.array([not isinstance(selection.items, tuple) for selection in drawn])
+    if sets.any():
+        orders[sets] = _shuffled(orders[sets], entropy)
+    return orders, _wanted(drawn, rows)
+
+
+def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> Choices:
+    """The law of those orders; every order of a set is equally likely."""
+    drawn: list[Selection] = []
+    rows: list[list[int]] = []
+    chances: list[float] = []
+    for selection, chance in law.items():
+        chosen = chosen_slots(selection, slots)
+        fixed = isinstance(selection.items, tuple)
+        orders = [chosen] if fixed else [list(order) for order in permutations(chosen)]
+        rows += orders
+        drawn += [selection] * len(orders)
+        chances += [chance if fixed else chance / math.factorial(len(chosen))] * len(orders)
+    return Choices(_table(rows), _wanted(drawn, rows), np.array(chances))
+
+
+def _wanted(drawn: Sequence[Selection], rows: Sequence[list[int]]) -> Slots:
+    """One more than there are, where the mechanism itself stopped: that stays a stop."""
+    pairs = zip(drawn, rows, strict=True)  # mutate: of equal length by construction
+    return np.array([len(row) + one.stopped for one, row in pairs], dtype=np.int64)
+
+
+def _table(rows: Sequence[list[int]]) -> Slots:
+    """Rows of different lengths as one table, `NO_SLOT` after the last."""
+    table = np.full((len(rows), max(map(len, rows), default=0)), NO_SLOT, dtype=np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    return table
+
+
+def _shuffled(orders: Slots, entropy: Entropy) -> Slots:
+    """Each row in a fresh uniformly random order, `NO_SLOT` kept last."""
+    rows, width = orders.shape
+    mixed = np.take_along_axis(orders, np.array(subsets(width, width, rows, entropy)), axis=1)
+    front = np.argsort(mixed == NO_SLOT, axis=1, kind="stable")
+    return np.take_along_axis(mixed, front, axis=1)

@@ -1,0 +1,1 @@
+"""How the framework divides a total (ε, δ) between choosing items and testing them."""

@@ -1,0 +1,94 @@
+"""Framework mechanisms within a total (ε, δ): the split first, by an estimate; then the noise, by the accountant.
+
+What is returned was charged by the accountant and fits. The estimate only decides which split is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from crestline.guarantees.accountants import total_epsilon
+from crestline.guarantees.cost import Step, steps
+from crestline.guarantees.guarantee import BoundedRange, GaussianDP
+from crestline.guarantees.search import largest_within
+from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
+from crestline.mechanisms.framework.split.split import Split, best_split, gaussian_room
+from crestline.mechanisms.slots import slot_numbers
+from crestline.parameters import whole
+from crestline.randomness.laws import LAWS
+from crestline.randomness.laws.gaussian import GAUSSIAN
+from crestline.randomness.laws.gumbel import GUMBEL
+
+_DIGITS = 6  # mutate: of the budget that may stay unused: sharpness
+_SLOTS = 10  # mutate: utility: any number keeps the promise
+_ALL_OF_DELTA = (Fraction(1),)
+
+
+def slots_for(k: int, k_bar: int | None) -> int:
+    """How many slots to look at: ten for each item wanted, unless the caller says (P12.1)."""
+    return _SLOTS * whole(k, "k") if k_bar is None else slot_numbers(k, k_bar)[1]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a budget buys: the size of the choice's steps, the test, and the accountant's slack."""
+
+    size: Fraction
+    test: ExponentialTest
+    slack: Fraction
+
+
+@lru_cache(maxsize=256)
+def gumbel_parts(k: int, k_bar: int, epsilon: Fraction, delta: Fraction) -> Parts:
+    """`size` is the ε of each of k bounded-range steps."""
+
+    def per_step(split: Split) -> float:
+        test = split.exponential_test(epsilon, delta)
+        many = 2 * gaussian_room(float(epsilon), float(split.slack(delta)), test) / math.sqrt(k)
+        few = float(epsilon * (1 - split.test)) / k  # plain addition
+        return max(many, few)
+
+    split = best_split(k, k_bar, epsilon, delta, GUMBEL, lambda split: 1 / per_step(split))
+    return _parts(split, epsilon, delta, k, BoundedRange, per_step(split))
+
+
+@lru_cache(maxsize=256)
+def normal_parts(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, squared: Fraction) -> Parts:
+    """`size` is the μ² of one Gaussian step; `squared` its squared sensitivity, in users."""
+
+    def room(split: Split) -> float:
+        return gaussian_room(float(epsilon), float(split.slack(delta)), split.exponential_test(epsilon, delta))
+
+    def scale(split: Split) -> float:
+        return math.sqrt(squared) / room(split) if room(split) else math.inf
+
+    split = best_split(k, k_bar, epsilon, delta, GAUSSIAN, scale)
+    guess = room(split) ** 2  # mutate: where the search starts
+    return _parts(split, epsilon, delta, 1, GaussianDP, guess)
+
+
+@lru_cache(maxsize=256)
+def pure_parts(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, noise: str) -> Parts:
+    """`size` is the ε of one pure step of the rate `size / k`. Choice and test are added up, so δ is all the test's."""
+
+    def scale(split: Split) -> float:
+        return k / float(epsilon * (1 - split.test))
+
+    split = best_split(k, k_bar, epsilon, delta, LAWS[noise], scale, _ALL_OF_DELTA)
+    return Parts(epsilon * (1 - split.test), split.exponential_test(epsilon, delta), Fraction(0))
+
+
+def _parts(
+    split: Split, epsilon: Fraction, delta: Fraction, times: int, step: Callable[[Fraction], Step], guess: float
+) -> Parts:
+    """The largest steps that fit beside the test."""
+    test, slack = split.exponential_test(epsilon, delta), split.slack(delta)
+
+    def charged(size: Fraction) -> Fraction:
+        return total_epsilon(steps(step(size), times) + test.cost(), slack)
+
+    return Parts(largest_within(charged, epsilon, start=Fraction(guess), digits=_DIGITS), test, slack)

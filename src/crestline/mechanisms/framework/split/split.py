@@ -1,0 +1,144 @@
+"""The split of a budget between choosing and testing: the one that names most items on a public reference.
+
+A total (ε, δ) is shared three ways: how much ε the test gets, how much of that its threshold, and how much δ the
+failures of the test (the rest is slack for the accountant). None of it may depend on the data. The reference is a power
+law, scaled so that about half of the items are named: where everything or nothing passes, no split matters. See
+docs/decisions/split-of-the-budget.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
+from crestline.mechanisms.framework.split.expected_items import Head, expected_items, power_law
+from crestline.randomness.laws.law import Law
+
+EXPONENT = 0.6  # between rank k and rank 10 k, popularity data fall like this, give or take 0.2
+
+TESTS = tuple(Fraction(n, 20) for n in range(1, 19))
+THRESHOLDS = tuple(Fraction(n, 20) for n in range(8, 20))
+_PERCENTS = (1, 2, 5, 10, 15, 20, 25, 35, 50, 65, 80, 90)  # mutate: which shares of δ are tried: utility
+FAILURES = tuple(Fraction(n, 100) for n in _PERCENTS)
+_START = (6, 7, 6)  # places in the three: 0.35, 0.75, 0.25
+
+_DOUBLINGS = 60  # mutate: when a search gives up
+
+
+@dataclass(frozen=True)
+class Split:
+    """Shares: of ε for the test, of the test's ε for its threshold, of δ for the test's failures."""
+
+    test: Fraction
+    threshold: Fraction
+    failure: Fraction
+
+    def exponential_test(self, epsilon: Fraction, delta: Fraction) -> ExponentialTest:
+        whole = epsilon * self.test
+        return ExponentialTest(whole * self.threshold, whole * (1 - self.threshold), delta * self.failure)
+
+    def slack(self, delta: Fraction) -> Fraction:
+        return delta * (1 - self.failure)
+
+
+Scale = Callable[[Split], float]
+"""The scale of the noise, in users, that is left for the choice; infinite when nothing is left."""
+
+
+def best_split(
+    k: int,
+    k_bar: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    noise: Law,
+    scale: Scale,
+    failures: tuple[Fraction, ...] = FAILURES,
+) -> Split:
+    """The split, on a grid of round shares, that names most items on the reference; found by climbing."""
+    values: dict[tuple[int, int, int], float] = {}
+
+    def split(place: tuple[int, int, int]) -> Split:
+        return Split(TESTS[place[0]], THRESHOLDS[place[1]], failures[place[2]])
+
+    @cache
+    def parts(place: tuple[int, int, int]) -> tuple[float, ExponentialTest]:
+        return scale(split(place)), split(place).exponential_test(epsilon, delta)
+
+    def named(head: Head, place: tuple[int, int, int]) -> float:
+        spread, test = parts(place)
+        return expected_items(head, k, noise, spread, test) if math.isfinite(spread) else -math.inf
+
+    first, second, third = _START
+    place = (first, second, min(third, len(failures) - 1))
+    head = _interesting(power_law(k_bar, EXPONENT), lambda reference: named(reference, place) >= k / 2)
+    while True:
+        for near in _around(place, (len(TESTS), len(THRESHOLDS), len(failures))):
+            if near not in values:
+                values[near] = named(head, near)
+        best = max(_around(place, (len(TESTS), len(THRESHOLDS), len(failures))), key=lambda near: values[near])
+        if values[best] <= values[place]:
+            return split(place)
+        place = best
+
+
+def _around(place: tuple[int, int, int], sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+    """A place, and its neighbours one step away in one direction."""
+    yield place
+    for axis in range(3):
+        for step in (-1, 1):
+            moved = list(place)
+            moved[axis] += step
+            if 0 <= moved[axis] < sizes[axis]:
+                yield (moved[0], moved[1], moved[2])
+
+
+def _interesting(shape: Head, enough: Callable[[Head], bool]) -> Head:
+    """The shape with as many users as it takes for `enough`: by doubling, then halving the bracket."""
+    low, high = 0.0, 1.0
+    for _ in range(_DOUBLINGS):
+        if enough(shape.times(math.exp(high))):
+            break
+        low, high = high, 1.5 * high
+    for _ in range(12):  # mutate: how close to half of k: any head near it will do
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(shape.times(math.exp(middle))) else (middle, high)
+    return shape.times(math.exp(high))
+
+
+def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
+    """About the μ of a Gaussian loss that fits (epsilon, slack) beside the test's two-point loss; 0 if none does.
+
+    Many small bounded-range steps of one ε lose about as much as Gaussian noise with `μ = ε √k / 2`. This guides
+    searches; an accountant has the last word.
+    """
+    above, below = float(test.epsilon1 + test.epsilon2), float(test.epsilon2)
+
+    def needed(mu: float) -> float:
+        return max(_two_point(mu, epsilon, above, below), _two_point(mu, epsilon, below, above))
+
+    low = 0.0
+    high = 2 * math.sqrt(epsilon) + epsilon + 1  # mutate: the upper end of a search: the room only guides
+    for _ in range(40):  # mutate: halvings: closer than the estimate is
+        middle = (low + high) / 2
+        low, high = (middle, high) if needed(middle) <= slack else (low, middle)
+    return low
+
+
+def _two_point(mu: float, epsilon: float, above: float, below: float) -> float:
+    """δ at ε of a Gaussian loss plus `above` or `-below`: the mean of the Gaussian's δ, shifted (P2.6)."""
+    chance = math.expm1(-below) / math.expm1(-(above + below))
+    return chance * _gaussian(mu, epsilon - above) + (1 - chance) * _gaussian(mu, epsilon + below)
+
+
+def _gaussian(mu: float, epsilon: float) -> float:
+    """P2.6."""
+    growth = math.exp(min(epsilon, 700.0))  # mutate: the cap only keeps the exponential finite
+    return _cdf(mu / 2 - epsilon / mu) - growth * _cdf(-mu / 2 - epsilon / mu)
+
+
+def _cdf(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2

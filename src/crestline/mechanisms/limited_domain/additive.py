@@ -1,0 +1,158 @@
+"""What the limited domain with Laplace and with Gaussian noise share: noise on every slot and on ⊥ (P4).
+
+    v_j = x_j + noise        v_⊥ = b + 1 + T + noise        labels in descending order until ⊥, an empty slot, or k
+
+Because the noise is added to the counts themselves, the noisy counts of the returned items may be published at no
+extra cost, once the cost is that of all numbers and not only of their order.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.limited_domain.additive_law import length_law, ordered_law
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.selection import Selection, ranked_selections
+from crestline.mechanisms.slots import check_slots, unstable_slots
+from crestline.parameters import Exact
+from crestline.randomness.comparison import exceeding, largest, rounded
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Linear, Listed, Scores
+from crestline.randomness.trials import batches
+
+UNION, CLOSED = "union", "closed"
+
+
+class AdditiveNoise(Catalogued):
+    """A subclass says which noise, at what scale, and what T is; `counts` publishes noisy counts, on a public grid."""
+
+    k: int
+    k_bar: int
+    delta: Fraction
+    contribution: int | None
+    counts: bool
+    grid: int
+    threshold: str
+
+    noise: ClassVar[Law]
+
+    @property
+    @abstractmethod
+    def scale(self) -> Fraction:
+        """The scale of the noise, in users."""
+
+    @property
+    def bottom_scale(self) -> Fraction:
+        """The scale of the noise of ⊥, in users."""
+        return self.scale
+
+    @abstractmethod
+    def lead(self, unstable: int) -> Fraction:
+        """T for so many unstable slots, in users (P2.3)."""
+
+    @abstractmethod
+    def surplus(self, chance: Exact) -> Fraction:
+        """How far a slot must start above ⊥, in users, to end above it with this chance (P2.3)."""
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        base = self._base(histogram)
+        counts, bottom = self._counted(histogram, base), self._bottom(histogram, base)
+        result: list[Selection] = []
+        for trials in batches(n, histogram.k_bar):
+            uniforms = entropy.uniforms(trials, histogram.k_bar)
+            noisy = keys(counts, self.noise, uniforms, scale=self.scale * histogram.step)
+            order = largest(noisy, self.k)
+            drawn = order
+            if bottom is not None:
+                scale = self.bottom_scale * histogram.step
+                stop = keys(Listed([Real(bottom)]), self.noise, entropy.uniforms(trials, 1), scale=scale)
+                drawn = np.where(exceeding(noisy, stop, order), order, histogram.k_bar)
+            named = ranked_selections(histogram, drawn, histogram.k_bar, self.k)
+            if self.counts:
+                # The number that is printed is the very key that was ranked, rounded: post-processing (P4.1, P4.2).
+                values = rounded(noisy, Fraction(self.grid), order) * self.grid + base
+                named = list(map(_with_counts, named, values.tolist()))
+            result += named
+        return result
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for small histograms; without counts only."""
+        if self.counts:
+            raise ParameterError("the law of published counts is not written down: ask for it without counts")
+        scores, scales = self._all(histogram)
+        labels = [histogram.name(position) for position in range(histogram.k_bar)]
+        return ordered_law(scores, self.noise, scales, labels, self.k)
+
+    def length_law(self, histogram: Histogram) -> list[float]:
+        """The exact probability of returning 0, 1, …, k items (P4.3)."""
+        scores, scales = self._all(histogram)
+        items, stops = np.split(scores, [histogram.filled])
+        scale = float(self.scale * histogram.step)
+        return length_law(items, stops, self.noise, scale, scales[histogram.filled :], self.k)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """How many users above the first item left out an item must be to beat ⊥ with this chance."""
+        return 1 + float(self.lead(self._most_unstable) + self.surplus(chance))
+
+    def full_margin(self, beta: float = 0.05) -> float:
+        """All k are returned with probability 1 - beta when the k-th count exceeds the next by this (P4.3)."""
+        return self.margin(1 - beta / self.k)
+
+    @property
+    def _most_unstable(self) -> int:
+        return self.k_bar if self.contribution is None else min(self.contribution, self.k_bar)
+
+    def _base(self, histogram: Histogram) -> int:
+        """A multiple of the grid near the next count: scores relative to it are small and keep their digits."""
+        near = histogram.next_count
+        return 0 if near is None else near - near % self.grid
+
+    def _counted(self, histogram: Histogram, base: int) -> Scores:
+        """Counts less the base, one for each slot."""
+        check_slots(histogram, self.k_bar)
+        return Linear(histogram.array - np.int64(base), Fraction(1))
+
+    def _bottom(self, histogram: Histogram, base: int) -> Fraction | None:
+        """Where ⊥ stands before its noise, less the base; None when nothing was left out (P0.8)."""
+        if histogram.next_count is None:
+            return None
+        unstable = unstable_slots(histogram, self.k_bar, self.contribution)
+        return histogram.next_count - base + histogram.step * (1 + self.lead(unstable))
+
+    def _all(self, histogram: Histogram) -> tuple[Floats, Floats]:
+        """Scores and scales of the noise, slots first and ⊥ last, if there is one."""
+        base = self._base(histogram)
+        counts, bottom = self._counted(histogram, base).approx, self._bottom(histogram, base)
+        scales = [float(self.scale * histogram.step)] * len(counts)
+        if bottom is None:
+            return counts, np.array(scales)
+        return np.append(counts, float(bottom)), np.array([*scales, float(self.bottom_scale * histogram.step)])
+
+
+def checked_threshold(threshold: str) -> str:
+    """`union` integrates over the shared noise of ⊥; `closed` is the union bound, a little larger."""
+    if threshold not in (UNION, CLOSED):
+        raise ParameterError(f"threshold must be {UNION!r} or {CLOSED!r}, not {threshold!r}")
+    return threshold
+
+
+def checked_counts(counts: bool, contribution: int | None) -> bool:
+    """Counts are free only when the noise covers every number one user moves, so that must be bounded."""
+    if counts and contribution is None:
+        raise ParameterError("counts=True needs a contribution bound: without one only the order is covered (P2.7)")
+    return bool(counts)
+
+
+def _with_counts(named: Selection, counts: list[int]) -> Selection:
+    return Selection(named.items, named.stopped, tuple(Fraction(count) for count in counts[: len(named)]))

@@ -1,0 +1,58 @@
+"""The exact law of noisy keys in descending order until a stop, and of how many come before it (P4.3)."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.histogram.labels import Label
+from crestline.mechanisms.numerics.order_law import order_chances, support
+from crestline.mechanisms.numerics.poisson_binomial import capped
+from crestline.mechanisms.numerics.quadrature import between
+from crestline.mechanisms.selection import Selection, listed
+from crestline.mechanisms.slots import orderings
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+
+_MOST_OUTCOMES = 20_000  # mutate: how many are too many to write down: time
+
+
+def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
+    """Probability of every selection. Columns are the labels, then ⊥ if there is one more column than labels."""
+    slots = len(labels)
+    most = min(k, slots)
+    stops = len(scores) > slots
+    if sum(math.perm(slots, length) for length in range(most + 1)) > _MOST_OUTCOMES:
+        raise ParameterError("the law has too many outcomes: it is for small histograms only")
+    result: defaultdict[Selection, float] = defaultdict(float)
+    for length in range(0 if stops else most, most + 1):
+        lists = list(orderings(range(slots), length))
+        ending = () if length == most else (slots,)  # a shorter list is one where ⊥ comes next
+        orders = np.array([(*order, *ending) for order in lists], dtype=np.int64)
+        chances = order_chances(scores, law, orders, scales).tolist()
+        for order, chance in zip(lists, chances, strict=True):  # mutate: of equal length by construction
+            result[listed([labels[column] for column in order], k)] += chance
+    return dict(result)
+
+
+def length_law(items: Floats, stops: Floats, law: Law, scale: float, scales: Floats, k: int) -> list[float]:
+    """Probability of 0, 1, …, k items; given the largest key that stops, they beat it independently.
+
+    `scale` is that of the items' noise, `scales` are those of the keys that stop.
+    """
+    most = min(k, len(items))
+    if not len(stops):
+        return [0.0] * most + [1.0] + [0.0] * (k - most)
+    below, above = support(law)
+    kinks = [*items.tolist(), *stops.tolist()]
+    start, end = float((stops - below * scales).min()), float((stops + above * scales).max())
+    grid = between(start, end, kinks, piece=min(scale, float(scales.min())))
+    cdf, density = (part((grid.points - stops[:, None]) / scales[:, None]) for part in (law.cdf, law.density))
+    # The density of the largest of the keys that stop: one of them is there, the others below.
+    weight = sum(density[i] / scales[i] * np.prod(np.delete(cdf, i, axis=0), axis=0) for i in range(len(stops)))
+    beats = law.survival((grid.points - items[:, None]) / scale)
+    return [float(value) for value in grid.integral(capped(beats, most) * weight)] + [0.0] * (k - most)

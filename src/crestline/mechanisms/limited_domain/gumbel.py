@@ -1,0 +1,167 @@
+"""Limited domain: peel the k largest Gumbel keys, stop when the key of ⊥ comes up.
+
+Seed        DurfeeRogers2019, Algorithm 1 (strict variant: Algorithm 5), corrected (E-A1, E-A10)
+Guarantee   (ε', δ + slack), ε' by composition of k bounded-range steps (P3.2); pay-what-you-get (P10.6)
+Assumes     distinct users per item; ranked in byte order and padded, or raw rows (P1.8); δ chosen without the data
+Numerics    exact: integer counts, rational ε and δ, ideal Gumbel keys decided with certainty (P11)
+Proof note  docs/proofs/limited_domain.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from crestline.guarantees.accountants import per_step_epsilon
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.limited_domain.law import exact_law, length_law
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.selection import Selection, ranked_selections
+from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate, unstable_slots
+from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.randomness.comparison import largest
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.reals import Real, ln
+from crestline.randomness.scores import Linear, Listed, Scores, joined
+from crestline.randomness.trials import batches
+
+
+@dataclass(frozen=True, init=False)
+class LimitedDomain(Catalogued):
+    """`epsilon` is per drawn item. `strict` sees only items above the next count; `sharp` takes the least ⊥ weight."""
+
+    k: int
+    k_bar: int
+    epsilon: Fraction
+    delta: Fraction
+    contribution: int | None
+    strict: bool
+    sharp: bool
+    slack: Fraction
+
+    theorem = "P3.2"
+
+    def __init__(
+        self,
+        k: int,
+        k_bar: int,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        strict: bool = False,
+        *,
+        sharp: bool = False,
+        slack: Exact = 0,
+    ) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            contribution=contribution_bound(contribution),
+            strict=bool(strict),
+            sharp=bool(sharp),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> LimitedDomain:
+        """The instance within a total (epsilon, delta): half of δ for failures, half for composition."""
+        half = probability(delta, "delta") / 2
+        slots = 5 * whole(k, "k") if k_bar is None else k_bar
+        step = per_step_epsilon(k, epsilon, half)
+        return cls(k, slots, step, half, contribution, slack=half)
+
+    def cost(self) -> Cost:
+        return self._drawn(self.k)
+
+    def settled(self, selection: Selection) -> Cost:
+        """Only the drawn items are paid for; ⊥ counts as one (P10.6)."""
+        return self._drawn(min(self.k, len(selection) + selection.stopped))
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        scores, slots = self._scores(histogram)
+        columns = len(scores.approx)
+        many = min(self.k, columns)
+        result: list[Selection] = []
+        for trials in batches(n, columns):
+            order = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), many)
+            result += ranked_selections(histogram, order, slots, self.k)
+        return result
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for small histograms."""
+        scores, slots = self._scores(histogram)
+        labels = [histogram.name(position) for position in range(slots)]
+        return exact_law(scores.approx, labels, self.k)
+
+    def length_law(self, histogram: Histogram) -> list[float]:
+        """The exact probability of returning 0, 1, …, k items (P3.6, Q3)."""
+        scores, slots = self._scores(histogram)
+        # the empty slots and ⊥ end the list: together they are one key, whose weight is the sum of theirs
+        items, stops = np.split(scores.approx, [min(slots, histogram.filled)])
+        return length_law(items, float(np.logaddexp.reduce(stops)) if len(stops) else None, self.k)
+
+    def shortfall(self, beta: float = 0.05) -> float:
+        """With probability 1 - beta, no returned item is this many users below the true k-th count (P3.6, Q1)."""
+        return math.log(self.k * self.k_bar / beta) / float(self.epsilon)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """How many users above the first item left out an item must be to beat ⊥ with this chance (P3.6)."""
+        bound = self.k_bar if self.contribution is None or self.strict else min(self.contribution, self.k_bar)
+        weight = self._bottom_weight(bound).approx
+        return 1 + (weight + math.log(chance / (1 - chance))) / float(self.epsilon)
+
+    def full_margin(self, beta: float = 0.05) -> float:
+        """All k are returned with probability 1 - beta when the k-th count exceeds the next by this (P3.6, Q2)."""
+        bound = self.k_bar if self.contribution is None or self.strict else min(self.contribution, self.k_bar)
+        return 1 + (self._bottom_weight(bound).approx + math.log(self.k / beta)) / float(self.epsilon)
+
+    def _drawn(self, items: int) -> Cost:
+        return steps(BoundedRange(self.epsilon, theorem="P2.1"), items, delta=self.delta)
+
+    def _bottom_weight(self, unstable: int) -> Real:
+        """`ln W` (P3.1)."""
+        weight = Fraction(unstable) / self.delta
+        return ln(weight * (1 - self.delta) if self.sharp else weight)
+
+    def _bottom(self, unstable: int) -> Real:
+        """`ε (b + 1) + ln W` less `ε b`, kept together with its doubles: it depends on parameters alone."""
+        if unstable not in self._bottoms:
+            self._bottoms[unstable] = self._bottom_weight(unstable) + self.epsilon
+        return self._bottoms[unstable]
+
+    @cached_property
+    def _bottoms(self) -> dict[int, Real]:
+        return {}
+
+    def _scores(self, histogram: Histogram) -> tuple[Scores, int]:
+        """Keys' scores, slots first and ⊥ last (absent when nothing was left out), and the number of slots."""
+        return histogram.keep(self, lambda: self._new_scores(histogram))
+
+    def _new_scores(self, histogram: Histogram) -> tuple[Scores, int]:
+        check_slots(histogram, self.k_bar, raw_rows=True)
+        rate = unit_rate(self.epsilon, histogram)
+        unstable = unstable_slots(histogram, self.k_bar, self.contribution)
+        if not unstable or histogram.next_count is None:
+            return Linear(histogram.array, rate), histogram.k_bar  # P0.8: m = 0 means no ⊥ at all
+        counts = histogram.array
+        if self.strict:  # P3.4: never the contribution bound here (P1.6 d)
+            counts = counts[counts > histogram.next_count]
+            unstable = self.k_bar
+        # Scores are taken relative to the next count: only differences matter, and small numbers keep their digits.
+        relative = counts - np.int64(histogram.next_count)
+        return joined(Linear(relative, rate), Listed([self._bottom(unstable)])), len(relative)

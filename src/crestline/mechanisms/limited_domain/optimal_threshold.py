@@ -1,0 +1,152 @@
+"""Optimal threshold: choose k_bar privately, where the counts fall off, then peel as in the limited domain.
+
+Seed        DurfeeRogers2019, Algorithm 6, corrected (E-A7, E-A8)
+Guarantee   (ε', δ + slack), ε' by composition of k + 1 bounded-range steps (P3.5); pay-what-you-get (P10.6)
+Assumes     distinct users per item; ranked in byte order and padded; the range k..k_bar_max chosen without the data
+Numerics    exact: integer counts, rational ε and δ, ideal Gumbel keys decided with certainty (P11)
+Proof note  docs/proofs/optimal_threshold.md
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import HistogramError
+from crestline.guarantees.accountants import per_step_epsilon
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.numerics.order_law import peeling_chances
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate
+from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.randomness.comparison import largest
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.scores import Linear, Logarithms, Scores, Summed
+from crestline.randomness.trials import batches
+
+_SLOTS = 10  # mutate: utility: slots for each item wanted, when the caller does not say
+
+
+@dataclass(frozen=True, init=False)
+class OptimalThreshold(Catalogued):
+    """`epsilon` is per drawn item, and once more for the choice of k_bar between `k` and `k_bar_max`."""
+
+    k: int
+    k_bar_max: int
+    epsilon: Fraction
+    delta: Fraction
+    contribution: int | None
+    slack: Fraction
+
+    theorem = "P3.5"
+
+    def __init__(
+        self,
+        k: int,
+        k_bar_max: int,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        *,
+        slack: Exact = 0,
+    ) -> None:
+        k, k_bar_max = slot_numbers(k, k_bar_max)
+        fill(
+            self,
+            k=k,
+            k_bar_max=k_bar_max,
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            contribution=contribution_bound(contribution),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta): half of δ for failures, half for composition."""
+        half = probability(delta, "delta") / 2
+        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
+        return cls(k, slots, per_step_epsilon(k + 1, epsilon, half), half, contribution, slack=half)
+
+    @property
+    def k_bar(self) -> int:
+        """What the histogram must hold: all slots that may be chosen."""
+        return self.k_bar_max
+
+    def cost(self) -> Cost:
+        return self._drawn(self.k)
+
+    def settled(self, selection: Selection) -> Cost:
+        """The choice of k_bar, and the drawn items; ⊥ counts as one (P10.6)."""
+        return self._drawn(min(self.k, len(selection) + selection.stopped))
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        scores = self._scores(histogram)
+        columns = len(scores.approx)
+        result: list[Selection] = []
+        for trials in batches(n, columns):
+            chosen = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), 1).ravel() + self.k
+            result += self._peeled(histogram, chosen, entropy)
+        return result
+
+    def chosen_law(self, histogram: Histogram) -> dict[int, float]:
+        """The exact probability of each k_bar."""
+        scores = self._scores(histogram).approx
+        chances = peeling_chances(scores, np.arange(len(scores))[:, None])
+        return {self.k + place: float(chance) for place, chance in enumerate(chances)}
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for small histograms."""
+        law: defaultdict[Selection, float] = defaultdict(float)
+        for k_bar, chosen in self.chosen_law(histogram).items():
+            for selection, chance in self._within(k_bar).law(histogram.cut(k_bar)).items():
+                law[selection] += chosen * chance
+        return dict(law)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """How many users above the first item left out an item must be to beat ⊥ with this chance, for any k_bar."""
+        return self._within(self.k_bar_max).margin(chance)
+
+    def shortfall(self, beta: float = 0.05) -> float:
+        """With probability 1 - beta, no returned item is this many users below the true k-th count (P3.6, Q1)."""
+        return self._within(self.k_bar_max).shortfall(beta)
+
+    def _drawn(self, items: int) -> Cost:
+        return steps(BoundedRange(self.epsilon, theorem="P2.1"), 1 + items, delta=self.delta)
+
+    def _within(self, k_bar: int) -> LimitedDomain:
+        return LimitedDomain(self.k, k_bar, self.epsilon, self.delta, self.contribution)
+
+    def _peeled(self, histogram: Histogram, chosen: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
+        """P3.1 with the k_bar of each trial."""
+        result: dict[int, Selection] = {}
+        for k_bar in np.unique(chosen).tolist():
+            places = np.flatnonzero(chosen == k_bar)
+            drawn = self._within(k_bar).release_many(histogram.cut(k_bar), len(places), entropy)
+            result.update(zip(places.tolist(), drawn, strict=True))  # mutate: of equal length by construction
+        return [result[trial] for trial in range(len(chosen))]
+
+    def _scores(self, histogram: Histogram) -> Scores:
+        """For i from k to k_bar_max: `-ε h_(i+1) - ln min(Δ, i)`, h relative to the last so that it stays small."""
+        check_slots(histogram, self.k_bar_max)
+        if histogram.next_count is None:  # public: it depends on the universe's size alone
+            raise HistogramError("nothing is left out of this universe, so there is no k_bar to choose: take Lipschitz")
+        following = np.append(histogram.array, histogram.next_count)[self.k :] - np.int64(histogram.next_count)
+        slots = np.arange(self.k, self.k_bar_max + 1, dtype=np.int64)
+        unstable = slots if self.contribution is None else np.minimum(slots, self.contribution)
+        # Pr[i] ∝ exp(-ε cost_i): Gumbel noise is added to minus the cost (E-A7)
+        return Summed(Linear(-following, unit_rate(self.epsilon, histogram)), Logarithms(unstable, Fraction(-1)))

@@ -1,0 +1,1 @@
+"""Numerical parts that several mechanisms share: integrals, order laws, tails, thresholds and sensitivities."""

@@ -1,0 +1,67 @@
+"""The exact law of the order of noisy keys: the chance that these slots come first, in this order.
+
+For Gumbel noise it is a product (P2.1, peeling); for any other law the keys are integrated out one after the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.mechanisms.numerics.quadrature import between
+from crestline.randomness.laws.law import Law
+from crestline.randomness.points import Floats
+
+Orders = NDArray[np.int64]
+
+_NEGLIGIBLE = 1e-18
+_FARTHEST = 64.0  # mutate: every law is negligible there
+
+
+def peeling_chances(scores: Floats, orders: Orders) -> Floats:
+    """For keys `score + Gumbel`: the chance of each row of slots to come first, in that order."""
+    rows, k = orders.shape
+    left = np.tile(scores, (rows, 1))
+    logs = np.zeros(rows)
+    for place in range(k):
+        drawn = np.arange(rows), orders[:, place]
+        top = left.max(axis=1)
+        mass = np.log(np.exp(left - top[:, None]).sum(axis=1)) + top
+        logs += left[drawn] - mass
+        left[drawn] = -np.inf
+    return np.exp(logs)
+
+
+def order_chances(scores: Floats, law: Law, orders: Orders, scale: float | Floats = 1.0) -> Floats:
+    """For keys `score + scale · noise`: the chance of each row of slots to come first, in that order.
+
+    `scale` is one for all, or one for each slot.
+
+    The work is one integral for each place of the order, and the time proportional to the spread of the scores in
+    units of the noise: for small histograms.
+    """
+    below, above = support(law)
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), scores.shape)
+    start, end = float((scores - below * scales).min()), float((scores + above * scales).max())
+    grid = between(start, end, scores.tolist(), piece=float(scales.min()))
+    noise = (grid.points - scores[:, None]) / scales[:, None]
+    density, cdf = law.density(noise) / scales[:, None], law.cdf(noise)
+    rows, k = orders.shape
+    earlier = np.ones((rows, len(grid.points)))  # the slots before this one come in order and lie above the point
+    for place in range(k - 1):
+        earlier = grid.above(earlier * density[orders[:, place]])
+    last = np.ones((rows, len(grid.points)))
+    for slot in range(len(scores)):
+        last *= np.where((orders == slot).any(axis=1)[:, None], 1.0, cdf[slot])
+    return grid.integral(earlier * density[orders[:, k - 1]] * last)
+
+
+def support(law: Law) -> tuple[float, float]:
+    """How far below and above zero the noise reaches, in whole units, up to a negligible chance."""
+    distance = np.arange(_FARTHEST)
+    return _reach(law.cdf(-distance)), _reach(law.survival(distance))
+
+
+def _reach(tail: Floats) -> float:
+    """The first whole number from which on a tail is negligible."""
+    return float(np.count_nonzero(tail > _NEGLIGIBLE))

@@ -1,0 +1,155 @@
+"""Thresholds: the least T for which an item that gained nothing passes a noisy test with probability at most δ.
+
+Every threshold is an exact rational, solved in doubles, rounded up to a fine grid and then certified: the tail at the
+very number that is returned was computed as a ball (tails.py) that lies wholly below δ (P11.3). All guarantees are
+monotone in T, so a threshold that is a little too large is safe.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb
+
+from crestline.guarantees.rounding import ball, precision
+from crestline.mechanisms.numerics import tails
+from crestline.parameters import Exact, positive, whole
+
+GRID = Fraction(1, 10**12)  # finer than P11.3 asks, so that laws agree with their vectors to ten digits
+
+_CLOSE = 1e-14  # mutate: in the logarithm of the tail: the grid is coarser
+_ONE = Fraction(1)
+
+Tail = Callable[[Fraction], arb]
+
+
+def laplace_threshold(delta: Exact) -> Fraction:
+    """t for two Laplace noises of scale 1; for scale s the threshold is `s t`.
+
+    >>> round(float(laplace_threshold("1e-6")), 8)
+    15.27869016
+    """
+    return _laplace(positive(delta, "delta"))
+
+
+def two_rate_threshold(tested: Exact, shared: Exact, delta: Exact) -> Fraction:
+    """T for a tested count with noise Lap(1/tested) against a threshold with noise Lap(1/shared)."""
+    return _two_rate(positive(tested, "tested"), positive(shared, "shared"), positive(delta, "delta"))
+
+
+def failure_threshold(epsilon1: Exact, epsilon2: Exact, delta: Exact) -> Fraction:
+    """T for one-sided tests that stop at the first failure: a count less Exp(ε2) against T less Exp(ε1) (P5.3)."""
+    return _failure(positive(epsilon1, "epsilon1"), positive(epsilon2, "epsilon2"), positive(delta, "delta"))
+
+
+def success_threshold(tested: Exact, shared: Exact, delta: Exact) -> Fraction:
+    """T for one-sided tests that stop at the first success: Exp(tested) is added to a gap, Exp(shared) to T (P6.2)."""
+    return _success(positive(tested, "tested"), positive(shared, "shared"), positive(delta, "delta"))
+
+
+def gaussian_threshold(delta: Exact, shared: Exact = 1) -> Fraction:
+    """t for Gaussian noises of standard deviation 1 and `shared`; for σ and `σ · shared` the threshold is `σ t`."""
+    return _gaussian(positive(delta, "delta"), positive(shared, "shared"))
+
+
+def laplace_union_threshold(m: int, delta: Exact) -> Fraction:
+    """t for m Laplace noises against one shared, all of scale 1: the exact form of the union bound."""
+    return _laplace_union(whole(m, "m"), positive(delta, "delta"))
+
+
+def gaussian_union_threshold(m: int, delta: Exact, shared: Exact = 1) -> Fraction:
+    """t for m Gaussian noises of variance 1 against a common one of standard deviation `shared`: exact, no bound."""
+    return _gaussian_union(whole(m, "m"), positive(delta, "delta"), positive(shared, "shared"))
+
+
+@lru_cache(maxsize=4096)
+def _laplace(delta: Fraction) -> Fraction:
+    return _smallest(tails.two_laplace, delta, _ONE)
+
+
+@lru_cache(maxsize=4096)
+def _two_rate(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
+    guess = 1 / min(tested, shared)  # mutate: where the search starts: what is returned is certified itself
+    return _smallest(lambda t: tails.two_rates(tested, shared, t), delta, guess)
+
+
+@lru_cache(maxsize=4096)
+def _failure(epsilon1: Fraction, epsilon2: Fraction, delta: Fraction) -> Fraction:
+    guess = 1 / epsilon1  # mutate: where the search starts: what is returned is certified itself
+    return _smallest(lambda t: tails.one_sided_failure(epsilon1, epsilon2, t), delta, guess)
+
+
+@lru_cache(maxsize=4096)
+def _success(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
+    guess = 1 / tested  # mutate: where the search starts: what is returned is certified itself
+    return _smallest(lambda t: tails.one_sided_success(tested, shared, t), delta, guess)
+
+
+@lru_cache(maxsize=4096)
+def _gaussian(delta: Fraction, shared: Fraction) -> Fraction:
+    return _smallest(lambda t: tails.two_gaussians(t, shared), delta, _ONE)
+
+
+@lru_cache(maxsize=4096)
+def _laplace_union(m: int, delta: Fraction) -> Fraction:
+    return _smallest(lambda t: tails.laplace_union(m, t), delta, _laplace(delta / m))  # the union bound is close
+
+
+@lru_cache(maxsize=4096)
+def _gaussian_union(m: int, delta: Fraction, shared: Fraction) -> Fraction:
+    return _smallest(lambda t: tails.gaussian_union(m, t, shared), delta, _gaussian(delta / m, shared))
+
+
+def _smallest(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
+    """The smallest threshold on the grid, to a few of its steps, whose tail is certainly at most δ; never below zero.
+
+    `guess` only guides the search; it must be positive.
+    """
+    # The error of a tail must be small against δ, so the smaller δ, the more bits.
+    bits = 96 + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())  # mutate: sharpness
+    with precision(bits):
+        if tail(Fraction(0)) <= ball(delta):
+            return Fraction(0)
+        return _certified(tail, delta, _root(tail, delta, guess))
+
+
+def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
+    """Where the tail meets δ, closely: false position on its logarithm, which is nearly straight."""
+    target = ball(delta).log()
+
+    def excess(t: Fraction) -> float:
+        return float((tail(t).upper().log() - target).mid())
+
+    low, high = Fraction(0), guess
+    above, below = excess(low), excess(high)
+    while below > 0:
+        low, above, high = high, below, high * Fraction(3, 2)  # mutate: where the search goes: speed
+        below = excess(high)
+    stayed = 0  # mutate: the Illinois rule: an end that stays twice has its value halved: speed
+    while True:
+        middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)  # mutate: where next
+        value = excess(middle)
+        if abs(value) < _CLOSE or middle in (low, high):  # mutate: when it ends: what follows is certified
+            return middle
+        if value > 0:  # mutate: which end moves: what follows is certified
+            low, above, below = middle, value, below / 2 if stayed > 0 else below  # mutate: the Illinois rule: speed
+            stayed = 1  # mutate: the Illinois rule: speed
+        else:
+            high, below, above = middle, value, above / 2 if stayed < 0 else above  # mutate: the Illinois rule: speed
+            stayed = -1  # mutate: the Illinois rule: speed
+
+
+def _certified(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:
+    """The first number on the grid from `start` on, in growing steps, whose tail is certainly at most δ."""
+    candidate, step = _on_grid(start, GRID), GRID
+    while not tail(candidate) <= ball(delta):
+        candidate, step = candidate + step, 2 * step
+    return candidate
+
+
+def _on_grid(number: Fraction, grid: Fraction) -> Fraction:
+    """Rounded up to a multiple of the grid."""
+    return math.ceil(number / grid) * grid

@@ -1,0 +1,70 @@
+"""One sequence by the joint exponential mechanism (P14.4): first its value, then a uniform sequence of that value."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+
+import numpy as np
+
+from crestline.mechanisms.public_list.joint_values import Values
+from crestline.mechanisms.universe import Indices
+from crestline.randomness.choices import dealt, place, places, subsets
+from crestline.randomness.comparison import exceeding, largest
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import fixed, keys
+from crestline.randomness.laws.exponential import EXPONENTIAL
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.scores import Equal, Linear
+from crestline.randomness.trials import batches
+
+
+def sequences(values: Values, trials: int, entropy: Entropy) -> Indices:
+    """For each trial the ranks of one sequence of k different items."""
+    tables = [_batch(values, rows, entropy) for rows in batches(trials, len(values.approx))]
+    return np.concatenate([np.zeros((0, values.k), dtype=np.int64), *tables])
+
+
+def _batch(values: Values, trials: int, entropy: Entropy) -> Indices:
+    result = np.zeros((trials, values.k), dtype=np.int64)
+    drawn = largest(keys(values, GUMBEL, entropy.uniforms(trials, len(values.approx))), 1).ravel()
+    for column in np.unique(drawn).tolist():
+        mine = np.flatnonzero(drawn == column)
+        if column < len(values.values):
+            result[mine] = _of_value(values, int(values.values[column]), len(mine), entropy)
+        else:
+            result[mine] = _from_beyond(values, len(mine), entropy)
+    return result
+
+
+def _of_value(values: Values, value: int, trials: int, entropy: Entropy) -> Indices:
+    """Uniform sequences of exactly this value, by the first place that attains it.
+
+    Items that may stand at a place are the first so many ranks, and those of later places include those of earlier
+    ones: so a shuffle that is dealt from a growing prefix deals every sequence alike.
+    """
+    inside, below = (np.array(numbers, dtype=np.int64) for numbers in values.within(value))
+    upto = list(accumulate(values.first_attaining(value)))
+    uniforms = entropy.uniforms(trials, 1)
+    numbers = (place(uniforms, index, upto[-1]) for index in range(trials))
+    first = np.array([bisect_right(upto, number) for number in numbers], dtype=np.int64)
+    where = np.arange(values.k)
+    at = where == first[:, None]
+    sizes = np.where(where < first[:, None], below, np.where(at, inside - below, inside))
+    choices = places(entropy.uniforms(trials, values.k), sizes) + np.where(at, below, 0)
+    return np.array([dealt(row) for row in choices.tolist()], dtype=np.int64)
+
+
+def _from_beyond(values: Values, trials: int, entropy: Entropy) -> Indices:
+    """The column of all values beyond the horizon stands for every sequence, each with the weight of the horizon.
+
+    A uniform sequence is kept with probability `exp(-rate · (value - horizon))` if its value does lie beyond; otherwise
+    nothing was drawn, and all is drawn again. What is kept has the weight it should have.
+    """
+    ranks = np.array(subsets(values.universe.items, values.k, trials, entropy), dtype=np.int64)
+    short = values.leading - values.universe.counts_at(ranks)
+    beyond = short.max(axis=1, keepdims=True) - values.horizon
+    noisy = keys(Linear(-beyond, values.rate), EXPONENTIAL, entropy.uniforms(*beyond.shape))
+    again = ((beyond <= 0) | ~exceeding(noisy, fixed(Equal(1), trials))).ravel()
+    ranks[again] = sequences(values, int(again.sum()), entropy)
+    return ranks

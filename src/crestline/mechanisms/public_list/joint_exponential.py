@@ -1,0 +1,92 @@
+"""Joint exponential mechanism: one draw among all ordered k-lists of a public universe, scored by their worst place.
+
+Seed        GillenwaterJosephMunozRibero2022, Algorithm 1
+Guarantee   ε-DP; one step of ε-bounded range (P14.4)
+Assumes     the universe is public, all of it listed or counted; a user moves each count by at most the step
+Numerics    exact: rational ε, numbers of sequences as whole numbers, ideal Gumbel keys decided with certainty (P11)
+Proof note  docs/proofs/joint_exponential.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.guarantees.accountants import per_step_epsilon
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.public_list.joint_draw import sequences
+from crestline.mechanisms.public_list.joint_values import Values, log_sequences, values_of
+from crestline.mechanisms.selection import Selection, selections
+from crestline.mechanisms.slots import orderings, unit_rate
+from crestline.mechanisms.universe import Remembered, chosen, universe
+from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
+from crestline.randomness.entropy import Entropy
+
+_VALUES = Remembered()
+
+
+@dataclass(frozen=True, init=False)
+class JointExponential(Catalogued):
+    """`epsilon` is for the whole selection. A baseline: the list is only as good as its worst place."""
+
+    k: int
+    epsilon: Fraction
+    slack: Fraction
+
+    theorem = "P14.4"
+
+    def __init__(self, k: int, epsilon: Exact, *, slack: Exact = 0) -> None:
+        fill(self, k=whole(k, "k"), epsilon=positive(epsilon, "epsilon"), slack=not_negative(slack, "slack"))
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> JointExponential:
+        """The instance within a total (epsilon, delta), all of δ being slack.
+
+        The whole universe is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        """
+        spare = proportion(delta, "delta")
+        return cls(k, per_step_epsilon(1, epsilon, spare), slack=spare)
+
+    def cost(self) -> Cost:
+        return steps(BoundedRange(self.epsilon, theorem=self.theorem))
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        items = universe(histogram)
+        many, rate = min(self.k, items.items), self._rate(histogram)
+        if not many:
+            return [self._selection(histogram, [])] * n
+        values: Values = _VALUES.get(histogram, (many, rate), lambda: values_of(items, many, rate))
+        return selections(sequences(values, n, entropy), lambda row: self._selection(histogram, row))
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every list, for small histograms."""
+        counts = universe(histogram).listed()
+        many = min(self.k, len(counts))
+        if not many:
+            return {self._selection(histogram, []): 1.0}
+        orders = np.array(list(orderings(range(len(counts)), many)), dtype=np.int64)
+        short = (counts[:many] - counts[orders]).max(axis=1)
+        weights = np.exp(-float(self._rate(histogram)) * short)
+        chances = (weights / weights.sum()).tolist()
+        pairs = zip(orders.tolist(), chances, strict=True)  # mutate: of equal length by construction
+        return {self._selection(histogram, row): chance for row, chance in pairs}
+
+    def shortfall(self, items: int, beta: float = 0.05) -> float:
+        """With probability 1 - beta no returned item is this many users below the one that belongs at its place."""
+        lists = log_sequences(items, min(self.k, items))
+        return 2 * (lists - math.log(beta)) / float(self.epsilon)
+
+    def _rate(self, histogram: Histogram) -> Fraction:
+        return unit_rate(self.epsilon / 2, histogram)  # the score moves either way by one
+
+    def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
+        return chosen(histogram, ranks, self.k, ordered=True)

@@ -1,0 +1,141 @@
+"""One-shot Lipschitz mechanism: the k items with the largest noisy counts of a public universe.
+
+Seed        ShekelyanLoukides2022, Algorithm 2, corrected (E-D6, E-D8, E-D10)
+Guarantee   ε-DP for the set and for the order (P8.1); Gumbel noise: k bounded-range steps of ε/k (P2.1)
+Assumes     the universe is public, all of it listed or counted; a user moves each count by at most the step
+Numerics    exact: integer counts, rational ε, ideal keys decided with certainty (P11)
+Proof note  docs/proofs/lipschitz.md
+
+One class holds the exponential mechanism and peeling (Gumbel), permute-and-flip (exponential, k = 1), report-noisy-max
+(Laplace), and their one-shot top-k relatives.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.guarantees.accountants import per_step_epsilon
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import BoundedRange, PureDP
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
+from crestline.mechanisms.public_list.noises import lead, lipschitz_noise
+from crestline.mechanisms.public_list.top_ranks import top_ranks
+from crestline.mechanisms.selection import Selection, selections
+from crestline.mechanisms.slots import orderings, unit_rate
+from crestline.mechanisms.universe import chosen, universe
+from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.laws import LAWS
+from crestline.randomness.laws.gumbel import GUMBEL
+
+
+@dataclass(frozen=True, init=False)
+class Lipschitz(Catalogued):
+    """`epsilon` is for the whole selection.
+
+    `monotone` says that all counts move in one direction when a user comes or goes, as numbers of users do; scores
+    that may move either way by one need twice the noise.
+    """
+
+    k: int
+    epsilon: Fraction
+    noise: str
+    ordered: bool
+    monotone: bool
+    slack: Fraction
+
+    theorem = "P8.1"
+
+    def __init__(
+        self,
+        k: int,
+        epsilon: Exact,
+        noise: str = "gumbel",
+        ordered: bool = True,
+        *,
+        monotone: bool = True,
+        slack: Exact = 0,
+    ) -> None:
+        fill(
+            self,
+            k=whole(k, "k"),
+            epsilon=positive(epsilon, "epsilon"),
+            noise=lipschitz_noise(noise),
+            ordered=bool(ordered),
+            monotone=bool(monotone),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        noise: str = "gumbel",
+    ) -> Lipschitz:
+        """The instance within a total (epsilon, delta). Gumbel noise composes its k steps, all of δ being slack.
+
+        The whole universe is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        """
+        spare = proportion(delta, "delta")
+        if lipschitz_noise(noise) == GUMBEL.name:
+            return cls(k, k * per_step_epsilon(k, epsilon, spare), slack=spare)
+        return cls(k, per_step_epsilon(1, epsilon, spare, step=PureDP), noise, slack=spare)
+
+    def cost(self) -> Cost:
+        if self.noise == GUMBEL.name:
+            return steps(BoundedRange(self.epsilon / self.k, theorem="P2.1"), self.k)
+        return steps(PureDP(self.epsilon, theorem=self.theorem))
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        items = universe(histogram)
+        ranks = top_ranks(items, min(self.k, items.items), self._rate(histogram), LAWS[self.noise], n, entropy)
+        return selections(ranks, lambda row: self._selection(histogram, row))
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for small histograms."""
+        counts = universe(histogram).listed()
+        drawn = min(self.k, len(counts))
+        if not drawn:
+            return {self._selection(histogram, []): 1.0}
+        scores = (counts - counts.max()) * float(self._rate(histogram))
+        orders = np.array(list(orderings(range(len(counts)), drawn)), dtype=np.int64)
+        gumbel = self.noise == GUMBEL.name
+        chances = peeling_chances(scores, orders) if gumbel else order_chances(scores, LAWS[self.noise], orders)
+        law: defaultdict[Selection, float] = defaultdict(float)
+        for order, chance in zip(orders.tolist(), chances.tolist(), strict=True):  # mutate: of equal length
+            law[self._selection(histogram, order)] += chance
+        return dict(law)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """By how many users an item must exceed another to come before it with this chance."""
+        return lead(LAWS[self.noise], 1 - chance) / float(self._unit_rate())
+
+    def shortfall(self, items: int, beta: float = 0.05) -> float:
+        """With probability 1 - beta, no item this many users below the k-th count is returned, among `items` in all.
+
+        A union over the pairs of one item of the true top k and one outside it.
+        """
+        pairs = self.k * max(1, items - self.k)
+        return lead(LAWS[self.noise], beta / pairs) / float(self._unit_rate())
+
+    def _unit_rate(self) -> Fraction:
+        """ε/k for monotone counts, ε/(2k) for scores of sensitivity one (P8.1)."""
+        return self.epsilon / (self.k if self.monotone else 2 * self.k)
+
+    def _rate(self, histogram: Histogram) -> Fraction:
+        return unit_rate(self._unit_rate(), histogram)
+
+    def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
+        return chosen(histogram, ranks, self.k, ordered=self.ordered)

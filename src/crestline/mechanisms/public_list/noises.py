@@ -1,0 +1,35 @@
+"""The five noises of P8.1: `ln(1 - F)` is 1-Lipschitz, and the density grows by at most `e^s` over a step of s down."""
+
+from __future__ import annotations
+
+from crestline.errors import ParameterError
+from crestline.mechanisms.numerics.quadrature import between
+from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLACE, LOGISTIC
+from crestline.randomness.laws.law import Law
+
+NOISES = tuple(law.name for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC))
+_FAR = 45.0  # mutate: beyond, every density is nought
+_FARTHEST = 800.0  # mutate: the upper end of a search: leads lie far below
+
+
+def lipschitz_noise(name: str) -> str:
+    """A noise by its name, checked."""
+    if name not in NOISES:
+        raise ParameterError(f"noise must be one of {', '.join(NOISES)}, not {name!r}")
+    return name
+
+
+def lead(law: Law, losing: float) -> float:
+    """The least score by which a key must lead to be beaten by another with probability `losing` only.
+
+    `losing`, at most one half, is `∫ f(z) S(z + lead) dz`, computed without cancellation: it may be tiny.
+    """
+    if not 0 < losing <= 0.5:
+        raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
+    low, high = 0.0, _FARTHEST
+    for _ in range(60):  # mutate: halvings: the last bit is reached before
+        middle = (low + high) / 2
+        grid = between(-_FAR, _FAR, [0.0, -middle], piece=1.0)  # the survival has a kink where z + lead is zero
+        beaten = float(grid.integral(law.density(grid.points) * law.survival(grid.points + middle)))
+        low, high = (low, middle) if beaten <= losing else (middle, high)
+    return high

@@ -1,0 +1,131 @@
+"""First stable query: of several functions of the data, release the first that is clearly stable.
+
+Seed        CarvalhoEtAl2020, generic form of Algorithm 1 (P14.2); one-sided noise as in P6.2
+Guarantee   (ε, δ): sparse vector that stops at the first success (P2.5, P14.2)
+Assumes     a distance moves by at most one per user, and is zero on both sides where the values differ (P14.1)
+Numerics    exact: rational distances, ε and T, ideal noise decided with certainty (P11), T certified
+Proof note  docs/proofs/stability.md
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.guarantees.accountants import total
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import Guarantee, PureDP
+from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
+from crestline.mechanisms.stability.query import QueryAnswer, Stable
+from crestline.mechanisms.stability.sparse_vector_law import first_success
+from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.randomness.comparison import exceeding
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys, keys
+from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Listed
+
+_NOISES: dict[str, Law] = {law.name: law for law in (EXPONENTIAL, LAPLACE)}
+_SHARES = {EXPONENTIAL.name: Fraction(22, 100), LAPLACE.name: Fraction(37, 100)}  # P6.2, [TS]
+NONE_STABLE = QueryAnswer(None, stopped=True)
+
+
+@dataclass(frozen=True, init=False)
+class FirstStable:
+    """At most `queries` are asked; `epsilon` and `delta` are for them all, a `share` of `epsilon` for the threshold."""
+
+    queries: int
+    epsilon: Fraction
+    delta: Fraction
+    share: Fraction
+    noise: str
+
+    theorem = "P14.2"
+
+    def __init__(
+        self, queries: int, epsilon: Exact, delta: Exact, share: Exact | None = None, noise: str = EXPONENTIAL.name
+    ) -> None:
+        if noise not in _NOISES:
+            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
+        fill(
+            self,
+            queries=whole(queries, "queries"),
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            share=_SHARES[noise] if share is None else probability(share, "share"),
+            noise=noise,
+        )
+
+    def cost(self) -> Cost:
+        return steps(PureDP(self.epsilon, theorem="P2.5"), delta=self.delta)
+
+    def guarantee(self) -> Guarantee:
+        """The promise for one release."""
+        return total(self.cost(), theorem=self.theorem)
+
+    def release(self, queries: Iterable[Stable], entropy: Entropy) -> QueryAnswer:
+        """The first stable query and its value, or a stop. Queries are computed one by one, and only while needed."""
+        bar = self._bar(1, entropy)
+        for index, query in enumerate(islice(queries, self.queries)):
+            if exceeding(self._noisy([query], 1, entropy), bar).item():
+                return QueryAnswer(index, query.value)
+        return NONE_STABLE
+
+    def release_many(self, queries: Sequence[Stable], n: int, entropy: Entropy) -> list[QueryAnswer]:
+        """`n` independent releases on the same queries, vectorised. Each costs as much."""
+        asked = queries[: self.queries]
+        if not asked:
+            return [NONE_STABLE] * n
+        passed = exceeding(self._noisy(asked, n, entropy), self._bar(n, entropy))
+        first = np.where(passed.any(axis=1), passed.argmax(axis=1), len(asked)).tolist()
+        answers = [*(QueryAnswer(index, query.value) for index, query in enumerate(asked)), NONE_STABLE]
+        return [answers[index] for index in first]
+
+    def law(self, queries: Sequence[Stable]) -> Mapping[QueryAnswer, float]:
+        """The exact probability of every answer to queries fixed in advance."""
+        asked = queries[: self.queries]
+        distances = np.array([float(query.distance) for query in asked])
+        chances = first_success(distances, float(self.threshold), self._tested, self._shared, _NOISES[self.noise])
+        law: defaultdict[QueryAnswer, float] = defaultdict(float)
+        law[NONE_STABLE] += chances[0]
+        for index, chance in enumerate(reversed(chances[1:])):
+            law[QueryAnswer(index, asked[index].value)] += chance
+        return dict(law)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """The distance at which a query is answered with this chance, when all before it fail."""
+        if self.noise == LAPLACE.name:
+            return float(self.threshold + two_rate_threshold(self._tested, self._shared, 1 - chance))
+        return float(self.threshold + success_threshold(self._shared, self._tested, 1 - chance))
+
+    @property
+    def threshold(self) -> Fraction:
+        """T: an unstable query passes with probability δ/queries at most (P14.2)."""
+        tail = two_rate_threshold if self.noise == LAPLACE.name else success_threshold
+        return tail(self._tested, self._shared, self.delta / self.queries)
+
+    @property
+    def _tested(self) -> Fraction:
+        """The rate of the noise on a distance: distances may move either way (P2.5)."""
+        return (1 - self.share) * self.epsilon / 2
+
+    @property
+    def _shared(self) -> Fraction:
+        """The rate of the noise on the threshold."""
+        return self.share * self.epsilon
+
+    def _bar(self, trials: int, entropy: Entropy) -> Keys:
+        scores = Listed([Real(self.threshold)])
+        return keys(scores, _NOISES[self.noise], entropy.uniforms(trials, 1), scale=1 / self._shared)
+
+    def _noisy(self, queries: Sequence[Stable], trials: int, entropy: Entropy) -> Keys:
+        scores = Listed([Real(Fraction(query.distance)) for query in queries])
+        uniforms = entropy.uniforms(trials, len(queries))
+        return keys(scores, _NOISES[self.noise], uniforms, scale=1 / self._tested)

@@ -1,0 +1,193 @@
+"""Stable answers, online: many adaptive queries, each answered when it is stable, until too many were not.
+
+Seed        CarvalhoEtAl2020, section 5, after Bassily, Thakkar and Thakurta 2018 (P14.3)
+Guarantee   (ε, δ): sparse vector with a cutoff on the failures (P14.3); one failure, one direction: P2.4
+Assumes     a distance moves by at most one per user, and is zero on both sides where the values differ (P14.1)
+Numerics    exact: rational distances, ε and T, ideal noise decided with certainty (P11), T certified
+Proof note  docs/proofs/stability.md
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.errors import MechanismError, ParameterError
+from crestline.guarantees.accountants import total
+from crestline.guarantees.cost import Cost, Step, steps
+from crestline.guarantees.guarantee import Guarantee, LossInterval, PureDP
+from crestline.mechanisms.numerics.order_law import support
+from crestline.mechanisms.numerics.quadrature import between
+from crestline.mechanisms.numerics.thresholds import two_rate_threshold
+from crestline.mechanisms.stability.query import QueryAnswer, Stable
+from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.randomness.comparison import exceeding
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys, keys
+from crestline.randomness.laws.laplace import LAPLACE
+from crestline.randomness.points import Floats
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Listed
+
+Transcript = tuple[QueryAnswer, ...]
+
+
+@dataclass(frozen=True, init=False)
+class StableAnswers:
+    """At most `queries` are asked, and no more after `failures` of them failed; `epsilon` and `delta` are for them all.
+
+    `one_direction` says that all distances move in the same direction when a user comes or goes; with one failure the
+    noise is then halved (P2.4). `share` of `epsilon` is for the noise of the threshold.
+    """
+
+    queries: int
+    failures: int
+    epsilon: Fraction
+    delta: Fraction
+    share: Fraction
+    one_direction: bool
+
+    theorem = "P14.3"
+
+    def __init__(
+        self,
+        queries: int,
+        failures: int,
+        epsilon: Exact,
+        delta: Exact,
+        share: Exact = Fraction(37, 100),
+        *,
+        one_direction: bool = False,
+    ) -> None:
+        if one_direction and failures != 1:
+            raise ParameterError("one_direction needs failures=1: it helps only when the first failure ends it")
+        fill(
+            self,
+            queries=whole(queries, "queries"),
+            failures=whole(failures, "failures"),
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            share=probability(share, "share"),
+            one_direction=bool(one_direction),
+        )
+
+    def cost(self) -> Cost:
+        step: Step = PureDP(self.epsilon, theorem=self.theorem)
+        if self.one_direction:
+            step = LossInterval(below=self.epsilon - self._shared, above=self.epsilon, theorem="P2.4")
+        return steps(step, delta=self.delta)
+
+    def guarantee(self) -> Guarantee:
+        """The promise for the whole interaction."""
+        return total(self.cost(), theorem=self.theorem)
+
+    def open(self, entropy: Entropy) -> Interaction:
+        """Start an interaction; its whole price is due now, however many queries will be asked."""
+        return Interaction(self, entropy)
+
+    def release_many(self, queries: Sequence[Stable], n: int, entropy: Entropy) -> list[Transcript]:
+        """`n` independent interactions that ask the same queries in the same order, vectorised."""
+        asked = queries[: self.queries]
+        if not asked:
+            return [()] * n
+        passed = exceeding(self._noisy(asked, n, entropy), self._bar(n, entropy))
+        made: dict[bytes, Transcript] = {}
+        result: list[Transcript] = []
+        for row in passed:
+            name = row.tobytes()
+            if name not in made:
+                made[name] = self._transcript(asked, row.tolist())
+            result.append(made[name])
+        return result
+
+    def law(self, queries: Sequence[Stable]) -> Mapping[Transcript, float]:
+        """The exact probability of every transcript of a few queries that are fixed in advance."""
+        asked = queries[: self.queries]
+        passes, weight = self._given_threshold([float(query.distance) for query in asked])
+        law: defaultdict[Transcript, float] = defaultdict(float)
+        pending: list[tuple[list[bool], Floats]] = [([], weight)]
+        while pending:
+            bits, chance = pending.pop()
+            if len(bits) == len(asked) or bits.count(False) == self.failures:
+                law[self._transcript(asked, bits)] += float(chance.sum())
+                continue
+            pending.append(([*bits, True], chance * passes[len(bits)]))
+            pending.append(([*bits, False], chance * (1.0 - passes[len(bits)])))
+        return dict(law)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """The distance at which a query is answered with this chance."""
+        return float(self.threshold + two_rate_threshold(self._tested, self._shared, 1 - chance))
+
+    @property
+    def threshold(self) -> Fraction:
+        """T: an unstable query passes with probability δ/queries at most (P14.3)."""
+        return two_rate_threshold(self._tested, self._shared, self.delta / self.queries)
+
+    @property
+    def _tested(self) -> Fraction:
+        """The rate of the noise on a distance: a failure is paid for `failures` times, in either direction."""
+        return (self.epsilon - self._shared) / (1 if self.one_direction else 2 * self.failures)
+
+    @property
+    def _shared(self) -> Fraction:
+        """The rate of the noise on the threshold."""
+        return self.share * self.epsilon
+
+    def _bar(self, trials: int, entropy: Entropy) -> Keys:
+        return keys(Listed([Real(self.threshold)]), LAPLACE, entropy.uniforms(trials, 1), scale=1 / self._shared)
+
+    def _noisy(self, queries: Sequence[Stable], trials: int, entropy: Entropy) -> Keys:
+        scores = Listed([Real(Fraction(query.distance)) for query in queries])
+        return keys(scores, LAPLACE, entropy.uniforms(trials, len(queries)), scale=1 / self._tested)
+
+    def _transcript(self, queries: Sequence[Stable], passed: Sequence[bool]) -> Transcript:
+        answers: list[QueryAnswer] = []
+        failed = 0
+        for index, good in enumerate(passed):
+            answers.append(QueryAnswer(index, queries[index].value) if good else QueryAnswer(index, stopped=True))
+            failed += not good
+            if failed == self.failures:
+                break
+        return tuple(answers)
+
+    def _given_threshold(self, distances: list[float]) -> tuple[Floats, Floats]:
+        """For each query its chance to pass at every node of the threshold's noise, and the weights of the nodes."""
+        a, b, bar = float(self._tested), float(self._shared), float(self.threshold)
+        below, above = support(LAPLACE)
+        kinks = [0.0, *(b * (distance - bar) for distance in distances)]
+        grid = between(-below, above, kinks, piece=min(1.0, b / a))
+        gaps = np.array(distances)[:, None]
+        passes: Floats = LAPLACE.survival(a * (bar + grid.points / b - gaps))
+        return passes, grid.weights * LAPLACE.density(grid.points)
+
+
+class Interaction:
+    """One interaction with an analyst. Made by `StableAnswers.open`; not to be copied or asked from several threads."""
+
+    def __init__(self, mechanism: StableAnswers, entropy: Entropy) -> None:
+        self._mechanism = mechanism
+        self._entropy = entropy
+        self._bar = mechanism._bar(1, entropy)
+        self._asked = 0
+        self._failed = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether no further query will be answered; the analyst may know."""
+        return self._asked == self._mechanism.queries or self._failed == self._mechanism.failures
+
+    def answer(self, query: Stable) -> QueryAnswer:
+        """The query's value if it is stable, otherwise a stop for this query alone, which counts as a failure."""
+        if self.ended:
+            raise MechanismError("this interaction has ended: open another one, at the full price again")
+        index = self._asked
+        self._asked += 1
+        if exceeding(self._mechanism._noisy([query], 1, self._entropy), self._bar).item():
+            return QueryAnswer(index, query.value)
+        self._failed += 1
+        return QueryAnswer(index, stopped=True)

@@ -1,0 +1,238 @@
+"""Top stable: the largest i for which the set of the first i items is clearly ahead of the rest; k of them are named.
+
+Seed        CarvalhoEtAl2020, Algorithms 1 and 3, corrected (E-B1, E-B4 to E-B6); one-sided noise: P6.2
+Guarantee   (ε + cost of the inner selection, δ): sparse vector that stops at the first success (P2.5, P6.1, P6.2)
+Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
+Numerics    exact: integer counts, rational ε and T, ideal noise decided with certainty (P11), T certified
+Proof note  docs/proofs/top_stable.md
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import HistogramError, MechanismError, ParameterError
+from crestline.guarantees.accountants import per_step_epsilon, total
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import Guarantee, PureDP
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.framework.contract import released
+from crestline.mechanisms.framework.restricted import own_cost
+from crestline.mechanisms.mechanism import Catalogued, Mechanism
+from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
+from crestline.mechanisms.selection import Selection, collected
+from crestline.mechanisms.slots import check_slots, slot_numbers
+from crestline.mechanisms.stability.sparse_vector_law import first_success, subset_law
+from crestline.mechanisms.stages import better
+from crestline.parameters import Exact, fill, not_negative, positive, probability, proportion, whole
+from crestline.randomness.choices import subsets
+from crestline.randomness.comparison import exceeding
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Linear, Listed
+from crestline.randomness.trials import batches
+
+_NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, EXPONENTIAL)}
+# The threshold noise's part of ε that nearly minimises T: P6.2, and [TS] for Laplace noise.
+_SHARES = {LAPLACE.name: Fraction(37, 100), EXPONENTIAL.name: Fraction(22, 100)}
+_SLOTS = 2  # mutate: utility: slots for each item wanted, when the caller does not say
+_INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
+
+
+@dataclass(frozen=True, init=False)
+class TopStable(Catalogued):
+    """`share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
+
+    Without `inner` those k are a uniformly random choice. With it they are a selection by any private mechanism for a
+    public universe of items: the stable set is public by then.
+    """
+
+    k: int
+    k_bar: int
+    epsilon: Fraction
+    delta: Fraction
+    share: Fraction
+    noise: str
+    inner: Any
+    slack: Fraction
+
+    theorem = "P6"
+
+    def __init__(
+        self,
+        k: int,
+        k_bar: int,
+        epsilon: Exact,
+        delta: Exact,
+        share: Exact | None = None,
+        noise: str = EXPONENTIAL.name,
+        inner: Mechanism | None = None,
+        *,
+        slack: Exact = 0,
+    ) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        if noise not in _NOISES:
+            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            share=_SHARES[noise] if share is None else probability(share, "share"),
+            noise=noise,
+            inner=_checked_inner(inner, k),
+            slack=not_negative(slack, "slack"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        noise: str = EXPONENTIAL.name,
+        inner_share: Exact = _INNER_SHARE,
+    ) -> Self:
+        """The instance within a total (epsilon, delta). A contribution bound is no help.
+
+        Where more than k items may be stable, `inner_share` of both is for peeling the best k of them; with a share of
+        zero they are drawn uniformly.
+        """
+        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
+        budget, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
+        part = proportion(inner_share, "inner_share") if slots > k else Fraction(0)
+        if not part:
+            return cls(k, slots, budget, failure, noise=noise)
+        spare = part * failure
+        inner = Lipschitz(k, k * per_step_epsilon(k, part * budget, spare))
+        return cls(k, slots, (1 - part) * budget, failure - spare, noise=noise, inner=inner, slack=spare)
+
+    def cost(self) -> Cost:
+        return self._search_cost() if self.inner is None else self._search_cost() + own_cost(self.inner)
+
+    def guarantee(self) -> Guarantee:
+        """The promise for one release; the slack is for composing the inner selection."""
+        together = total(self.cost(), self.slack, theorem=self.theorem)
+        if self.inner is None:
+            return together
+        return better(
+            together, total(self._search_cost(), theorem=self.theorem), total(own_cost(self.inner), self.slack)
+        )
+
+    def _search_cost(self) -> Cost:
+        return steps(PureDP(self.epsilon, theorem="P6.1"), delta=self.delta)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        gaps = self._gaps(histogram)
+        result: list[Selection] = []
+        for trials in batches(n, len(gaps)):
+            result += self._named(histogram, self._stable(gaps, histogram.step, trials, entropy), entropy)
+        return result
+
+    def stable_law(self, histogram: Histogram) -> list[float]:
+        """The exact probability that the first 0 (none), 1, …, k_bar items are the stable set."""
+        gaps = self._gaps(histogram) / histogram.step
+        return first_success(gaps[::-1], float(self.threshold), self._tested, self._shared, _NOISES[self.noise])
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for small histograms."""
+        law: defaultdict[Selection, float] = defaultdict(float)
+        for size, found in enumerate(self.stable_law(histogram)):
+            labels = self._labels(histogram, size)
+            if len(labels) > self.k and self.inner is not None:
+                chosen = self.inner.law(self._public(histogram, size))
+            else:
+                chosen = subset_law(labels, self.k)
+            for selection, chance in chosen.items():
+                law[collected(list(selection.items), self.k)] += found * chance
+        return dict(law)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """If i ≥ k items lead all others by this many users, k items are named with at least this chance (P6.3)."""
+        tested, shared, beta = self._tested, self._shared, 1 - chance
+        if self.noise == LAPLACE.name:
+            return 1 + float(self.threshold + two_rate_threshold(tested, shared, beta))
+        return 1 + float(self.threshold + success_threshold(shared, tested, beta))
+
+    @property
+    def threshold(self) -> Fraction:
+        """T: each of k_bar unstable sets passes with probability δ/k_bar at most (P6.1, P6.2)."""
+        tail = two_rate_threshold if self.noise == LAPLACE.name else success_threshold
+        return tail(self._tested, self._shared, self.delta / self.k_bar)
+
+    @property
+    def _tested(self) -> Fraction:
+        """The rate of the noise on a gap: gaps may move either way (P2.5)."""
+        return (1 - self.share) * self.epsilon / 2
+
+    @property
+    def _shared(self) -> Fraction:
+        """The rate of the noise on the threshold."""
+        return self.share * self.epsilon
+
+    def _gaps(self, histogram: Histogram) -> NDArray[np.int64]:
+        """`h_(i) - h_(i+1) - step` for i from 1 to k_bar."""
+        check_slots(histogram, self.k_bar)
+        if histogram.next_count is None:  # public: it depends on the universe's size alone
+            raise HistogramError("nothing is left out of this universe: take a mechanism for known domains")
+        return -np.diff(np.append(histogram.array, histogram.next_count)) - histogram.step
+
+    def _stable(self, gaps: NDArray[np.int64], step: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
+        """The largest i whose test passes in each trial; 0 where none does."""
+        noise = _NOISES[self.noise]
+        bar = keys(Listed([Real(self.threshold * step)]), noise, entropy.uniforms(trials, 1), scale=step / self._shared)
+        noisy = keys(Linear(gaps, Fraction(1)), noise, entropy.uniforms(trials, len(gaps)), scale=step / self._tested)
+        passed = exceeding(noisy, bar)
+        last: NDArray[np.int64] = len(gaps) - np.argmax(passed[:, ::-1], axis=1)
+        return last * passed.any(axis=1)
+
+    def _named(self, histogram: Histogram, stable: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
+        result: dict[int, Selection] = {}
+        for size in np.unique(stable).tolist():
+            places = np.flatnonzero(stable == size).tolist()
+            chosen = self._chosen(histogram, size, len(places), entropy)
+            result.update(zip(places, chosen, strict=True))
+        return [result[place] for place in range(len(stable))]
+
+    def _chosen(self, histogram: Histogram, size: int, trials: int, entropy: Entropy) -> Sequence[Selection]:
+        """k items of the first `size`, which are public now."""
+        labels = self._labels(histogram, size)
+        if len(labels) <= self.k:
+            return [collected(labels, self.k)] * trials
+        if self.inner is not None:
+            drawn = released(self.inner, self._public(histogram, size), trials, entropy)
+            return [collected(list(selection.items), self.k) for selection in drawn]
+        rows = subsets(len(labels), self.k, trials, entropy)
+        return [collected([labels[place] for place in row], self.k) for row in rows]
+
+    def _labels(self, histogram: Histogram, size: int) -> list[Any]:
+        return list(histogram.names(range(min(size, histogram.filled))))
+
+    def _public(self, histogram: Histogram, size: int) -> Histogram:
+        kept = min(size, histogram.filled)
+        return Histogram(histogram.items[:kept], histogram.array[:kept], None, domain_size=kept, step=histogram.step)
+
+
+def _checked_inner(inner: Mechanism | None, k: int) -> Mechanism | None:
+    if inner is None:
+        return None
+    if not isinstance(inner, Mechanism):
+        raise MechanismError("inner must be a mechanism for a public universe, with guarantee() and release()")
+    if getattr(inner, "k", k) != k:
+        raise MechanismError(f"the inner mechanism must select as many items as this one: k={k}")
+    own_cost(inner)
+    return inner
