@@ -25,8 +25,8 @@ from crestline.audit.neighbours import Counts, small_pairs
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical import draw as canonical_ranks
 from crestline.mechanisms.canonical.canonical import Canonical
-from crestline.mechanisms.canonical.canonical import draw as canonical_ranks
 from crestline.mechanisms.public_list.noises import NOISES
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay

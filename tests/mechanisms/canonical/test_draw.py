@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical.canonical import draw as canonical_ranks
+from crestline.mechanisms.canonical import draw as canonical_ranks
 from crestline.mechanisms.canonical.draw import Subsets
 from crestline.mechanisms.universe import universe
 from crestline.randomness.entropy import replay

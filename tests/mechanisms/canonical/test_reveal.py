@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical.canonical import reveal as canonical_reveal
+from crestline.mechanisms.canonical import reveal as canonical_reveal
 from crestline.mechanisms.canonical.classes import ClassScores, RowWeights, classes_of, every_class
 from crestline.mechanisms.canonical.reveal import CEILINGS, Revealed, Winner, winning_class
 from crestline.mechanisms.universe import universe

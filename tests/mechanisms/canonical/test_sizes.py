@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpz
 
-from crestline.mechanisms.canonical.canonical import sizes as canonical_sizes
+from crestline.mechanisms.canonical import sizes as canonical_sizes
 from crestline.mechanisms.canonical.sizes import (
     _least_above,
     log_factorials,

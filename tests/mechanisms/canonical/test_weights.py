@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical.canonical import lowest as canonical_lowest
-from crestline.mechanisms.canonical.canonical import weights as canonical_weights
+from crestline.mechanisms.canonical import lowest as canonical_lowest
+from crestline.mechanisms.canonical import weights as canonical_weights
 from crestline.mechanisms.canonical.classes import ClassScores, ClassSizes, RowWeights, classes_of, every_class
 from crestline.mechanisms.canonical.lowest import LowestSizes
 from crestline.mechanisms.canonical.reveal import Revealed

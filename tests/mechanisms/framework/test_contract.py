@@ -17,8 +17,8 @@ from tests.mechanisms.black_boxes import BAD, Chosen, NoisySet, NoisyTop, OneByO
 
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.framework import contract as equivariance
 from crestline.mechanisms.framework.contract import SIGNIFICANCE, check_equivariance
-from crestline.mechanisms.framework.framework import contract as equivariance
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import Entropy, replay
 

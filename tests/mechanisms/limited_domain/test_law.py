@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crestline.errors import ParameterError
-from crestline.mechanisms.limited_domain.gumbel import law as limited_domain_law
+from crestline.mechanisms.limited_domain import law as limited_domain_law
 from crestline.mechanisms.limited_domain.law import exact_law, length_law
 from crestline.mechanisms.selection import Selection
 

@@ -27,7 +27,7 @@ from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.stability.query import sparse_vector_law as top_stable_law
+from crestline.mechanisms.stability import sparse_vector_law as top_stable_law
 from crestline.mechanisms.stability.top_stable import TopStable
 from crestline.randomness.entropy import Entropy, replay
 
