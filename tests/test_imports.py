@@ -11,10 +11,11 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "crestline"
 
-# What each room may import from. A room may always import from itself, from `errors` and from `parameters`.
+# What each room may import from. A room may always import from itself, `errors`, `parameters`, `precision`.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "parameters": set(),
+    "precision": set(),
     "question": set(),
     "histogram": set(),
     "randomness": set(),
@@ -30,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 # Faces and tools: they may import anything of the core, and nothing of the core imports them.
 OUTSIDE = {"api", "cli", "plan", "price", "service", "dashboard", "__main__"}
-ALWAYS = {"errors", "parameters"}
+ALWAYS = {"errors", "parameters", "precision"}
 
 
 def room(path: Path) -> str:

@@ -13,6 +13,7 @@ from crestline.answer.answer import Choice
 from crestline.errors import MechanismError
 from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.mechanism import Mechanism
+from crestline.mechanisms.stated import contribution_of, parts
 from crestline.parameters import Exact, positive, probability, whole
 
 AUTO = "auto"
@@ -94,15 +95,17 @@ def choose(
 
 def _fit_for(scored: bool, chosen: Chosen) -> Chosen:
     """Refuse, before anything is charged, what would refuse sums: Laplace noise charged by a user's items (P1.1e)."""
-    mechanism = chosen.mechanism
-    counted = isinstance(mechanism, mechanisms.NoisyCounts) and mechanism.contribution is not None
-    by_items = isinstance(mechanism, mechanisms.LimitedDomainLaplace) or (counted and mechanism.noise == "laplace")
-    if scored and by_items:
+    if scored and any(_charged_by_items(part) for part in parts(chosen.mechanism)):
         raise MechanismError(
             "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
             "mechanism, or leave contribution or counts out"
         )
     return chosen
+
+
+def _charged_by_items(mechanism: Any) -> bool:
+    counted = isinstance(mechanism, mechanisms.NoisyCounts) and mechanism.contribution is not None
+    return isinstance(mechanism, mechanisms.LimitedDomainLaplace) or (counted and mechanism.noise == "laplace")
 
 
 def _made(rule: Rule, counts: bool, **question: Any) -> Any:
@@ -146,7 +149,7 @@ def _given(mechanism: Any, k: int, k_bar: int | None, contribution: int | None) 
         raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={slots}; leave it out")
     if getattr(mechanism, "k", k) != k:
         raise MechanismError(f"k={k} does not agree with the mechanism's own k={mechanism.k}")  # type: ignore[attr-defined] # it has one
-    bound = getattr(mechanism, "contribution", None)
+    bound = contribution_of(mechanism)
     if bound is not None and (contribution is None or contribution > bound):  # D3: enforced, not assumed
         raise MechanismError(
             f"the mechanism's promise is for users of at most {bound} items: ask with contribution={bound}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from crestline.audit.neighbours import Shape, labels
 from crestline.errors import ParameterError
+from crestline.mechanisms.stated import domain_of
 from crestline.parameters import whole
 
 _UNIVERSE = 4
@@ -26,7 +27,7 @@ def choose(mechanism: Any, *, k: int, delta: float, k_bar: int | None, domain: s
     if domain not in (None, "known", "unknown"):
         raise ParameterError(f"domain must be known or unknown, not {domain!r}")
     slots = whole(k_bar, "k_bar") if k_bar is not None else number(mechanism, "k_bar") or number(mechanism, "k_bar_max")
-    wanted = domain or _stated(mechanism) or ("unknown" if slots else None)
+    wanted = domain or domain_of(mechanism) or ("unknown" if slots else None)
     if wanted == "known":
         return Choice([_universe(k)])
     if wanted == "unknown":
@@ -52,17 +53,3 @@ def _universe(k: int) -> Shape:
 
 def _unknown(k: int) -> list[Shape]:
     return [Shape(slots) for slots in sorted({max(k, 3), k}, reverse=True)]
-
-
-def _stated(mechanism: Any) -> str | None:
-    """`known` or `unknown`, from the mechanism itself or from the catalogue."""
-    from crestline.mechanisms.catalogue import CATALOGUE
-
-    stated = getattr(mechanism, "domain", None)
-    if stated in ("known", "unknown"):
-        return str(stated)
-    names = {kind.__name__ for kind in type(mechanism).__mro__ if kind.__module__.startswith("crestline.")}
-    for line in CATALOGUE:
-        if line.name in names and line.domain in ("known", "unknown"):
-            return line.domain
-    return None

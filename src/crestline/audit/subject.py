@@ -14,6 +14,7 @@ from crestline.audit.shapes import choose, number
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import fast_release
+from crestline.mechanisms.stated import contribution_of
 from crestline.randomness.entropy import Entropy
 
 
@@ -102,7 +103,7 @@ def subject(
     except Exception as error:  # code of others may fail in any way
         raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
     promise, k = claim(guarantee), number(mechanism, "k") or 1
-    bound = number(mechanism, "contribution") if contribution is None else contribution or None
+    bound = contribution_of(mechanism) if contribution is None else contribution or None
     made = Subject(mechanism, named, promise, str(guarantee), k, bound, entropy)
     choice = choose(mechanism, k=k, delta=promise.delta, k_bar=k_bar, domain=domain)
     errors = {shape: _first_error(made, shape) for shape in choice.shapes}

@@ -8,29 +8,18 @@ per-step parameters only ever shrink, and what is printed is what is meant.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from threading import RLock
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
+
+from crestline.precision import BITS, precision
+
+__all__ = ["BITS", "DIGITS", "SMALLEST", "ball", "lower", "precision", "round_down", "round_up", "upper"]
 
 DIGITS = sys.float_info.dig  # significant decimals kept: those that survive as a float; coarser than the balls
-BITS = 160  # mutate: more or fewer bits: the balls say so
-_TURN = RLock()
 # What a number that is closer to zero is rounded to, away from zero.
 SMALLEST = Fraction(1, 10**1200)  # mutate: from where on digits are not kept: it is outside what it stands for
-
-
-@contextmanager
-def precision(bits: int = BITS) -> Iterator[None]:
-    """Ball arithmetic with `bits` bits; a lower precision widens the balls and never makes them wrong.
-
-    The library has one precision for the whole process, so threads take turns.
-    """
-    with _TURN, ctx.workprec(bits):
-        yield
 
 
 def ball(number: Fraction | int) -> arb:

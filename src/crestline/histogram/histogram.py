@@ -58,7 +58,7 @@ class Histogram:
         self.domain_size = domain_size
         self.step = step
         self.padded = padded
-        self.filled = len(items) if filled is None else filled
+        self.filled = _filled(items, domain_size) if filled is None else filled
         self._kept: tuple[object, Any] | None = None
 
     @classmethod
@@ -201,6 +201,13 @@ class Multiplicities(Histogram):
 
         group = bisect_right(self._starts, position) - 1
         return (int(self._values[group]), position - self._starts[group])
+
+
+def _filled(items: Sequence[Label], domain_size: int | None) -> int:
+    """How many slots hold an item: all of a public universe, and those before the first empty slot otherwise."""
+    if domain_size is not None:
+        return len(items)
+    return next((place for place, item in enumerate(items) if isinstance(item, Padding)), len(items))
 
 
 def _positive(counts: Counts) -> Iterable[tuple[Label, int]]:

@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from flint import ctx
 from numpy.typing import NDArray
 
+from crestline.precision import precision
 from crestline.randomness.field import Field, fields, looked_at
 from crestline.randomness.keys import Keys
 from crestline.randomness.points import Floats
@@ -170,7 +170,7 @@ def _nearest(keys: Keys, row: int, column: int, grid: Fraction) -> int:
     """Refine one key until only one multiple of the grid can be the nearest."""
     bits = keys.draws.first_bits
     while True:
-        with ctx.workprec(2 * bits + 64):  # mutate: working precision: a ball says how sharp it is
+        with precision(2 * bits + 64):  # mutate: working precision: a ball says how sharp it is
             place = (keys.ball(row, column, bits) / rational_ball(grid) + rational_ball(Fraction(1, 2))).floor()
             number = place.unique_fmpz()
         if number is not None:

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import NDArray
 
+from crestline.precision import precision
 from crestline.randomness.draws import Draws, Nothing, Single
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.laws.law import Law
@@ -79,7 +80,7 @@ class Keys:
 
     def ball(self, row: int, column: int, bits: int) -> Any:
         """A ball that contains one key, from the first `bits` bits of its uniforms; not a number while undecidable."""
-        with ctx.workprec(2 * bits + 64):  # mutate: working precision: a ball says how sharp it is
+        with precision(2 * bits + 64):  # mutate: working precision: a ball says how sharp it is
             noise = self.law.ball(self.draws.arrival(row, column, bits))
             value = self.scores.ball(row, column) + rational_ball(self.scale) * noise
             return value if value.is_finite() else arb.nan()

@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import NDArray
 
+from crestline.precision import precision
 from crestline.randomness.uniforms import WORD, Found, Tail, Uniforms
 
 Indices = NDArray[np.int64]
@@ -170,7 +171,7 @@ def skipped(uniforms: Uniforms, level: int, most: int) -> Indices:
 def _skipped_exactly(uniforms: Uniforms, index: int, level: int, most: int) -> int:
     bits = uniforms.first_bits
     while True:
-        with ctx.workprec(2 * bits + WORD):  # mutate: working precision: a ball says how sharp it is
+        with precision(2 * bits + WORD):  # mutate: working precision: a ball says how sharp it is
             length = uniforms.ball(index, bits).log() / (1 - arb(2) ** -level).log()
             whole = length.min(most).floor().unique_fmpz()
         if whole is not None:

@@ -40,10 +40,8 @@ class ReadySource:
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram, with at most `k_bar` slots; a public universe is handed out whole."""
         self.check(question)
-        ready, k_bar = self._histogram, question.k_bar
-        if ready.domain_size is not None or k_bar == ready.k_bar:
-            return ready
-        return Histogram(ready.items[:k_bar], ready.array[:k_bar].copy(), int(ready.array[k_bar]), step=ready.step)
+        ready = self._histogram
+        return ready if ready.domain_size is not None else ready.cut(question.k_bar)
 
     def version(self) -> str | None:
         return None
