@@ -1,6 +1,6 @@
 """Runs the fast tests against one changed module, in a child of this process.
 
-The tests were run once without any change (mutant_experience.py); a mutant meets only those that run its statement,
+The tests were run once without any change (experience.py); a mutant meets only those that run its statement,
 those that mirror its module first, then those of its package, the quickest first. Most changes are inside functions:
 all tests are collected once, and a child puts the changed code into the functions that are there (`in_place`). What
 runs on import needs a child that imports everything anew (`anew`).
@@ -25,9 +25,9 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from mutant_children import Child, silence, started
-from mutant_experience import Experience, distance
-from mutants import ROOT, SOURCE, Mutant, mutated
+from tools.mutation.children import Child, silence, started
+from tools.mutation.experience import Experience, distance
+from tools.mutation.mutants import ROOT, SOURCE, Mutant, mutated
 
 LIBRARIES = (
     *("numpy", "scipy.special", "scipy.stats", "flint", "cryptography", "sqlalchemy"),

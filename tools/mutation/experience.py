@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mutant_children import in_child, silence
-from mutants import SOURCE, Mutant
+from tools.mutation.children import in_child, silence
+from tools.mutation.mutants import SOURCE, Mutant
 
 PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
 TESTS = (*PACKAGES, "price", "histogram", "test_ask.py", "docs/test_examples.py")

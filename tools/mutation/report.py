@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from mutants import Mutant
+from tools.mutation.mutants import Mutant
 
 ALIVE = ("survived", "not run")
 HEAD = """# Mutation run
 
-`scripts/mutate.py` changes one constant, sign or comparison at a time in `mechanisms/`, `randomness/`, `guarantees/`
-and `ledger/`, and runs the fast tests that meet the changed line, those that mirror the module first, until one fails.
-A mutant survives for a reason when no test can tell it apart, or when only speed, memory, the sharpness of a certified
-bound or the text of a message changes; the reasons are in `scripts/harmless.txt`, one for each. A line of which every
-mutant would be such (sizes of batches, working precision, brackets of searches) says so itself, `# mutate: <reason>`,
-and has no mutants. Where only a sample was tried, "at least" is the one-sided Clopper–Pearson bound at confidence 95%,
-and "weighted" is the mean over the packages, each counted by how many mutants it has; its bound is that of all packages
-together (each at confidence 98.75%).
+`python -m tools.mutation` changes one constant, sign or comparison at a time in `mechanisms/`, `randomness/`,
+`guarantees/` and `ledger/`, and runs the fast tests that meet the changed line, those that mirror the module first,
+until one fails. A mutant survives for a reason when no test can tell it apart, or when only speed, memory, the
+sharpness of a certified bound or the text of a message changes; the reasons are in `tools/mutation/harmless.txt`, one
+for each. A line of which every mutant would be such (sizes of batches, working precision, brackets of searches) has
+none; those lines are in `tools/mutation/unmutated.txt`. Where only a sample was tried, "at least" is the one-sided
+Clopper–Pearson bound at confidence 95%, and "weighted" is the mean over the packages, each counted by how many
+mutants it has; its bound is that of all packages together (each at confidence 98.75%).
 """.splitlines()
 
 
@@ -85,13 +84,13 @@ def said(first: Sequence[Score], now: Sequence[Score]) -> list[str]:
 
 
 def exempted(marks: Mapping[str, Sequence[tuple[str, int]]]) -> list[str]:
-    """How many lines of each package say that all their mutants are harmless, and the reasons they give most."""
+    """How many lines of each package have no mutants, and the reasons that are given most."""
     lines = ["## Lines without mutants", "", _row("package", "lines", "mutants they would have"), _row(*["---"] * 3)]
     lines += [_row(package, len(found), sum(many for _, many in found)) for package, found in marks.items()]
     counted = Counter(reason for found in marks.values() for reason, _ in found)
     often = [f"- {reason} ({many})" for reason, many in counted.most_common() if many > 1]
     once = len(counted) - len(often)
-    return [*lines, "", "Reasons that several lines give:", "", *often, "", f"{once} lines give a reason of their own."]
+    return [*lines, "", "Reasons of several lines:", "", *often, "", f"{once} lines have a reason of their own."]
 
 
 def share(part: int, whole: int) -> str:
@@ -111,13 +110,6 @@ def lower_bound(killed: int, tried: int, confidence: float = 0.95) -> float:
     from scipy.stats import beta
 
     return float(beta.ppf(1 - confidence, killed, tried - killed + 1)) if killed else 0.0
-
-
-def reasons() -> dict[str, str]:
-    """Why a change is harmless: the lines `module: source line: change | reason` of harmless.txt."""
-    lines = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (line.rsplit(" | ", 1) for line in lines if " | " in line)
-    return {change.strip(): reason.strip() for change, reason in pairs}
 
 
 def _counts(one: Score) -> tuple[object, ...]:

@@ -15,23 +15,19 @@ from typing import Any
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+from tools.mutation import children, experience, mutants, report, run, trials
+from tools.mutation.reasons import HARMLESS, UNMUTATED, followed, reasons, write
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    """The scripts, with a small package of our own in the place of crestline's source."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    import mutant_experience
-    import mutant_tests
-    import mutants
-    import mutate
-
-    for module in (mutants, mutant_tests, mutant_experience, mutate):
+def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The runner, with a small package of our own in the place of crestline's source."""
+    for module in (mutants, trials, experience, run):
         monkeypatch.setattr(module, "SOURCE", tmp_path)
-    yield mutate
-    for name in ("mutate", "mutants", "mutant_tests", "mutant_experience", "mutant_children", "mutation_report"):
-        sys.modules.pop(name, None)
+    monkeypatch.setattr(run, "UNMUTATED", tmp_path / "unmutated.txt")
+    return run
 
 
 SMALL = '''
@@ -43,8 +39,11 @@ LIMIT: int = 3
 def inside(x: int, y: int = 0) -> bool:
     if x < LIMIT and not y:
         return True
-    return x - 1 == y  # mutate: for the test
+    return x - 1 == y  # its list says that it has no mutants
 '''
+
+
+WITHOUT = {"ledger/small.py: inside: return x - 1 == y": "for the test"}
 
 
 def written(folder: Path, text: str = SMALL) -> Path:
@@ -55,9 +54,7 @@ def written(folder: Path, text: str = SMALL) -> Path:
 
 
 def test_every_constant_sign_and_comparison_is_changed_once(tools: Any, tmp_path: Path) -> None:
-    import mutants
-
-    found = list(mutants.mutants(written(tmp_path)))
+    found = list(mutants.mutants(written(tmp_path), WITHOUT))
     said = [mutant.words.split("  ", 1)[1] for mutant in found]
     assert "3 → 4" in said
     assert "x < LIMIT → x <= LIMIT" in said
@@ -70,17 +67,20 @@ def test_every_constant_sign_and_comparison_is_changed_once(tools: Any, tmp_path
 
 
 def test_options_are_left_alone_and_arguments_are_not(tools: Any, tmp_path: Path) -> None:
-    import mutants
-
     options = "@dataclass(frozen=True)\nclass A:\n    b: int = field(default=9)\n"
     text = "@lru_cache(maxsize=7)\ndef f():\n    return field(5)\n\n" + options
     said = [mutant.words.split("  ", 1)[1] for mutant in mutants.mutants(written(tmp_path, text))]
     assert said == ["5 → 6", "5 → 10"]
 
 
-def test_a_mutant_is_known_again_when_its_line_moves(tools: Any, tmp_path: Path) -> None:
-    import mutants
+def test_annotations_and_the_strictness_of_a_zip_are_left_alone(tools: Any, tmp_path: Path) -> None:
+    text = "Bit = Literal[0, 1]\n\nasync def f(x: Literal[2]) -> Literal[3]:\n"
+    text += "    return zip(x, f(strict=True), strict=True)\n"
+    said = [mutant.words.split("  ", 1)[1] for mutant in mutants.mutants(written(tmp_path, text))]
+    assert said == ["True → False"]
 
+
+def test_a_mutant_is_known_again_when_its_line_moves(tools: Any, tmp_path: Path) -> None:
     twice = SMALL + "\n\ndef also(x: int) -> bool:\n    if x < LIMIT and not y:\n        return True\n"
     before = {mutant.name for mutant in mutants.mutants(written(tmp_path, twice))}
     moved = {mutant.name: mutant for mutant in mutants.mutants(written(tmp_path, "# more\n\n" + twice))}
@@ -89,8 +89,6 @@ def test_a_mutant_is_known_again_when_its_line_moves(tools: Any, tmp_path: Path)
 
 
 def test_a_mutant_differs_from_its_module_in_one_place(tools: Any, tmp_path: Path) -> None:
-    import mutants
-
     module = written(tmp_path)
     plain = ast.unparse(ast.parse(module.read_text()))
     for mutant in mutants.mutants(module):
@@ -153,35 +151,58 @@ def test_where_every_mutant_was_tried_nothing_is_left_to_bound(tools: Any) -> No
 
 
 def test_the_bound_of_all_packages_is_that_of_each_at_a_higher_confidence(tools: Any) -> None:
-    from mutation_report import lower_bound, weighted
-
     small, large = tools.Score("small", 10, 9, (), ("a",)), tools.Score("large", 30, 50, (), ())
-    mean, least = weighted([small, large], lambda one: one.matter)
+    mean, least = report.weighted([small, large], lambda one: one.matter)
     assert mean == pytest.approx(0.975)
-    assert least == pytest.approx(0.25 * lower_bound(9, 10, 0.975) + 0.75 * lower_bound(50, 50, 0.975))
+    assert least == pytest.approx(0.25 * report.lower_bound(9, 10, 0.975) + 0.75 * report.lower_bound(50, 50, 0.975))
 
 
 def test_marked_lines_are_counted_with_their_reasons(tools: Any, tmp_path: Path) -> None:
-    import mutants
-    from mutation_report import exempted
-
-    marks = mutants.exempt(written(tmp_path))
+    marks = mutants.exempt(written(tmp_path), WITHOUT)
     assert marks == [("for the test", 4)]
-    page = exempted({"ledger": [*marks, ("speed", 2)], "randomness": [("speed", 1)]})
+    page = report.exempted({"ledger": [*marks, ("speed", 2)], "randomness": [("speed", 1)]})
     assert "| ledger | 2 | 6 |" in page
-    assert page[-3:] == ["- speed (2)", "", "1 lines give a reason of their own."]
+    assert page[-3:] == ["- speed (2)", "", "1 lines have a reason of their own."]
 
 
 def test_reasons_are_of_mutants_that_exist() -> None:
-    """A reason outlives its line otherwise, and could excuse another one later."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        import mutate
+    """A reason outlives its line otherwise, and could excuse another one later: `--follow` takes such reasons out."""
+    every = [mutant for target in run.PACKAGES for module in run.modules(target) for mutant in mutants.mutants(module)]
+    assert set(reasons(HARMLESS)) <= {mutant.change for mutant in every}
+    assert set(reasons(UNMUTATED)) <= {mutant.place_of_line for mutant in every}
 
-        every = {mutant.change for target in mutate.PACKAGES for mutant in mutate.drawn(target, 1.0, 0)}
-        assert set(mutate.reasons()) <= every
-    finally:
-        sys.path.remove(str(SCRIPTS))
+
+def test_a_reason_follows_its_line_to_another_module() -> None:
+    known = {
+        "mechanisms/a.py: f: x + 1": "it stays",
+        "mechanisms/a.py: g: x + 2": "it moves",
+        "mechanisms/a.py: h: x + 3": "it is gone",
+        "mechanisms/a.py: i: x + 4": "it is in two places now",
+        "mechanisms/a.py: -: X = 1": "both move",
+        "mechanisms/b.py: -: X = 1": "both move",
+    }
+    existing = ["a.py: f: x + 1", "b/c.py: f: x + 1", "b/c.py: g: x + 2", "b.py: i: x + 4", "c.py: i: x + 4"]
+    existing += ["c.py: -: X = 1", "d.py: -: X = 1"]
+    moved, lost = followed(known, [f"mechanisms/{key}" for key in existing] + ["ledger/a.py: h: x + 3"])
+    assert moved == {
+        "mechanisms/a.py: f: x + 1": "it stays",
+        "mechanisms/b/c.py: g: x + 2": "it moves",
+        "mechanisms/c.py: -: X = 1": "both move",
+        "mechanisms/d.py: -: X = 1": "both move",
+    }
+    assert lost == ["mechanisms/a.py: h: x + 3", "mechanisms/a.py: i: x + 4"]
+
+
+def test_a_list_is_written_as_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text("What it is.\n\nb | of b\n")
+    write(path, {"b: int | None": "of b", "a": "of a"})
+    assert path.read_text() == "What it is.\n\na | of a\nb: int | None | of b\n"
+    assert reasons(path) == {"b: int | None": "of b", "a": "of a"}
+
+
+def test_comments_are_no_part_of_a_line() -> None:
+    assert mutants.code_lines("x = '# 1'  # one\n  # two\ny = 2\n") == ["x = '# 1'", "", "y = 2"]
 
 
 def test_only_what_is_new_is_tried(tools: Any, tmp_path: Path) -> None:
@@ -195,9 +216,6 @@ def test_only_what_is_new_is_tried(tools: Any, tmp_path: Path) -> None:
 
 
 def test_tests_near_a_module_come_first_and_the_quickest_of_them(tools: Any, tmp_path: Path) -> None:
-    import mutant_experience
-    import mutant_tests
-
     module = written(tmp_path)
     mutant = next(mutant for mutant in tools.drawn("ledger", 1.0, 0) if mutant.line == 8)
     seconds = {
@@ -209,33 +227,27 @@ def test_tests_near_a_module_come_first_and_the_quickest_of_them(tools: Any, tmp
         "tests/ledger/test_other.py::elsewhere": 0.1,
     }
     lines = {"ledger/small.py": {8: set(seconds) - {"tests/ledger/test_other.py::elsewhere"}, 4: {""}}}
-    seen = mutant_experience.Experience(lines, seconds)
+    seen = experience.Experience(lines, seconds)
     assert [name.split("::")[1] for name in seen.tests(mutant)] == ["quick", "slow", "near", "far"]
     seen.found[module]["tests/ledger/test_small.py::slow"] = 9
     assert [name.split("::")[1] for name in seen.tests(mutant)] == ["slow", "quick", "near", "far"]
-    assert mutant_tests.dotted(module) == "crestline.ledger.small"
+    assert trials.dotted(module) == "crestline.ledger.small"
 
 
 def test_what_runs_on_import_concerns_all_tests_of_the_module(tools: Any, tmp_path: Path) -> None:
     """Constants and defaults are seen by the test that imported the module first, and used by the others."""
-    import mutant_experience
-
     written(tmp_path)
     lines = {"ledger/small.py": {4: {"tests/ledger/test_a.py::first"}, 8: {"tests/ledger/test_b.py::second"}}}
-    seen = mutant_experience.Experience(
-        lines, {name: 1.0 for each in lines["ledger/small.py"].values() for name in each}
-    )
+    seen = experience.Experience(lines, {name: 1.0 for each in lines["ledger/small.py"].values() for name in each})
     met = {mutant.line: seen.tests(mutant) for mutant in tools.drawn("ledger", 1.0, 0)}
     assert met[4] == met[7] == ["tests/ledger/test_a.py::first", "tests/ledger/test_b.py::second"]
     assert met[8] == ["tests/ledger/test_b.py::second"]
 
 
 def test_the_bound_is_clopper_and_pearsons(tools: Any) -> None:
-    from mutation_report import lower_bound
-
-    assert lower_bound(0, 10) == 0.0
-    assert lower_bound(10, 10) == pytest.approx(0.05 ** (1 / 10))
-    assert lower_bound(480, 500) == pytest.approx(0.9424, abs=2e-3)
+    assert report.lower_bound(0, 10) == 0.0
+    assert report.lower_bound(10, 10) == pytest.approx(0.05 ** (1 / 10))
+    assert report.lower_bound(480, 500) == pytest.approx(0.9424, abs=2e-3)
 
 
 def endless() -> int:
@@ -244,12 +256,10 @@ def endless() -> int:
 
 
 def test_a_test_that_takes_much_longer_fails(tools: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import mutant_tests
-
-    monkeypatch.setattr(mutant_tests, "LONG", 0.2)
+    monkeypatch.setattr(trials, "LONG", 0.2)
     before = signal.getsignal(signal.SIGPROF)
     try:
-        chosen = mutant_tests.Chosen(["quick", "endless"], tmp_path / "note", {"quick": 1.0})
+        chosen = trials.Chosen(["quick", "endless"], tmp_path / "note", {"quick": 1.0})
         chosen.pytest_runtest_logstart("quick", None)
         assert 5 < signal.getitimer(signal.ITIMER_PROF)[0] < 11
         chosen.pytest_runtest_logfinish("quick", None)
@@ -264,31 +274,27 @@ def test_a_test_that_takes_much_longer_fails(tools: Any, monkeypatch: pytest.Mon
 
 
 def test_a_child_ends_well_or_badly_or_is_stopped(tools: Any) -> None:
-    import mutant_children
-
-    assert mutant_children.in_child(20, lambda: 0) == 0
-    assert mutant_children.in_child(20, lambda: 3) == 3
-    assert mutant_children.in_child(0, endless) is None
-    assert mutant_children.in_child(20, lambda: len(bytearray(mutant_children.MEMORY))) is None
+    assert children.in_child(20, lambda: 0) == 0
+    assert children.in_child(20, lambda: 3) == 3
+    assert children.in_child(0, endless) is None
+    assert children.in_child(20, lambda: len(bytearray(children.MEMORY))) is None
 
 
 def test_several_children_work_at_a_time_and_are_stopped_with_the_run(tools: Any) -> None:
-    import mutant_children
-
-    quick = (mutant_children.started(number, 20, lambda: 0) for number in range(5))
-    assert sorted(child.what for child, _ in mutant_children.ended(quick, 2)) == list(range(5))
+    quick = (children.started(number, 20, lambda: 0) for number in range(5))
+    assert sorted(child.what for child, _ in children.ended(quick, 2)) == list(range(5))
     begun: list[int] = []
 
-    def children() -> Iterator[Any]:
-        for work in (lambda: 0, endless, endless, endless):
-            child = mutant_children.started(work, 20, work)
+    def following() -> Iterator[Any]:
+        for task in (lambda: 0, endless, endless, endless):
+            child = children.started(task, 20, task)
             begun.append(child.number)
             yield child
 
-    run = mutant_children.ended(children(), 3)
-    assert next(run)[1] == 0
+    work = children.ended(following(), 3)
+    assert next(work)[1] == 0
     assert len(begun) == 3
-    run.close()
+    work.close()
     assert {os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) for number in begun[1:]} == {-signal.SIGTERM}
 
 
@@ -338,23 +344,21 @@ def test_twice():
     assert twice(0) == 0
     assert twice(3) == 6
 """,
-    "scripts/harmless.txt": "",
+    "tools/mutation/harmless.txt": "",
 }
 
 
 @pytest.mark.slow
 def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: Path) -> None:
     """In a package of its own: changes in functions, on import, in what a function keeps, and what no test runs."""
-    import mutant_experience
-
-    others = (name.replace("/", "-") for name in mutant_experience.TESTS if name != "ledger")
+    others = (name.replace("/", "-") for name in experience.TESTS if name != "ledger")
     nothing = json.dumps({"lines": {}, "seconds": {}})
     empty = {f"results/experience-{name}.json": nothing for name in others}
-    scripts = {f"scripts/{script.name}": script.read_text() for script in SCRIPTS.glob("mut*.py")}
+    scripts = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "tools").rglob("*.py")}
     for name, text in {**PACKAGE, **empty, **scripts}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    command = [sys.executable, "scripts/mutate.py", "ledger", "--results", "results", "--least", "0.9"]
+    command = [sys.executable, "-m", "tools.mutation", "ledger", "--results", "results", "--least", "0.9"]
     plain = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV", "PYTHONPATH"))}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
     notes = [json.loads(line) for line in (tmp_path / "results" / "ledger.jsonl").read_text().splitlines()]
@@ -372,7 +376,7 @@ def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: P
         "5 → 10": "not run",
     }, done.stdout + done.stderr
     assert done.returncode == 1
-    control = [sys.executable, "scripts/mutate.py", "ledger", "--results", "results", "--control"]
+    control = [sys.executable, "-m", "tools.mutation", "ledger", "--results", "results", "--control"]
     done = subprocess.run(control, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     broken = tmp_path / "tests" / "ledger" / "test_a.py"

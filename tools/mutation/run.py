@@ -1,18 +1,19 @@
 """Mutation run: change one constant, sign or comparison at a time, and see whether the fast tests notice.
 
-    python scripts/mutate.py ledger                          every mutant of one package
-    python scripts/mutate.py --share 0.1                     a tenth of each package, drawn at random by --seed
-    python scripts/mutate.py mechanisms/limited_domain/gumbel.py    one module
-    python scripts/mutate.py --list guarantees               only say what would be done
-    python scripts/mutate.py --again --share 0.1             those that survived, after new tests
-    python scripts/mutate.py --control --share 0.01          their tests without any change: all must pass
-    python scripts/mutate.py --report --share 0.1            the score of what has been tried, and the survivors
-    python scripts/mutate.py --report --page FILE            the same as a page
+    python -m tools.mutation ledger                          every mutant of one package
+    python -m tools.mutation --share 0.1                     a tenth of each package, drawn at random by --seed
+    python -m tools.mutation mechanisms/limited_domain       one folder
+    python -m tools.mutation --list guarantees               only say what would be done
+    python -m tools.mutation --again --share 0.1             those that survived, after new tests
+    python -m tools.mutation --control --share 0.01          their tests without any change: all must pass
+    python -m tools.mutation --report --share 0.1            the score of what has been tried, and the survivors
+    python -m tools.mutation --report --page FILE            the same as a page
+    python -m tools.mutation --follow                        the lists of reasons, after lines have moved
 
-Each mutant is tried in a child of this process (see mutant_tests.py). A child that fails a test, does not import, or
+Each mutant is tried in a child of this process (see trials.py). A child that fails a test, does not import, or
 runs too long is dead. Results go to artifacts/mutation as they come, and a run that was stopped goes on where it was.
-A line that ends in `# mutate: <reason>` says why its mutants are harmless, and has none; harmless.txt says it of single
-mutants, which are tried all the same: the score is given with and without those that survive for a reason.
+Lines of which every mutant would be harmless have none: unmutated.txt. harmless.txt says it of single mutants, which
+are tried all the same: the score is given with and without those that survive for a reason.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mutant_children import Child, ended, in_child
-from mutant_experience import PACKAGES, TESTS, Experience, learned, together
-from mutant_tests import LIBRARIES, Collected, Trial, run_tests, server
-from mutants import ROOT, SOURCE, UNCHANGED, Mutant, exempt, mutants
-from mutation_report import ALIVE, HEAD, Score, exempted, reasons, said, score
-from mutation_report import together as together_scored
+from tools.mutation.children import Child, ended, in_child
+from tools.mutation.experience import PACKAGES, TESTS, Experience, learned, together
+from tools.mutation.mutants import ROOT, SOURCE, UNCHANGED, Mutant, exempt, mutants
+from tools.mutation.reasons import HARMLESS, UNMUTATED, followed, reasons, write
+from tools.mutation.report import ALIVE, HEAD, Score, exempted, said, score
+from tools.mutation.report import together as together_scored
+from tools.mutation.trials import LIBRARIES, Collected, Trial, run_tests, server
 
 
 def modules(target: str) -> list[Path]:
@@ -45,7 +47,8 @@ def modules(target: str) -> list[Path]:
 
 def drawn(target: str, share: float, seed: int) -> list[Mutant]:
     """So large a share of a target's mutants, in random order: what was tried when a run stops is a fair sample."""
-    found = [mutant for module in modules(target) for mutant in mutants(module)]
+    without = reasons(UNMUTATED)
+    found = [mutant for module in modules(target) for mutant in mutants(module, without)]
     random.Random(f"{seed} {target}").shuffle(found)
     return found[: round(share * len(found))]
 
@@ -65,10 +68,10 @@ class Results:
         return [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
 
     def add(self, mutant: Mutant, end: str, seconds: float) -> None:
-        note = {"mutant": mutant.name, "fate": end, "seconds": round(seconds, 1), "place": str(mutant)}
+        note = {"mutant": mutant.name, "fate": end, "place": str(mutant)}
         self._take(note)
         with self.path.open("a") as file:
-            file.write(json.dumps(note) + "\n")
+            file.write(json.dumps({**note, "seconds": round(seconds, 1)}) + "\n")
 
     def _take(self, note: Mapping[str, str]) -> None:
         name = note["mutant"]
@@ -136,6 +139,20 @@ def scored(target: str, results: Results, known: Mapping[str, str], first: bool 
     return score(target, every, {mutant: fates[mutant.name] for mutant in every if mutant.name in fates}, known)
 
 
+def follow() -> int:
+    """Let the reasons follow lines that have moved, and leave out those of lines that are gone."""
+    every = [mutant for target in PACKAGES for module in modules(target) for mutant in mutants(module)]
+    for path, existing in (
+        (UNMUTATED, {mutant.place_of_line for mutant in every}),
+        (HARMLESS, {mutant.change for mutant in every}),
+    ):
+        known, lost = followed(reasons(path), existing)
+        write(path, known)
+        for key in lost:
+            print(f"gone      {key}")
+    return 0
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", default=PACKAGES, help="packages or modules below src/crestline")
@@ -152,9 +169,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--control", action="store_true", help="change nothing: whatever is killed then is a fault")
     parser.add_argument("--list", action="store_true", help="list the mutants and try none")
     parser.add_argument("--page", type=Path, help="write the report to a page, too")
+    parser.add_argument("--follow", action="store_true", help="write the lists of reasons anew, for lines that moved")
     parser.add_argument("--report", action="store_true", help="only report what has been tried")
     given = parser.parse_args(arguments)
     os.chdir(ROOT)
+    if given.follow:
+        return follow()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server is stopped as well
     found = {target: drawn(target, given.share, given.seed) for target in given.targets}
     if given.control:
@@ -163,7 +183,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.list:
         print("\n".join(str(mutant) for each in found.values() for mutant in each))
         return 0
-    known = reasons()
+    known = reasons(HARMLESS)
     results = {target: Results(given.results, target) for target in given.targets}
     if not given.report:
         for library in LIBRARIES:
@@ -183,11 +203,10 @@ def main(arguments: Sequence[str]) -> int:
     lines = said(first, now)
     print("\n".join(lines))
     if given.page:
-        marks = {target: [mark for module in modules(target) for mark in exempt(module)] for target in given.targets}
+        without = reasons(UNMUTATED)
+        marks = {
+            target: [mark for module in modules(target) for mark in exempt(module, without)] for target in given.targets
+        }
         given.page.write_text("\n".join([*HEAD, *lines, "", *exempted(marks), ""]), encoding="utf-8")
     whole = together_scored(now)
     return 0 if whole.killed >= given.least * whole.matter else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

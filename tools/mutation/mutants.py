@@ -1,17 +1,18 @@
-"""Mutants of a module: one changed constant, sign or comparison each. `mutate.py` runs the tests against them."""
+"""Mutants of a module: one changed constant, sign or comparison each. `run.py` runs the tests against them."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import io
+import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "crestline"
-MARK = "# mutate:"
 UNCHANGED = -1
 """The variant of a mutant that is none: what its tests do then is a control of the run."""
 
@@ -40,6 +41,7 @@ class Mutant:
     line: int
     last: int
     words: str
+    function: str
     text: str
     on_import: bool = False
     number: int = 0
@@ -52,37 +54,37 @@ class Mutant:
 
     @property
     def change(self) -> str:
-        """The module, the line as it is written and what is changed in it, wherever it stands."""
+        """The module, the line without its comment and what is changed in it, wherever the line stands."""
         return f"{self.module.relative_to(SOURCE)}: {self.text}: {self.words.split('  ', 1)[1]}"
+
+    @property
+    def place_of_line(self) -> str:
+        """The module, the function (`-` outside of any) and the line without its comment."""
+        return f"{self.module.relative_to(SOURCE)}: {self.function}: {self.text}"
 
     def __str__(self) -> str:
         return f"{self.module.relative_to(SOURCE)}:{self.words}"
 
 
-def mutants(module: Path) -> Iterator[Mutant]:
-    """Every mutant of a module, in the order of the source."""
-    lines, alike = module.read_text().splitlines(), Counter[str]()
+def mutants(module: Path, unmutated: Container[str] = ()) -> Iterator[Mutant]:
+    """Every mutant of a module, in the order of the source, but for those of lines that have none."""
+    alike = Counter[str]()
     for mutant in _every(module):
-        if not _marked(lines, mutant):
+        if mutant.place_of_line not in unmutated:
             yield replace(mutant, number=alike[mutant.change])
             alike[mutant.change] += 1
 
 
-def exempt(module: Path) -> list[tuple[str, int]]:
-    """The lines that say why their mutants are harmless: the reason, and how many mutants the line would have."""
-    lines = module.read_text().splitlines()
-    many = Counter(int(mutant.words.split(":")[0]) for mutant in _every(module) if _marked(lines, mutant))
-    return [(lines[number - 1].split(MARK)[1].strip(), count) for number, count in many.items()]
-
-
-def _marked(lines: list[str], mutant: Mutant) -> bool:
-    return MARK in lines[int(mutant.words.split(":")[0]) - 1]
+def exempt(module: Path, unmutated: Mapping[str, str]) -> list[tuple[str, int]]:
+    """The lines of a module that have no mutants: the reason, and how many mutants the line would have."""
+    many = Counter(mutant.place_of_line for mutant in _every(module))
+    return [(unmutated[place], count) for place, count in many.items() if place in unmutated]
 
 
 def _every(module: Path) -> Iterator[Mutant]:
     text = module.read_text()
-    lines, tree = text.splitlines(), ast.parse(text)
-    quiet, statements, later = _quiet(tree), _statements(tree), _on_call(tree)
+    lines, tree = code_lines(text), ast.parse(text)
+    quiet, statements, later, functions = _quiet(tree), _statements(tree), _on_call(tree), _functions(tree)
     for place, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
         if id(node) in quiet or not line:
@@ -92,7 +94,30 @@ def _every(module: Path) -> Iterator[Mutant]:
             first, last = statements.get(id(node), (line, line))
             where = f"{line}:{node.col_offset}"  # type: ignore[attr-defined] # it has a line
             said = f"{where}  {' '.join(words.split())[:120].rstrip()}"
-            yield Mutant(module, place, variant, first, last, said, lines[line - 1].strip(), id(node) not in later)
+            function, code = functions.get(id(node), "-"), lines[line - 1]
+            yield Mutant(module, place, variant, first, last, said, function, code, id(node) not in later)
+
+
+def code_lines(text: str) -> list[str]:
+    """The lines without their comments and without space at either end: what is said of a line outlives both."""
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    return [line.strip() for line in lines]
+
+
+def _functions(tree: ast.AST, outer: str = "") -> dict[int, str]:
+    """The qualified name of the function (or class) around each node that is in one."""
+    found: dict[int, str] = {}
+    for node in ast.iter_child_nodes(tree):
+        inner = outer
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{outer}.{node.name}".lstrip(".")
+        found |= {id(node): inner} if inner else {}
+        found |= _functions(node, inner)
+    return found
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
@@ -120,7 +145,8 @@ def mutated(mutant: Mutant) -> ast.Module:
         return tree
     target = next(node for place, node in enumerate(ast.walk(tree)) if place == mutant.place)
     new = ast.copy_location(list(variants(target))[mutant.variant], target)
-    return ast.fix_missing_locations(_Swap(target, new).visit(tree))
+    _Swap(target, new).visit(tree)
+    return ast.fix_missing_locations(tree)
 
 
 class _Swap(ast.NodeTransformer):
@@ -139,14 +165,21 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 
 def _quiet(tree: ast.AST) -> set[int]:
-    """Nodes that do nothing at run time, or only save time: annotations, sizes of caches, options of dataclasses."""
+    """Nodes that do nothing at run time, or only save time: annotations, sizes of caches, options of dataclasses.
+
+    `strict=` of a zip is one of them: it guards against a fault that is not there.
+    """
     quiet: set[int] = set()
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         if isinstance(node, ast.AnnAssign | ast.arg):
             parts = [node.annotation]
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             parts = [node.returns]
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) in ("Literal", "Annotated"):
+            parts = [node]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
+            parts = [keyword for keyword in node.keywords if keyword.arg == "strict"]
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("lru_cache", "dataclass", "field"):
             parts = [] if node.args else [node]  # options have names; a `field` of our own has none
         for part in parts:
