@@ -1,11 +1,14 @@
-"""The Python face from several threads: one data set, one budget, one source of entropy."""
+"""The Python face: one set of books per connection, one user column per data set, also from several threads."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 import crestline as cl
+from crestline.errors import BudgetMismatch, LedgerError
 
 
 def test_threads_may_share_a_data_set(tmp_path: Path) -> None:
@@ -24,3 +27,59 @@ def test_threads_may_share_a_data_set(tmp_path: Path) -> None:
     assert loans.ledger.verify().ok
     assert loans.ledger.open_reservations() == []
     loans.ledger.close()
+
+
+@pytest.fixture
+def loans(tmp_path: Path) -> Path:
+    path = tmp_path / "loans.csv"
+    path.write_text("reader,branch,title\n" + "".join(f"r{user},b{user},Rivers\n" for user in range(500)))
+    return path
+
+
+BUDGET = cl.Budget(epsilon=2, delta="1e-6")
+
+
+@pytest.mark.parametrize("books", [None, "books.db"])
+def test_a_data_set_that_is_asked_for_again_has_the_same_budget(loans: Path, books: str | None) -> None:
+    shop = cl.connect(str(loans), ledger=books and loans.with_name(books))
+    first = shop.dataset("loans", user="reader", budget=BUDGET)
+    first.top(k=1, item="title")
+    second = shop.dataset("loans", user="reader", budget=BUDGET)
+    assert second.remaining == first.remaining != BUDGET.limit
+    assert second.top(k=1, item="title").stored
+    with pytest.raises(BudgetMismatch, match="never changed"):
+        shop.dataset("loans", user="reader", budget=cl.Budget(epsilon=20, delta="1e-6"))
+    assert shop.dataset("others", user="reader", budget=BUDGET).remaining == BUDGET.limit
+
+
+def test_connections_without_a_ledger_have_books_of_their_own(loans: Path) -> None:
+    first, second = (cl.connect(str(loans)).dataset("loans", user="reader", budget=BUDGET) for _ in range(2))
+    first.top(k=1, item="title")
+    assert second.remaining == BUDGET.limit
+
+
+def test_books_in_memory_that_were_closed_do_not_start_afresh(loans: Path) -> None:
+    shop = cl.connect(str(loans))
+    shop.dataset("loans", user="reader", budget=BUDGET).ledger.close()
+    with pytest.raises(LedgerError):
+        shop.dataset("loans", user="reader", budget=BUDGET)
+
+
+@pytest.mark.parametrize("books", [None, "books.db"])
+def test_a_data_set_has_one_user_column(loans: Path, books: str | None) -> None:
+    shop = cl.connect(str(loans), ledger=books and loans.with_name(books))
+    shop.dataset("loans", user="reader", budget=BUDGET)
+    with pytest.raises(BudgetMismatch, match=r"about the users of column 'reader'.* names the column 'branch'"):
+        shop.dataset("loans", user="branch", budget=BUDGET)
+
+
+def test_questions_on_one_ledger_name_one_user_column(loans: Path, tmp_path: Path) -> None:
+    ledger = cl.Ledger.create(tmp_path / "books.db", BUDGET)
+    ask = {"item": "title", "k": 1, "epsilon": "0.1", "delta": "1e-8", "ledger": ledger}
+    cl.top_k(loans, user="reader", **ask)
+    left = ledger.remaining()
+    with pytest.raises(BudgetMismatch, match=r"'reader'.*'branch'"):
+        cl.top_k(loans, user="branch", **ask)
+    assert ledger.remaining() == left
+    assert cl.top_k(loans, user="reader", **ask).stored
+    ledger.close()

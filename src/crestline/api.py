@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
@@ -20,6 +21,7 @@ from crestline.sources import Source, open_source
 
 if TYPE_CHECKING:
     from crestline.ledger.amount import Amount
+    from crestline.ledger.store import Store
 
 Address = str | os.PathLike[str]
 
@@ -78,7 +80,7 @@ def top_k(
 def connect(source: Any, *, ledger: Address | None = None) -> Connection:
     """A database (or a file, or a table in memory) whose questions are charged to one ledger.
 
-    Without `ledger` the books end with the process.
+    Without `ledger` the books end with the connection: all its data sets share them.
     """
     return Connection(source, ledger)
 
@@ -89,18 +91,25 @@ class Connection:
 
     source: Any
     ledger: Address | None = None
+    _memory: Store | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_memory", None if self.ledger is not None else _books_in_memory())
 
     def dataset(
         self, name: str, *, user: str, budget: Budget, contribution: int | None = None, entropy: Entropy | None = None
     ) -> Dataset:
-        """One table with its user column and its budget. The budget is opened once, and never changes."""
+        """One table with its user column and its budget. Both are fixed once, and never change: whoever asks for the
+        data set again gets the same books, and other users or another budget are refused."""
         in_database = isinstance(self.source, str) and "://" in self.source
         source = open_source(self.source, table=name if in_database else None)
-        if self.ledger is None:
-            books = Ledger.in_memory(budget, dataset=name)
-        else:
-            books = Ledger.open_or_create(self.ledger, budget, dataset=name)
-        return Dataset(source, user, books, contribution, entropy or system())
+        return Dataset(source, user, self._books(name, budget, user), contribution, entropy or system())
+
+    def _books(self, name: str, budget: Budget, user: str) -> Ledger:
+        if self._memory is not None:
+            return Ledger.in_store(self._memory, budget, dataset=name, user=user)
+        assert self.ledger is not None, "a connection has an address for its books, or keeps them itself"
+        return Ledger.open_or_create(self.ledger, budget, dataset=name, user=user)
 
 
 @dataclass(frozen=True)
@@ -211,6 +220,12 @@ class Dataset:
     def remaining(self) -> Amount:
         """What is left of the budget."""
         return self.ledger.remaining()
+
+
+def _books_in_memory() -> Store:
+    from crestline.ledger.store import Store
+
+    return Store.in_memory(lambda: datetime.now(UTC))
 
 
 def _question(

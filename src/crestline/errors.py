@@ -8,7 +8,7 @@ CrestlineError
 ├── MechanismError          a mechanism is unknown, or does not keep the contract of the framework
 ├── BudgetError             the ledger refuses
 │   ├── BudgetExhausted     what is asked does not fit what is left; carries both
-│   └── BudgetMismatch      this kind of release cannot be charged to this kind of budget
+│   └── BudgetMismatch      this release cannot be charged to this budget
 └── LedgerError             the books cannot be read or written, or do not verify
 
 A message says what to do next. It may repeat the call; it never depends on private rows: no counts, no item
@@ -61,7 +61,7 @@ class BudgetExhausted(BudgetError):
 
 
 class BudgetMismatch(BudgetError):
-    """This kind of release cannot be charged to this kind of budget."""
+    """This release cannot be charged to this budget: it is of another kind, or about other users."""
 
 
 class LedgerError(CrestlineError):

@@ -196,3 +196,12 @@ def test_books_that_are_not_there(tmp_path: Path, shell: Shell, command: str) ->
     assert (code, out) == (4, "")
     assert "crestline ledger create" in err
     assert "Traceback" not in err
+
+
+def test_a_budget_is_opened_for_the_users_of_a_column(tmp_path: Path, shell: Shell) -> None:
+    path = tmp_path / "b.db"
+    assert shell("create", path, "--epsilon", 2, "--delta", "1e-7", "--user", "reader")[0] == 0
+    with Ledger.open(path) as ledger:
+        assert ledger.user == "reader"
+    assert "data set 'default': the users of column 'reader'" in shell("show", path, "--format", "table")[1]
+    assert json.loads(shell("show", path, "--format", "json")[1])["users"] == {"default": "reader"}

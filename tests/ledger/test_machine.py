@@ -1,6 +1,7 @@
 """All operations in any order, held against a model that knows nothing but arithmetic; in a file and on a server.
 
-Never over budget; never a release without its charge; refunds exactly the steps that were not drawn; a stop is charged.
+Never over budget; never a release without its charge; refunds exactly the steps that were not drawn; a stop is charged;
+one user column for all that is charged.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from crestline.errors import BudgetError, BudgetExhausted, LedgerError
+from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
@@ -42,6 +43,7 @@ KS = st.integers(1, 6)
 EPSILON = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 1)])
 ANALYST = st.sampled_from(ANALYSTS)
 VERSION = st.sampled_from(["v1", None])
+USER = st.sampled_from(["reader", "reader", "reader", "branch", None])
 
 # What one drawn item takes from each kind of budget (P10.1, P10.6), and what one question takes.
 LOSS: dict[str, Callable[[Fraction], Fraction]] = {
@@ -89,8 +91,9 @@ class Books(RuleBasedStateMachine):
     spoken = Bundle("spoken")
     done = Bundle("done")
 
-    @initialize(rooms=st.fixed_dictionaries(dict.fromkeys(ANALYSTS, ROOMS)))
-    def open_books(self, rooms: dict[str | None, Room]) -> None:
+    @initialize(rooms=st.fixed_dictionaries(dict.fromkeys(ANALYSTS, ROOMS)), user=USER)
+    def open_books(self, rooms: dict[str | None, Room], user: str | None) -> None:
+        self.user = user
         self.kinds = {who: room.kind for who, room in rooms.items()}
         self.limits = {who: room.budget().limit for who, room in rooms.items()}
         self.charged = dict.fromkeys(ANALYSTS, (Fraction(0), Fraction(0)))
@@ -100,7 +103,7 @@ class Books(RuleBasedStateMachine):
         self.asked = 0
         self.place = type(self).address()
         own = {who: room.budget() for who, room in rooms.items() if who is not None}
-        self.ledger = Ledger.create(self.place, rooms[None].budget(), analysts=own)
+        self.ledger = Ledger.create(self.place, rooms[None].budget(), user=user, analysts=own)
 
     def loss(self, who: str | None, epsilon: Fraction, items: int) -> Fraction:
         return items * LOSS[self.kinds[who]](epsilon)
@@ -115,12 +118,14 @@ class Books(RuleBasedStateMachine):
         loss, failures = self.charged[who]
         self.charged[who] = (loss + self.loss(who, epsilon, items), failures + failure)
 
-    @rule(target=waiting, k=KS, epsilon=EPSILON, analyst=ANALYST, largest=st.booleans(), version=VERSION)
-    def reserve(self, k: int, epsilon: Fraction, analyst: str | None, largest: bool, version: str | None) -> Any:
+    @rule(target=waiting, k=KS, epsilon=EPSILON, analyst=ANALYST, largest=st.booleans(), version=VERSION, user=USER)
+    def reserve(
+        self, k: int, epsilon: Fraction, analyst: str | None, largest: bool, version: str | None, user: str | None
+    ) -> Any:
         payers = [None] if analyst is None else [None, analyst]
         fitting = [size for size in range(1, k + 1) if all(self.fits(who, epsilon, size) for who in payers)]
         self.asked += 1
-        question = {"number": self.asked, "k": k}
+        question = {"number": self.asked, "k": k, "user": user}
         details: dict[str, Any] = {"question": question, "data_version": version, "analyst": analyst}
         try:
             if largest:
@@ -129,9 +134,15 @@ class Books(RuleBasedStateMachine):
                 )
             else:
                 receipt = self.ledger.reserve(LimitedDomain(k, 10, epsilon, DELTA).cost(), **details)
+        except BudgetMismatch:
+            assert None not in (self.user, user)
+            assert self.user != user
+            return multiple()
         except BudgetExhausted:
             assert not fitting if largest else k not in fitting
             return multiple()
+        assert user is None or self.user in (None, user)
+        self.user = self.user or user
         size = max(fitting) if largest else k
         assert size in fitting
         assert receipt.k == (size if largest else None)
@@ -165,10 +176,18 @@ class Books(RuleBasedStateMachine):
         self.paid_answers[reservation.payers[-1], str(reservation.question)] = answer
         return reservation
 
-    @rule(target=done, k=KS, epsilon=EPSILON, analyst=ANALYST, version=VERSION, data=st.data())
-    def ask(self, k: int, epsilon: Fraction, analyst: str | None, version: str | None, data: st.DataObject) -> Any:
+    @rule(target=done, k=KS, epsilon=EPSILON, analyst=ANALYST, version=VERSION, user=USER, data=st.data())
+    def ask(
+        self,
+        k: int,
+        epsilon: Fraction,
+        analyst: str | None,
+        version: str | None,
+        user: str | None,
+        data: st.DataObject,
+    ) -> Any:
         """The whole of a question, undisturbed."""
-        reservation = self.reserve(k, epsilon, analyst, data.draw(st.booleans()), version)
+        reservation = self.reserve(k, epsilon, analyst, data.draw(st.booleans()), version, user)
         return self.settle(self.release(reservation, data)) if isinstance(reservation, Reservation) else multiple()
 
     @rule(reservation=st.one_of(waiting, spoken))
@@ -206,6 +225,7 @@ class Books(RuleBasedStateMachine):
             assert charged.fits_in(self.limits[account.analyst])
             assert charged.loss >= self.released[account.analyst]
         assert {entry.sequence for entry in self.ledger.open_reservations()} == self.open
+        assert self.ledger.user == self.user
 
     def teardown(self) -> None:
         if hasattr(self, "ledger"):

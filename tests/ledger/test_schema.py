@@ -7,13 +7,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import Connection, Dialect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.ledger.conftest import EPSILON, drawn, small_budget
 
-from crestline.errors import LedgerError
+from crestline.errors import BudgetMismatch, LedgerError
 from crestline.ledger import schema
 from crestline.ledger.entries import GENESIS
 from crestline.ledger.ledger import Ledger
@@ -162,3 +163,55 @@ def test_only_settlements_are_unique_for_their_reservation(dialect: Dialect) -> 
     statement = str(CreateIndex(index).compile(dialect=dialect))
     assert statement.startswith("CREATE UNIQUE INDEX")
     assert statement.endswith("(receipt) WHERE kind = 'settled'")
+
+
+def as_version_1(path: Path) -> None:
+    """Books as the first version wrote them: no column for the users of a data set."""
+    with sqlite3.connect(path) as raw:
+        raw.execute("ALTER TABLE crestline_accounts DROP COLUMN user_column")
+        raw.execute("UPDATE crestline_books SET version = 1")
+    raw.close()
+
+
+def test_books_of_version_1_are_about_the_users_of_their_earliest_question(tmp_path: Path) -> None:
+    file = tmp_path / "books.db"
+    with Ledger.create(file, small_budget(), dataset="loans", analysts={"ann": small_budget(3)}) as ledger:
+        ledger.reserve(drawn(1), question={"k": 1})
+        ledger.settle(ledger.reserve(drawn(1), question={"user": "reader"}, analyst="ann"), drawn(1))
+        ledger.reserve(drawn(1), question={"user": "reader"})
+    Ledger.create(file, small_budget(), dataset="quiet").close()
+    as_version_1(file)
+    with Ledger.open(file, dataset="loans") as ledger:
+        assert ledger.user == "reader"
+        assert ledger.verify().ok
+        with pytest.raises(BudgetMismatch, match=r"'reader'.*'branch'"):
+            ledger.reserve(drawn(1), question={"user": "branch"})
+        ledger.reserve(drawn(1), question={"user": "reader"})
+    with Ledger.open(file, dataset="quiet") as ledger:
+        assert ledger.user is None
+    assert stored(file, "SELECT count(*) FROM crestline_accounts WHERE user_column IS NOT NULL") == 1
+
+
+def test_books_of_version_1_with_an_edited_entry_are_migrated_and_found_out(tmp_path: Path) -> None:
+    file = tmp_path / "books.db"
+    with Ledger.create(file, small_budget()) as ledger:
+        ledger.reserve(drawn(1), question={"user": "reader"})
+        ledger.reserve(drawn(1), question={"user": "reader"})
+    as_version_1(file)
+    with sqlite3.connect(file) as raw:
+        raw.execute("UPDATE crestline_entries SET body = '[' WHERE sequence = 2")
+    raw.close()
+    with Ledger.open(file) as ledger:
+        assert ledger.user == "reader"
+        assert not ledger.verify().ok
+
+
+def test_on_a_server_version_1_is_migrated_too(postgres_database: str) -> None:
+    with Ledger.create(postgres_database, small_budget()) as ledger:
+        ledger.reserve(drawn(1), question={"user": "reader"})
+    with psycopg.connect(postgres_database) as raw:
+        raw.execute("ALTER TABLE crestline_accounts DROP COLUMN user_column")
+        raw.execute("UPDATE crestline_books SET version = 1")
+    with Ledger.open(postgres_database) as ledger:
+        assert ledger.user == "reader"
+        assert ledger.verify().ok

@@ -157,7 +157,7 @@ def test_the_database_refuses_a_second_settlement_and_no_second_service(make_led
     ("table", "needed", "optional"),
     [
         (schema.books, ("id", "version", "length", "head"), ()),
-        (schema.accounts, ("dataset", "analyst", "budget", "settled", "held"), ()),
+        (schema.accounts, ("dataset", "analyst", "budget", "settled", "held"), ("user_column",)),
         (schema.entries, ("sequence", "kind", "dataset", "body", "hash"), ("analyst", "receipt", "answer_key")),
     ],
     ids=lambda value: getattr(value, "name", None),

@@ -319,3 +319,34 @@ def test_several_inserted_entries_are_named_from_the_first_to_the_last(path: Pat
 def test_several_missing_entries_are_named_from_the_first_to_the_last(path: Path) -> None:
     found = verified(path, sql("DELETE FROM crestline_entries WHERE sequence BETWEEN 5 AND 7"))
     assert "entries 5 to 7 are missing; removed" in found.findings
+
+
+@pytest.fixture
+def pinned(tmp_path: Path) -> Path:
+    """Three entries: a budget, and two questions about the same users."""
+    file = tmp_path / "pinned.db"
+    with Ledger.create(file, small_budget(), dataset="loans") as ledger:
+        for _ in range(2):
+            ledger.reserve(drawn(1), question={"user": "reader"})
+    return file
+
+
+@pytest.mark.parametrize("column", ["branch", None])
+def test_a_doctored_user_column_is_found(pinned: Path, column: str | None) -> None:
+    found = verified(pinned, sql("UPDATE crestline_accounts SET user_column = ?", column))
+    assert found.findings == ("data set 'loans': the stored user column is not the one its entries fix",)
+
+
+def test_a_question_about_other_users_is_found(pinned: Path) -> None:
+    """Books of the first version may hold one: it did not refuse them."""
+    found = verified(pinned, edit_body(3, lambda content: content.update(question={"user": "branch"})), rewrite)
+    assert found.findings == (
+        "entry 3: it asks about the users of column 'branch', and data set 'loans' is about those of 'reader': its "
+        "budget bounds neither",
+    )
+
+
+def test_a_budget_opened_for_other_users_than_its_questions_is_found(pinned: Path) -> None:
+    found = verified(pinned, edit_body(1, lambda content: content.update(user="branch")), rewrite)
+    assert any(finding.startswith("entry 2: it asks about the users of column 'reader'") for finding in found.findings)
+    assert any("the stored user column" in finding for finding in found.findings)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crestline.cli.main import run
-from crestline.errors import CrestlineError, ParameterError
+from crestline.errors import BudgetMismatch, CrestlineError, ParameterError
 from crestline.service.config import PublicFacts, load_config
 from crestline.service.house import open_house
 from crestline.service.settings import line_of
@@ -159,3 +159,13 @@ def test_the_configuration_in_the_docs_is_read(tmp_path: Path) -> None:
     start, end = text.index("[limits]"), text.index("[datasets")
     (tmp_path / "crestline.toml").write_text(text[:start] + text[end:])
     assert load_config(tmp_path / "crestline.toml").limits == shown.limits  # the defaults are as shown
+
+
+def test_the_users_of_a_data_set_are_never_changed(folder: Path) -> None:
+    open_house(load_config(folder / "crestline.toml")).close()
+    changed = CONFIG.replace(
+        'user = "reader"\nitems = ["title", "genre"]', 'user = "salary"\nitems = ["title", "genre"]'
+    )
+    (folder / "crestline.toml").write_text(changed)
+    with pytest.raises(BudgetMismatch, match=r"toml:9: datasets.loans.user: .*column 'reader'.*column 'salary'"):
+        open_house(load_config(folder / "crestline.toml"))

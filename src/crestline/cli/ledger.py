@@ -41,6 +41,9 @@ def create(
     delta: Annotated[str, typer.Option(help="The δ of everything that is ever asked, taken together.")] = "0",
     kind: Annotated[str, typer.Option(help="zcdp, pure or homogeneous; cannot be changed later.")] = "zcdp",
     dataset: Annotated[str, typer.Option(help="The name of the data set.")] = "default",
+    user: Annotated[
+        str | None, typer.Option(help="The column that holds the user, in every question (default: the first's).")
+    ] = None,
     analyst: Annotated[
         list[str] | None, typer.Option(help="NAME:EPSILON:DELTA, a budget of the same kind under it; repeatable.")
     ] = None,
@@ -69,7 +72,7 @@ def create(
         question_delta=question_delta,
     )
     analysts = dict(_analyst_budget(text, kind) for text in analyst or ())
-    with Ledger.create(address, budget, dataset=dataset, analysts=analysts) as ledger:
+    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
         _print_accounts(ledger.accounts, form)
 
 
@@ -86,13 +89,14 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
                     "ledger": store.shown,
                     "seal": store.seal(),
                     "accounts": [account_json(account) for account in accounts],
+                    "users": {account.dataset: account.user for account in accounts if account.analyst is None},
                     "open_reservations": [entry_json(entry) for entry in waiting],
                 }
             )
             return
         _print_accounts(accounts, form)
         if resolved(form) is Format.TABLE:
-            _print_notes(store, waiting)
+            _print_notes(store, accounts, waiting)
 
 
 @ledger_app.command()
@@ -221,11 +225,14 @@ def _print_accounts(accounts: list[Account], form: Format) -> None:
         print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], form)
 
 
-def _print_notes(store: Store, waiting: list[Entry]) -> None:
-    """What a table of sums does not say: reservations that hang, and the seal to keep."""
+def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
+    """What a table of sums does not say: whose presence is hidden, reservations that hang, and the seal to keep."""
     from crestline.cli.ledger_rows import ENTRY_COLUMNS, entry_row
 
     if waiting:
         title = "Reserved and not settled: being answered now, or lost in a crash. They stay charged."
         print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in waiting], Format.TABLE, title)
+    for account in accounts:
+        if account.user is not None:
+            console().print(f"data set {account.dataset!r}: the users of column {account.user!r}", markup=False)
     console().print(f"seal {store.seal()}", markup=False)

@@ -56,6 +56,7 @@ class Ledger:
         budget: Budget,
         *,
         dataset: str = DEFAULT,
+        user: str | None = None,
         analysts: Mapping[str, Budget] | None = None,
         clock: Clock = _utc_now,
         timeout: float = PATIENCE,
@@ -63,15 +64,17 @@ class Ledger:
         """Open a budget at a path or `postgresql://` address; the books are made if there are none.
 
         A budget is opened once and never changed. `analysts` get budgets of their own under it: each of their questions
-        must fit both. `timeout` is how many seconds to wait for a lock.
+        must fit both. `user` is the column that holds the user, the same in every question; unless it is given, the
+        first question fixes it. `timeout` is how many seconds to wait for a lock.
         """
         from crestline.ledger.store import Store
 
         budgets: dict[str | None, Budget] = {None: budget}
         budgets.update({_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
         _name(dataset, "dataset")
+        _user(user)
         store = Store.create(address, clock, timeout)
-        store.open_accounts(dataset, budgets)
+        store.open_accounts(dataset, budgets, user)
         return cls(store, dataset)
 
     @classmethod
@@ -91,24 +94,30 @@ class Ledger:
         budget: Budget,
         *,
         dataset: str = DEFAULT,
+        user: str | None = None,
         clock: Clock = _utc_now,
         timeout: float = PATIENCE,
     ) -> Ledger:
-        """The budget of a data set, opened at the first call; at every other, `budget` must be the one in the books."""
+        """The budget of a data set, opened at the first call; at every other, `budget` and `user` must be those in the
+        books."""
         from crestline.ledger.store import Store
 
-        store = Store.create(address, clock, timeout)
-        store.ensure_account(_name(dataset, "dataset"), budget)
+        return cls.in_store(Store.create(address, clock, timeout), budget, dataset=dataset, user=user)
+
+    @classmethod
+    def in_store(cls, store: Store, budget: Budget, *, dataset: str, user: str | None = None) -> Ledger:
+        """`open_or_create` in books that are open already."""
+        store.ensure_account(_name(dataset, "dataset"), budget, _user(user))
         return cls(store, dataset)
 
     @classmethod
-    def in_memory(cls, budget: Budget, *, dataset: str = DEFAULT, clock: Clock = _utc_now) -> Ledger:
+    def in_memory(
+        cls, budget: Budget, *, dataset: str = DEFAULT, user: str | None = None, clock: Clock = _utc_now
+    ) -> Ledger:
         """Books that end with the process: for one question, and for demonstrations."""
         from crestline.ledger.store import Store
 
-        store = Store.in_memory(clock)
-        store.open_accounts(_name(dataset, "dataset"), {None: budget})
-        return cls(store, dataset)
+        return cls.in_store(Store.in_memory(clock), budget, dataset=dataset, user=user)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -139,7 +148,9 @@ class Ledger:
         """Hold the worst case, durably, before any row is read; `BudgetExhausted` if it does not fit.
 
         `question` is plain JSON and must name everything the answer depends on besides the data; neither it nor
-        `data_version` may depend on private rows.
+        `data_version` may depend on private rows. Its `user` is the column that holds the user: the first one fixes it
+        for the data set, and another is refused with `BudgetMismatch`. A charge that names none is taken to be about
+        the same users.
         """
         return self._store.reserve(self._order(question, data_version, analyst, mechanism), lambda payers: (cost, None))
 
@@ -222,6 +233,11 @@ class Ledger:
         """The budget of the data set."""
         return self.account().balance.budget
 
+    @property
+    def user(self) -> str | None:
+        """The column whose users the budget is about; None until the first question fixes it."""
+        return self.account().user
+
     def remaining(self, analyst: str | None = None) -> Amount:
         """What is left."""
         return self.account(analyst).balance.remaining
@@ -266,6 +282,12 @@ def _chosen(store: Store, dataset: str | None) -> str:
     listed = ", ".join(map(repr, known)) or "none"
     wanted = "name one of its data sets" if dataset is None else f"no budget is open for data set {dataset!r}"
     raise LedgerError(f"ledger {store.shown}: {wanted}; it has: {listed}")
+
+
+def _user(user: str | None) -> str | None:
+    if user is not None and (not isinstance(user, str) or not user):
+        raise ParameterError("user must name the column that holds the user")
+    return user
 
 
 def _stored(entry: Entry) -> StoredAnswer:

@@ -22,11 +22,15 @@ DATASET = ""  # the analyst column of a data set's own account
 
 @dataclass(frozen=True)
 class Account:
-    """The account of a data set (analyst None), or of an analyst under it, and its balance."""
+    """The account of a data set (analyst None), or of an analyst under it, and its balance.
+
+    `user` is the column whose users the data set's budget is about, once it is fixed.
+    """
 
     dataset: str
     analyst: str | None
     balance: Balance
+    user: str | None = None
 
     @property
     def title(self) -> str:
@@ -84,6 +88,11 @@ def load_balances(connection: Connection) -> dict[tuple[str, str | None], Balanc
     return balances
 
 
+def load_users(connection: Connection) -> dict[str, str | None]:
+    """The user column of every data set, None where it is not fixed yet."""
+    return {row.dataset: row.user_column for row in connection.execute(_ACCOUNTS) if row.analyst == DATASET}
+
+
 def load_payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
     """The account of the data set, if there is one, and after it that of the analyst, if there is one."""
     rows = connection.execute(_PAYERS, {"wanted": dataset, "who": analyst or DATASET})
@@ -99,14 +108,19 @@ def has_analysts(connection: Connection, dataset: str) -> bool:
 def open_account(connection: Connection, account: Account) -> None:
     """A new row for a new account."""
     key = {"dataset": account.dataset, "analyst": account.analyst or DATASET}
-    budget = canonical(account.balance.budget.to_json())
-    connection.execute(insert(accounts), {**key, "budget": budget, **_sums(account.balance)})
+    fixed = {"budget": canonical(account.balance.budget.to_json()), "user_column": account.user}
+    connection.execute(insert(accounts), {**key, **fixed, **_sums(account.balance)})
 
 
 def save_balance(connection: Connection, account: Account) -> None:
     """Write the sums of an account."""
     key = {"wanted": account.dataset, "who": account.analyst or DATASET}
     connection.execute(_SAVE, {**key, **_sums(account.balance)})
+
+
+def fix_user(connection: Connection, dataset: str, user: str) -> None:
+    """Write the user column of a data set, from now on."""
+    connection.execute(_FIX_USER, {"wanted": dataset, "user_column": user})
 
 
 def load_entry(connection: Connection, sequence: int) -> Entry | None:
@@ -165,7 +179,7 @@ def _head(row: Any) -> Head:
 
 def _account(row: Any) -> Account:
     try:
-        return Account(row.dataset, row.analyst or None, _balance(row))
+        return Account(row.dataset, row.analyst or None, _balance(row), row.user_column)
     except UNREADABLE:
         raise LedgerError(
             f"the balance of data set {row.dataset!r} cannot be read; it was edited: run `crestline ledger verify`"
@@ -196,3 +210,4 @@ _PAYERS = _ACCOUNTS.where(
     or_(accounts.c.analyst == DATASET, accounts.c.analyst == bindparam("who")),
 )
 _SAVE = update(accounts).where(accounts.c.dataset == bindparam("wanted"), accounts.c.analyst == bindparam("who"))
+_FIX_USER = update(accounts).where(accounts.c.dataset == bindparam("wanted"), accounts.c.analyst == DATASET)

@@ -1,23 +1,36 @@
 """The tables of the books, their version, and the way from an older version to this one.
 
 crestline_books      one row: version of the schema, number of entries, hash of the last. The lock of every writer.
-crestline_accounts   one row per budget: a data set, or an analyst under it; the sums over its entries
+crestline_accounts   one row per budget: a data set, or an analyst under it; the sums over its entries; for a data set,
+                     the user column that they fix
 crestline_entries    append-only; everything else can be computed from it, and `verify` does
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Table, Text, insert, inspect, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    insert,
+    inspect,
+    select,
+    text,
+)
 
 from crestline.errors import LedgerError
-from crestline.ledger.entries import GENESIS
+from crestline.ledger.entries import GENESIS, UNREADABLE
+from crestline.ledger.unit import named_user
 
-VERSION = 1
-
-# Version n to n + 1, each in one transaction with the others. A migration never touches an entry: they are hashed.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+VERSION = 2
 
 metadata = MetaData()
 
@@ -38,6 +51,7 @@ accounts = Table(
     Column("budget", Text, nullable=False),
     Column("settled", Text, nullable=False),
     Column("held", Text, nullable=False),
+    Column("user_column", Text),  # of a data set: what its entries say; null before anything names one, and of analysts
 )
 
 entries = Table(
@@ -110,3 +124,30 @@ def migrate(connection: Connection) -> None:
     for step in range(version(connection), VERSION):
         MIGRATIONS[step](connection)
         connection.execute(books.update().values(version=step + 1))
+
+
+def _add_user_columns(connection: Connection) -> None:
+    """Version 1 did not fix the user column of a data set: its earliest question decides."""
+    connection.execute(text("ALTER TABLE crestline_accounts ADD COLUMN user_column TEXT"))
+    own = accounts.c.analyst == ""
+    for dataset in connection.execute(select(accounts.c.dataset).where(own)).scalars().all():
+        change = accounts.update().where(accounts.c.dataset == dataset, own)
+        connection.execute(change.values(user_column=_earliest_user(connection, dataset)))
+
+
+def _earliest_user(connection: Connection, dataset: str) -> str | None:
+    asked = select(entries.c.body).where(entries.c.dataset == dataset, entries.c.kind == "reserved")
+    few = asked.order_by(entries.c.sequence).execution_options(yield_per=1000)  # mutate: how many: memory and speed
+    with connection.execute(few) as found:
+        for body in found.scalars():
+            try:
+                user = named_user(json.loads(body)["question"])
+            except UNREADABLE:  # an entry that was edited; `verify` says so
+                continue
+            if user is not None:
+                return user
+    return None
+
+
+# Version n to n + 1, each in one transaction with the others. A migration never touches an entry: they are hashed.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_user_columns}

@@ -17,6 +17,7 @@ from crestline.ledger.database import Database, memory_database, open_database
 from crestline.ledger.entries import Draft, Entry, answer_key, digest
 from crestline.ledger.receipt import Clock, Order, Receipt
 from crestline.ledger.records import Account
+from crestline.ledger.unit import check_user, named_user
 from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
@@ -61,24 +62,29 @@ class Store:
     def close(self) -> None:
         self._database.close()
 
-    def open_accounts(self, dataset: str, budgets: Mapping[str | None, Budget]) -> None:
-        """Open budgets, once: of the data set (None), of analysts, or all together. All are opened, or none."""
+    def open_accounts(self, dataset: str, budgets: Mapping[str | None, Budget], user: str | None = None) -> None:
+        """Open budgets, once: of the data set (None), of analysts, or all together. All are opened, or none.
+
+        `user` fixes the user column of the data set; without it the first question does.
+        """
 
         def work(connection: Connection) -> None:
             for analyst, budget in budgets.items():
-                self._open(connection, Account(dataset, analyst, rules.Balance.opened(budget)))
+                own = user if analyst is None else None
+                self._open(connection, Account(dataset, analyst, rules.Balance.opened(budget), own))
 
         self._database.write(work)
 
-    def ensure_account(self, dataset: str, budget: Budget) -> None:
-        """Open the budget of a data set, unless the same one is open already."""
+    def ensure_account(self, dataset: str, budget: Budget, user: str | None = None) -> None:
+        """Open the budget of a data set, unless the same one, about the same users, is open already."""
 
         def work(connection: Connection) -> None:
             records.lock(connection)
             present = records.load_payers(connection, dataset, None)
             if not present:
-                self._open(connection, Account(dataset, None, rules.Balance.opened(budget)))
+                self._open(connection, Account(dataset, None, rules.Balance.opened(budget), user))
             for account in present:
+                check_user(dataset, account.user, user)
                 if not account.balance.budget.same_as(budget):
                     raise BudgetMismatch(
                         f"{account.title} was opened as {account.balance.budget}, and is never changed: "
@@ -98,15 +104,22 @@ class Store:
         if analyst is not None and records.has_asked(connection, dataset, analyst):
             raise LedgerError(f"{account.title} comes too late: {analyst!r} has been answered already")
         records.open_account(connection, account)
-        draft = Draft("opened", dataset, analyst, details={"budget": account.balance.budget.to_json()})
+        users = {} if account.user is None else {"user": account.user}
+        draft = Draft("opened", dataset, analyst, details={"budget": account.balance.budget.to_json(), **users})
         records.append(connection, head, draft, self._clock())
 
     def reserve(self, order: Order, choose: Callable[[list[Account]], tuple[Cost, int | None]]) -> Receipt:
-        """Hold what `choose` asks for in every account concerned, or refuse: a refusal is recorded, at no cost."""
+        """Hold what `choose` asks for in every account concerned, or refuse: a refusal is recorded, at no cost.
+
+        The first reservation that names a user column fixes it for the data set.
+        """
+        user = named_user(order.question)
 
         def work(connection: Connection) -> Receipt | BudgetExhausted:
             head = records.lock(connection)
             payers = _payers(connection, order.dataset, order.analyst)
+            pinned = payers[0].user
+            check_user(order.dataset, pinned, user)
             try:
                 cost, k = choose(payers)
                 held = [(payer, *rules.reserve(payer.balance, cost, payer.title)) for payer in payers]
@@ -116,6 +129,8 @@ class Store:
             charge = [amount for _, _, amount in held]
             for payer, balance, _ in held:
                 records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
+            if pinned is None and user is not None:
+                records.fix_user(connection, order.dataset, user)
             key = _answer_key(order, payers)
             draft = Draft("reserved", order.dataset, order.analyst, None, key, _asked(order, k) | _charge(charge))
             entry = records.append(connection, head, draft, self._clock())
@@ -210,7 +225,8 @@ class Store:
 
         def check(connection: Connection) -> Verification:
             head, balances = records.head(connection), records.load_balances(connection)
-            return verify(records.all_entries(connection), head.length, head.hash, balances, seal)
+            users = records.load_users(connection)
+            return verify(records.all_entries(connection), head.length, head.hash, balances, users, seal)
 
         return self._database.read(check)
 

@@ -1,7 +1,8 @@
 """Do the books hold? Every hash, every link, every sum is computed again from the entries (pure).
 
 What this finds: any entry edited, removed, inserted or moved, the last ones included (the head row knows how many there
-were and how the last one hashed); any balance that the entries do not add up to; any charge over a budget.
+were and how the last one hashed); any balance that the entries do not add up to; any charge over a budget; any question
+about other users than those of its data set, which books of version 1 did not refuse.
 
 What it cannot find alone: books rewritten from some point on by somebody who also rewrites the head row, or a whole
 older copy put in their place. Against that, keep a seal (`length:hash`) outside the database, and verify against it.
@@ -19,9 +20,11 @@ from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import GENESIS, UNREADABLE, Entry, canonical, digest
 from crestline.ledger.rules import Balance
+from crestline.ledger.unit import named_user
 
 Key = tuple[str, str | None]
 Balances = Mapping[Key, Balance | None]  # None: a row that cannot be read
+Users = Mapping[str, str | None]  # the user column of each data set; None: not fixed yet
 _KEPT_TWICE = ("sequence", "kind", "dataset", "analyst", "receipt", "answer_key")
 
 
@@ -41,13 +44,13 @@ class Verification:
 
 
 def verify(
-    entries: Iterable[Entry], length: int, head: str, balances: Balances, seal: str | None = None
+    entries: Iterable[Entry], length: int, head: str, balances: Balances, users: Users, seal: str | None = None
 ) -> Verification:
-    """Check all entries in order against the head row, the stored balances, and a seal kept elsewhere."""
+    """Check all entries in order against the head row, the stored balances and users, and a seal kept elsewhere."""
     audit = _Audit(_read_seal(seal))
     for entry in entries:
         audit.take(entry)
-    audit.close(length, head, balances)
+    audit.close(length, head, balances, users)
     return Verification(tuple(audit.findings), audit.count, f"{length}:{head}", audit.backwards)
 
 
@@ -76,7 +79,7 @@ class _Audit:
             self._sealed = True
         self._hash = entry.hash
 
-    def close(self, length: int, head: str, balances: Balances) -> None:
+    def close(self, length: int, head: str, balances: Balances, users: Users) -> None:
         if self._sequence < length:
             self.findings.append(f"{_span(self._sequence + 1, length)} missing at the end; removed")
         elif self._sequence > length:
@@ -88,6 +91,9 @@ class _Audit:
         for key in sorted({*balances, *self._replay.balances}, key=str):
             if balances.get(key) != self._replay.balances.get(key):
                 self.findings.append(f"{_title(key)}: the stored balance is not what its entries add up to")
+        for dataset in sorted({*users, *self._replay.users}):
+            if users.get(dataset) != self._replay.users.get(dataset):
+                self.findings.append(f"data set {dataset!r}: the stored user column is not the one its entries fix")
 
     def _follow(self, entry: Entry) -> None:
         if entry.sequence != self._sequence + 1:
@@ -107,10 +113,11 @@ class _Audit:
 
 
 class _Replay:
-    """The balances that the entries add up to, and whatever the rules would not have allowed."""
+    """The balances that the entries add up to, the users they are about, and what the rules would not have allowed."""
 
     def __init__(self) -> None:
         self.balances: dict[Key, Balance] = {}
+        self.users: dict[str, str] = {}
         self._held: dict[int, list[tuple[Key, Amount]]] = {}
 
     def apply(self, content: dict[str, Any]) -> list[str]:
@@ -126,7 +133,8 @@ class _Replay:
         key = (content["dataset"], content["analyst"])
         twice = key in self.balances
         self.balances[key] = Balance.opened(Budget.from_json(content["budget"]))
-        return [f"{_title(key)} is opened twice"] if twice else []
+        faults = [f"{_title(key)} is opened twice"] if twice else []
+        return faults + self._about(content["dataset"], named_user(content))
 
     def _reserved(self, content: dict[str, Any]) -> list[str]:
         keys: list[Key] = [(content["dataset"], None), (content["dataset"], content["analyst"])][
@@ -140,7 +148,16 @@ class _Replay:
             if amount.is_negative or self.balances[key].remaining.is_negative:
                 faults.append(f"{_title(key)} is charged more than there is, or less than nothing")
         self._held[content["sequence"]] = charged
-        return faults
+        return faults + self._about(content["dataset"], named_user(content["question"]))
+
+    def _about(self, dataset: str, user: str | None) -> list[str]:
+        """The first entry that names a user column fixes it."""
+        if user is None or self.users.setdefault(dataset, user) == user:
+            return []
+        return [
+            f"it asks about the users of column {user!r}, and data set {dataset!r} is about those of "
+            f"{self.users[dataset]!r}: its budget bounds neither"
+        ]
 
     def _settled(self, content: dict[str, Any]) -> list[str]:
         if content["receipt"] not in self._held:

@@ -14,6 +14,7 @@ from crestline.ledger.budget import Budget
 from crestline.ledger.database import Database
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.store import Store
+from crestline.ledger.unit import check_user
 from crestline.question import Question
 from crestline.service.clock import utc_now
 from crestline.service.config import Config, DatasetConfig
@@ -79,11 +80,7 @@ def open_house(
     """Open everything a configuration names, and open budgets that are not open yet."""
     sources = {name: _source(config, part) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, timeout=30.0)
-    ledgers = {name: Ledger(store, name) for name in config.datasets}
-    for name, ledger in ledgers.items():
-        with _placed(config, ("datasets", name, "budget")):
-            store.ensure_account(name, config.datasets[name].budget)
-        _open_analysts(config, name, ledger)
+    ledgers = {name: _books(config, part, store) for name, part in config.datasets.items()}
     desk = open_desk(config.ledger)
     return House(
         config,
@@ -96,6 +93,17 @@ def open_house(
         store,
         desk,
     )
+
+
+def _books(config: Config, part: DatasetConfig, store: Store) -> Ledger:
+    """The books of a data set, with the budgets of its analysts."""
+    with _placed(config, ("datasets", part.name, "user")):
+        for account in store.accounts(part.name):
+            check_user(part.name, account.user, part.user)
+    with _placed(config, ("datasets", part.name, "budget")):
+        ledger = Ledger.in_store(store, part.budget, dataset=part.name, user=part.user)
+    _open_analysts(config, part.name, ledger)
+    return ledger
 
 
 def _source(config: Config, part: DatasetConfig) -> Source:
