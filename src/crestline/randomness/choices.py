@@ -37,13 +37,13 @@ def place(uniforms: Uniforms, index: int, size: int) -> int:
     """The whole part of `size · U` for one uniform; `size` may have thousands of digits."""
     bits = uniforms.first_bits
     while bits < size.bit_length():  # fewer cannot tell
-        bits *= 2  # mutate: how many more at a time: speed
+        bits *= 2
     while True:
         prefix = uniforms.prefix(index, bits)
         low, high = (size * prefix) >> bits, (size * (prefix + 1) - 1) >> bits
         if low == high:
             return low
-        bits *= 2  # mutate: how many more at a time: speed
+        bits *= 2
 
 
 class Deck:

@@ -30,7 +30,7 @@ Indices = NDArray[np.int64]
 Ball = Callable[[int], Any]
 
 # Sorting a row is quicker than partitioning it first while it is no longer than so many times what is wanted.
-_SHORT = 3  # mutate: speed alone
+_SHORT = 3
 
 
 def largest(keys: Keys, k: int) -> Indices:
@@ -71,7 +71,7 @@ def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indice
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
     unsure = (room <= keys.margin / step) | edge  # a margin has room for the rounding of one more division
-    result = np.where(unsure, 0.0, nearest).astype(np.int64)  # mutate: a filler, decided below
+    result = np.where(unsure, 0.0, nearest).astype(np.int64)  # a filler, decided below
     for row, place in np.argwhere(unsure):
         result[row, place] = _nearest(keys, int(row), int(columns[row, place]), grid)
     return result
@@ -92,7 +92,7 @@ def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, ND
     rough = race.values
     width = rough.shape[1]
     rows = np.arange(len(rough))[:, None]
-    if width <= _SHORT * many:  # mutate: either way finds the same
+    if width <= _SHORT * many:
         best = (-rough).argsort(axis=1)[:, :many]
     else:
         best = rough.argpartition(width - many, axis=1)[:, width - many :]
@@ -163,16 +163,16 @@ def _less(first: Ball, second: Ball, keys: Keys) -> bool:
             return True
         if left > right:
             return False
-        bits *= 2  # mutate: how many more at a time: speed
+        bits *= 2
 
 
 def _nearest(keys: Keys, row: int, column: int, grid: Fraction) -> int:
     """Refine one key until only one multiple of the grid can be the nearest."""
     bits = keys.draws.first_bits
     while True:
-        with precision(2 * bits + 64):  # mutate: working precision: a ball says how sharp it is
+        with precision(2 * bits + 64):  # the ball carries its own error
             place = (keys.ball(row, column, bits) / rational_ball(grid) + rational_ball(Fraction(1, 2))).floor()
             number = place.unique_fmpz()
         if number is not None:
             return int(number)
-        bits *= 2  # mutate: how many more at a time: speed
+        bits *= 2

@@ -116,7 +116,7 @@ class Nothing:
     error: float = 0.0
 
     def rough(self) -> Points:
-        return RoughPoints(np.full(self.shape, 0.5))  # mutate: any point: the law is constant
+        return RoughPoints(np.full(self.shape, 0.5))  # any point: the law is constant
 
     def edge(self) -> NDArray[np.bool_]:
         return np.zeros(self.shape, dtype=np.bool_)
@@ -125,11 +125,11 @@ class Nothing:
         return None
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        point = RoughPoints(np.full(len(columns), 0.5))  # mutate: as above
+        point = RoughPoints(np.full(len(columns), 0.5))
         return point, point
 
     def arrival(self, row: int, column: int, bits: int) -> Any:
-        return arb(1)  # mutate: as above
+        return arb(1)
 
 
 @dataclass(frozen=True)

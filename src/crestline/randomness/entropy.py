@@ -26,7 +26,7 @@ from crestline.errors import ParameterError
 from crestline.randomness.sparse import Sparse
 from crestline.randomness.uniforms import LARGE, Uniforms
 
-_BLOCK = 1 << 16  # mutate: how many bytes at a time: memory and speed
+_BLOCK = 1 << 16  # bytes drawn at a time, for memory and speed
 _ZEROS = memoryview(bytes(_BLOCK))
 _WORD = np.dtype("<u8")
 _KEY = 32  # bytes
@@ -65,7 +65,7 @@ class _Stream:
         self._tail_key = hashlib.sha256(b"crestline tail" + key).digest()
         bulk_key = hashlib.sha256(b"crestline bulk" + key).digest()
         self._bulk: CipherContext = Cipher(AES(bulk_key), CTR(bytes(16))).encryptor()
-        self._draws = 0  # mutate: counted from anywhere, no two are alike
+        self._draws = 0  # counted from anywhere, no two are alike
 
     def words(self, n: int) -> NDArray[np.uint64]:
         size = 8 * n
@@ -75,7 +75,7 @@ class _Stream:
             for start in range(0, size, _BLOCK):
                 length = min(_BLOCK, size - start)
                 self._bulk.update_into(_ZEROS[:length], view[start:])
-        return out[:size].view(_WORD).astype(np.uint64, copy=False)  # mutate: a copy costs time alone
+        return out[:size].view(_WORD).astype(np.uint64, copy=False)
 
     def uniforms(self, rows: int, columns: int) -> Uniforms:
         with self._turn:

@@ -26,18 +26,19 @@ from crestline.randomness.uniforms import LARGE, WORD, Found, Uniforms
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
-_BLOCK = 128  # mutate: speed
-_CELLS = 1 << 14  # mutate: memory and speed
-_PILOT = 2  # mutate: a longer pilot costs time, and gives as certain a bar
-_WORTH_IT = 8  # mutate: speed
+# The sizes below decide how long the search takes; what it finds is the same with any others.
+_BLOCK = 128
+_CELLS = 1 << 14  # cells of a table, for memory and speed
+_PILOT = 2  # a longer pilot costs time, and gives as certain a bar
+_WORTH_IT = 8
 # How many standard deviations and keys more than wanted are expected above the bar: one row in 10^5 misses it.
-_SPARE, _SPARE_AT_LEAST = 5.0, 3.0  # mutate: any bar is looked at afterwards: speed
+_SPARE, _SPARE_AT_LEAST = 5.0, 3.0
 # The search for a bar ends when it is found to within so many of them, or after so many halvings.
-_CLOSE, _HALVINGS = 1 / 32, 6  # mutate: speed, as above
+_CLOSE, _HALVINGS = 1 / 32, 6
 # So many columns of a long row are looked at one by one, and about as many of the others.
-_LOOKED_AT = 1 << 8  # mutate: speed
+_LOOKED_AT = 1 << 8
 # Into about so many blocks the columns are divided when each block gets its own least word.
-_JUDGED = 1 << 10  # mutate: speed
+_JUDGED = 1 << 10
 # The doubles of a distribution function are right to far more than one part in a million.
 _SAFE = 0.999999
 
@@ -102,7 +103,7 @@ def _thinned(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
     """Rows together while their keys fit the cache."""
     bar = _expected_bar(keys, many)
     found = _found(keys, bar)
-    width = 1 + found.full.shape[1] + len(found.row) // keys.shape[0]  # mutate: an estimate: speed
+    width = 1 + found.full.shape[1] + len(found.row) // keys.shape[0]
     size = max(1, _CELLS // width)
     for first in range(0, keys.shape[0], size):
         race = _table(keys, found.rows(first, first + size))
@@ -115,7 +116,7 @@ def _lowered(keys: Keys, many: int) -> Field:
     """All rows, with a bar low enough for each."""
     wanted = many
     while True:
-        wanted *= 2  # mutate: how fast a bar is lowered: speed
+        wanted *= 2
         bar = _expected_bar(keys, wanted)
         race = _table(keys, _found(keys, bar))
         if bar == -np.inf or _reached(race, bar + keys.margin, many):
@@ -161,17 +162,17 @@ def _expected_bar(keys: Keys, many: int) -> float:
     step, spare = scale, surplus(low)
     while spare < 0:
         low, high = low - step, low
-        step *= 2  # mutate: how fast the bracket grows: speed
+        step *= 2
         spare = surplus(low)
     while low == high:
         high = low + step
         if (above := surplus(high)) >= 0:
             low, spare = high, above
-            step *= 2  # mutate: as above
+            step *= 2
     for _ in range(_HALVINGS):
-        if spare < _CLOSE * many:  # mutate: every bar is right, this one is close
+        if spare < _CLOSE * many:  # every bar is right, this one is close
             break
-        middle = (low + high) / 2  # mutate: as above
+        middle = (low + high) / 2
         if (between := surplus(middle)) >= 0:
             low, spare = middle, between
         else:
@@ -189,7 +190,7 @@ def _above(keys: Keys, bar: float) -> Field:
 
 def _found(keys: Keys, bar: float) -> Found:
     """The uniforms of several rows with which a key may reach the bar."""
-    return _single(keys).at_least(_least(keys, bar, 1 + keys.shape[1] // _JUDGED))  # mutate: wider blocks: speed
+    return _single(keys).at_least(_least(keys, bar, 1 + keys.shape[1] // _JUDGED))
 
 
 def _least(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
@@ -208,7 +209,7 @@ def looked_at(keys: Keys, chosen: Indices) -> tuple[Floats, Marks]:
     starts = np.arange(keys.shape[0])[:, None] * keys.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
         values, edge = _rough(keys, draws.uniforms.words_at(starts + chosen), chosen)
-    values[edge] = 0.0  # mutate: any finite number: nobody may rely on these
+    values[edge] = 0.0  # any finite number: nobody may rely on these
     return values, edge
 
 

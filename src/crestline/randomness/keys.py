@@ -46,7 +46,7 @@ class Keys:
         with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
             values = self.rough_of(self.draws.rough(), self.scores.approx)
         if self.edge.any():
-            values[self.edge] = 0.0  # mutate: any finite number: nobody may rely on these
+            values[self.edge] = 0.0  # any finite number: nobody may rely on these
         missing = self.draws.missing()
         if missing is not None:
             values[missing] = -np.inf
@@ -80,7 +80,7 @@ class Keys:
 
     def ball(self, row: int, column: int, bits: int) -> Any:
         """A ball that contains one key, from the first `bits` bits of its uniforms; not a number while undecidable."""
-        with precision(2 * bits + 64):  # mutate: working precision: a ball says how sharp it is
+        with precision(2 * bits + 64):  # the ball carries its own error
             noise = self.law.ball(self.draws.arrival(row, column, bits))
             value = self.scores.ball(row, column) + rational_ball(self.scale) * noise
             return value if value.is_finite() else arb.nan()

@@ -23,14 +23,14 @@ from crestline.randomness.uniforms import WORD, Found, Tail, Uniforms
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-_SEARCHED = (2, 4, 8, 16)  # mutate: any ascending levels: speed
+_SEARCHED = (2, 4, 8, 16)  # any ascending levels would do
 LEVELS = (0, *_SEARCHED)
 # The least word that begins with so many ones; every word reaches the level 0.
 _ONES = {level: np.uint64((1 << WORD) - (1 << (WORD - level))) for level in _SEARCHED}
 # Looking for cells by their gaps costs about as much as drawing so many.
-_FEW = 1 << 12  # mutate: speed
+_FEW = 1 << 12
 # How many standard deviations and gaps more than expected are drawn at a time.
-_SPARE = 4  # mutate: speed
+_SPARE = 4
 # From here on the first 64 bits give a logarithm to 2^-39: a word says no less, and a double rounds by far less.
 _SMALL = np.uint64(1 << 40)
 _LOGARITHM = 2.0**-39
@@ -141,7 +141,7 @@ def marked(cells: int, level: int, source: Source) -> Indices:
     found: list[Indices] = [np.zeros(0, dtype=np.int64)]
     last = -1
     while last < cells - 1:
-        mean = (cells - 1 - last) * 2.0**-level  # mutate: an estimate: how many gaps are drawn at a time
+        mean = (cells - 1 - last) * 2.0**-level  # an estimate: how many gaps are drawn at a time
         gaps = skipped(source.uniforms(1, math.ceil(mean + _SPARE * math.sqrt(mean)) + _SPARE), level, cells)
         places = last + np.cumsum(gaps + 1)
         found.append(places[: np.searchsorted(places, cells)])
@@ -171,12 +171,12 @@ def skipped(uniforms: Uniforms, level: int, most: int) -> Indices:
 def _skipped_exactly(uniforms: Uniforms, index: int, level: int, most: int) -> int:
     bits = uniforms.first_bits
     while True:
-        with precision(2 * bits + WORD):  # mutate: working precision: a ball says how sharp it is
+        with precision(2 * bits + WORD):  # the ball carries its own error
             length = uniforms.ball(index, bits).log() / (1 - arb(2) ** -level).log()
             whole = length.min(most).floor().unique_fmpz()
         if whole is not None:
             return int(whole)
-        bits *= 2  # mutate: how many more at a time: speed
+        bits *= 2
 
 
 def _coarse(levels: Indices, rows: int) -> Indices:
@@ -184,8 +184,8 @@ def _coarse(levels: Indices, rows: int) -> Indices:
     sizes = np.bincount(levels, minlength=len(LEVELS))
     lowered = list(range(len(LEVELS)))
     for place in range(len(LEVELS) - 1, 0, -1):
-        if sizes[place] * rows * 2.0 ** -LEVELS[place - 1] < _FEW:  # mutate: what is worth a search: speed
-            sizes[place - 1] += sizes[place]  # mutate: as above
+        if sizes[place] * rows * 2.0 ** -LEVELS[place - 1] < _FEW:
+            sizes[place - 1] += sizes[place]
             for above in range(place, len(LEVELS)):
                 if lowered[above] == place:
                     lowered[above] = place - 1

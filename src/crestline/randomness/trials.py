@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-LONG = 1024  # mutate: which way is quicker
-_CELLS = 1 << 18  # mutate: memory and speed
+LONG = 1024  # from here on another way is quicker
+_CELLS = 1 << 18  # cells of a table, for memory and speed
 # Of long rows little is ever drawn (sparse.py); if all of it must be, it still fits the memory.
-_SPARSE = 1 << 21  # mutate: memory and speed
+_SPARSE = 1 << 21
 
 
 def batches(trials: int, columns: int) -> Iterator[int]:

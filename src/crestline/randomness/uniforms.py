@@ -15,7 +15,7 @@ Tail = Callable[[int, int], int]
 
 WORD = 64
 # So many uniforms in several rows are not drawn before it is known which of them may matter (sparse.py).
-LARGE = 1 << 14  # mutate: which way is quicker
+LARGE = 1 << 14
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Gaussian:
 
     def ball(self, arrival: Any) -> Any:
         root = arb(2).sqrt()
-        if arrival > 1:  # mutate: both ways are right everywhere, each is sharper on its side
+        if arrival > 1:  # both ways are right everywhere, each is sharper on its side
             return -root * (2 * (-arrival).exp()).erfcinv()
         return root * (-2 * (-arrival).expm1()).erfcinv()
 
