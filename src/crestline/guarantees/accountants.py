@@ -23,7 +23,7 @@ from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Gaussia
 from crestline.guarantees.search import largest_within
 from crestline.parameters import Exact, positive, proportion, whole
 
-_MOST_PURE = 20_000  # mutate: steps that the closed form adds up in less than a second
+_MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
 
 
 class Accountant(Protocol):
@@ -133,7 +133,7 @@ def per_step_epsilon(
         cost = steps(step(size), count)
         return _named(accountant, cost, spare) if accountant else total_epsilon(cost, spare)
 
-    start = budget / count  # mutate: where the search starts: what is returned was tried
+    start = budget / count  # where the search starts; what is returned was tried
     if accountant is None and spare:  # a cheap accountant brings the search close
         start = max(start, per_step_epsilon(count, budget, spare, Renyi(), step))
     return largest_within(charged, budget, start=start)

@@ -22,12 +22,13 @@ from crestline.guarantees.grid import Grid
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.loss_law import LossLaw, gaussian, randomised_response
 
-_WORK = 3e6  # mutate: cells looked at in all, as long as their number can be chosen: sharpness
-_MOST_WORK = 4e8  # mutate: some seconds; beyond, the other accountants must do
-_MOST_ATOMS = 5000  # mutate: beyond, the other accountants must do: speed
-_POINTS = (8_000, 50_000)  # mutate: points of the grid, enough for steps of other kinds and most: sharpness
-_LEFT_OUT = Fraction(1, 10**4)  # mutate: the share of δ beyond the grid: any reach gives a certified bound
-_CELLS = (20, 400)  # mutate: cells per step, at least (a loss of 0.2%) and at most: sharpness
+# How sharp the bound is, and how long it takes; it is certified whatever these are.
+_WORK = 3e6  # cells looked at in all, as long as their number can be chosen
+_MOST_WORK = 4e8  # some seconds; beyond, the other accountants must do
+_MOST_ATOMS = 5000  # beyond, the other accountants must do
+_POINTS = (8_000, 50_000)  # points of the grid: enough for steps of other kinds, and most
+_LEFT_OUT = Fraction(1, 10**4)  # the share of δ beyond the grid; any reach gives a certified bound
+_CELLS = (20, 400)  # cells per step, at least (a loss of 0.2%) and at most
 
 
 def optimum(steps: Sequence[Repeated], delta: Fraction, *, fineness: int = 1) -> Fraction | None:
@@ -106,8 +107,8 @@ def _grid(steps: tuple[Repeated, ...], highest: Fraction, fineness: int) -> Grid
     ranges = [(part.step.epsilon, part.times) for part in steps if isinstance(part.step, BoundedRange)]
     width = _width(ranges, highest) / fineness
     top = math.ceil(highest / width)
-    work = sum(times * top * math.ceil(epsilon / width) for epsilon, times in ranges)  # mutate: an estimate of work
-    work += sum(10 * part.times * top for part in steps if isinstance(part.step, LossInterval))  # mutate: work, too
+    work = sum(times * top * math.ceil(epsilon / width) for epsilon, times in ranges)
+    work += sum(10 * part.times * top for part in steps if isinstance(part.step, LossInterval))
     atoms = sum(part.times for part in steps if isinstance(part.step, PureDP))
     if work > _MOST_WORK or atoms > _MOST_ATOMS:
         return None
@@ -118,20 +119,20 @@ def _grid(steps: tuple[Repeated, ...], highest: Fraction, fineness: int) -> Grid
 def _width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fraction:
     """The width of a cell: a whole part of the range that matters most, and nearly one of the others."""
     if not ranges:
-        return highest / _POINTS[0]  # mutate: how fine the grid is: sharpness
-    main, _ = max(ranges, key=lambda pair: pair[0] ** 2 * pair[1])  # mutate: which range fits the grid: sharpness
+        return highest / _POINTS[0]
+    main, _ = max(ranges, key=lambda pair: pair[0] ** 2 * pair[1])
     # Decided by the number of steps alone, so that the total grows smoothly with their ε and with 1/δ.
-    passes = float(sum(epsilon * times for epsilon, times in ranges) / main)  # mutate: how fine the grid is: sharpness
-    wanted = math.sqrt(_WORK / (passes * min(passes, 4 * math.sqrt(passes))))  # mutate: how fine the grid is: sharpness
-    cells = int(min(max(wanted, _CELLS[0]), _CELLS[1]))  # mutate: how fine the grid is: sharpness
-    others = cells // 4 if len({epsilon for epsilon, _ in ranges}) > 1 else 0  # mutate: how many widths are tried
-    widths = [main / number for number in range(cells, cells + others + 1)]  # mutate: which widths are tried: sharpness
+    passes = float(sum(epsilon * times for epsilon, times in ranges) / main)
+    wanted = math.sqrt(_WORK / (passes * min(passes, 4 * math.sqrt(passes))))
+    cells = int(min(max(wanted, _CELLS[0]), _CELLS[1]))
+    others = cells // 4 if len({epsilon for epsilon, _ in ranges}) > 1 else 0
+    widths = [main / number for number in range(cells, cells + others + 1)]
     best = min(widths, key=lambda width: _rounded(ranges, width))
-    coarsest = max(main / _CELLS[0], highest / _POINTS[1])  # mutate: how fine the grid is: sharpness
-    return max(best, min(highest / _POINTS[0], coarsest))  # mutate: how fine the grid is: sharpness
+    coarsest = max(main / _CELLS[0], highest / _POINTS[1])
+    return max(best, min(highest / _POINTS[0], coarsest))
 
 
 def _rounded(ranges: Sequence[tuple[Fraction, int]], width: Fraction) -> Fraction:
     """How large the ranges are, squared, when rounded up to whole cells."""
-    squares = (times * (math.ceil(epsilon / width) * width) ** 2 for epsilon, times in ranges)  # mutate: sharpness
-    return sum(squares, Fraction(0))  # mutate: what is compared with itself
+    squares = (times * (math.ceil(epsilon / width) * width) ** 2 for epsilon, times in ranges)
+    return sum(squares, Fraction(0))

@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, float_down, float_up, floats_up
 from crestline.guarantees.rounding import ball, precision
 
-_AT_ONCE = 1 << 15  # mutate: speed: what a processor's cache holds
+_AT_ONCE = 1 << 15  # what a processor's cache holds
 
 
 class AdaptiveStep(Protocol):
@@ -32,7 +32,7 @@ class BoundedRangeStep:
 
     def __init__(self, grid: Grid, cells: int) -> None:
         self._grid, self._cells = grid, cells
-        with precision(80):  # mutate: more or fewer bits: the balls say so
+        with precision(80):  # enough bits; balls carry their own error
             span = ball(grid.width * cells)
             width = ball(grid.width)
             pairs = [chances(width * index, span) for index in range(cells + 1)]
@@ -40,7 +40,7 @@ class BoundedRangeStep:
             self._second = floats_up(second for _, second in pairs)[:, None]
             self._bulge = float_up(ball(grid.width).expm1() / -(-span).expm1())
             self._shrink = float_down((-span).exp())
-        size = max(1, _AT_ONCE // cells)  # mutate: points looked at together: speed
+        size = max(1, _AT_ONCE // cells)
         self._numbers, self._rises = np.empty(grid.top + 1 + 2 * cells), np.empty(grid.top + cells)
         self._four = np.empty_like(self._rises)
         self._room: dict[int, Floats] = {}  # for parts of one size, since only one of them works at a time
@@ -107,7 +107,7 @@ class LossIntervalStep:
 
     def _side(self, above: Fraction, below: Fraction) -> list[tuple[int, float]]:
         """Where to read, relative to a point, and with which weight, for losses `above` and `-below`."""
-        with precision(80):  # mutate: more or fewer bits: the balls say so
+        with precision(80):  # enough bits; balls carry their own error
             first, second = (float_up(chance) for chance in chances(ball(above), ball(above + below)))
         return [*self._reads(above, first), *self._reads(-below, second)]
 

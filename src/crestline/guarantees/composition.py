@@ -140,7 +140,7 @@ def _deviation(steps: arb, slack: arb) -> arb:
 
 def _mean_loss(epsilon: Fraction) -> arb:
     """r - 1 - ln r with r = ε/(1 - e^-ε): about ε²/8, so tiny ε need more bits rather than a series."""
-    digits_lost = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())  # mutate: bits: sharpness
-    with precision(BITS + 4 * digits_lost):  # mutate: bits for what cancels: the balls say how many are left
+    digits_lost = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
+    with precision(BITS + 4 * digits_lost):  # bits for what cancels; the balls say how many are left
         ratio = ball(epsilon) / -ball(-epsilon).expm1()
         return ratio - 1 - ratio.log()

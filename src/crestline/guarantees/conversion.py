@@ -50,12 +50,12 @@ def _best_excess(rho: float, log_inverse_delta: float) -> float:
 
     The left side grows and the right side falls, so there is one root; any positive answer gives a valid bound.
     """
-    low, high = -700.0, log_inverse_delta  # mutate: where an order is searched: any gives a bound
-    for _ in range(200):  # mutate: ended before; any order gives a bound
+    low, high = -700.0, log_inverse_delta  # where an order is searched: any gives a bound
+    for _ in range(200):  # it ends before; any order gives a bound
         middle = (low + high) / 2
-        excess = math.exp(min(middle, 700.0))  # mutate: the cap only keeps the exponential finite
+        excess = math.exp(min(middle, 700.0))  # the cap only keeps the exponential finite
         if rho * excess * excess < log_inverse_delta - math.log1p(excess):
             low = middle
         else:
             high = middle
-    return math.exp(min(low, 700.0))  # mutate: the cap only keeps the exponential finite
+    return math.exp(min(low, 700.0))  # the cap only keeps the exponential finite

@@ -26,7 +26,7 @@ from crestline.guarantees.rounding import ball, precision, upper
 Floats: TypeAlias = NDArray[np.float64]
 
 PAD = 1 + 2.0**-40  # more than the rounding errors of one pass over the grid, by a factor of 30
-_BLOCK = 256  # mutate: points in the finer of two tables: speed
+_BLOCK = 256  # points in the finer of two tables
 TINY = sys.float_info.min / sys.float_info.epsilon  # more than anything lost to underflow
 
 
@@ -75,7 +75,7 @@ class Grid:
         """
         index = np.arange(1, self.reach + 1)
         coarse, fine = np.divmod(index, _BLOCK)
-        with precision(80):  # mutate: more or fewer bits: the balls say so
+        with precision(80):  # enough bits; balls carry their own error
             width = ball(-self.width)
             big = [width * (_BLOCK * number) for number in np.unique(coarse).tolist()]
             small = [width * number for number in range(_BLOCK)]
@@ -87,7 +87,7 @@ class Grid:
     def chord(self, place: Fraction) -> tuple[int, float, float]:
         """The point at or below `place`, and the weights, rounded up, of it and the next in a chord in e^a."""
         index = math.floor(place / self.width)
-        with precision(80):  # mutate: more or fewer bits: the balls say so
+        with precision(80):  # enough bits; balls carry their own error
             whole = ball(self.width).expm1()
             part = ball(place - index * self.width).expm1()
             return index, float_up((whole - part) / whole), float_up(part / whole)

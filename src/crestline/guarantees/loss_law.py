@@ -20,8 +20,8 @@ from crestline.guarantees.gaussian import normal_cdf
 from crestline.guarantees.grid import PAD, TINY, Floats, Grid, float_up
 from crestline.guarantees.rounding import ball, precision
 
-_LEFT_OUT = Fraction(1, 10**6)  # mutate: the share of δ beyond either end of a law: sharpness
-_CELLS_PER_DEVIATION = 64  # mutate: how fine: a chord over a cell adds less than 1e-4 of the variance
+_LEFT_OUT = Fraction(1, 10**6)  # the share of δ beyond either end of a law
+_CELLS_PER_DEVIATION = 64  # how fine: a chord over a cell adds less than 1e-4 of the variance
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def gaussian(grid: Grid, mu_squared: Fraction, delta: Fraction) -> LossLaw:
 
     Mass beyond a point that a millionth of δ lies above is called infinite; mass as far below is moved up to its point.
     """
-    with precision(120):  # mutate: more or fewer bits: the balls say so
+    with precision(120):  # enough bits; balls carry their own error
         mu, middle = ball(mu_squared).sqrt(), ball(mu_squared) / 2
         far = float(mu * (-2 * ball(delta * _LEFT_OUT).log()).sqrt())
         stride = max(1, floor(float(mu / ball(grid.width)) / _CELLS_PER_DEVIATION))

@@ -18,7 +18,7 @@ from crestline.guarantees.rounding import ball, precision, upper
 
 Curve: TypeAlias = Callable[[arb], arb]
 
-_LOG_EXCESS = (-14.0, 40.0)  # mutate: where ln(a - 1) is searched: every order gives a bound
+_LOG_EXCESS = (-14.0, 40.0)  # where ln(a - 1) is searched: every order gives a bound
 
 
 def bounded_range(epsilon: Fraction) -> Curve:
@@ -67,7 +67,7 @@ def epsilon(curves: Sequence[tuple[Curve, int]], delta: Fraction) -> Fraction:
     used = tuple((curve, times) for curve, times in curves if times)
     if not used:
         return Fraction(0)
-    with precision(64):  # mutate: a good order is enough: every order gives a bound
+    with precision(64):  # a good order is enough: every order gives a bound
         best = _golden(lambda place: float(_bound(used, delta, Fraction(math.exp(place))).mid()), *_LOG_EXCESS)
     with precision():
         return upper(_bound(used, delta, Fraction(math.exp(best))).max(arb(0)))
@@ -85,7 +85,7 @@ def _golden(value: Callable[[float], float], low: float, high: float) -> float:
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = value(left), value(right)
-    for _ in range(60):  # mutate: a good order is enough: every order gives a bound
+    for _ in range(60):  # a good order is enough: every order gives a bound
         if not at_left > at_right:  # also when a value is not a number: then go to smaller orders
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)

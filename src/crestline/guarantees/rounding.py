@@ -19,7 +19,7 @@ __all__ = ["BITS", "DIGITS", "SMALLEST", "ball", "lower", "precision", "round_do
 
 DIGITS = sys.float_info.dig  # significant decimals kept: those that survive as a float; coarser than the balls
 # What a number that is closer to zero is rounded to, away from zero.
-SMALLEST = Fraction(1, 10**1200)  # mutate: from where on digits are not kept: it is outside what it stands for
+SMALLEST = Fraction(1, 10**1200)  # from where on digits are not kept: it is outside what it stands for
 
 
 def ball(number: Fraction | int) -> arb:

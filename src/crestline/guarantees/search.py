@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from crestline.guarantees.rounding import next_down, next_up, round_down, round_up
 
-_DOUBLINGS = 400  # mutate: when a search gives up
-_TINY = Fraction(1, 10**60)  # mutate: from where on nothing is left to search: speed
+_DOUBLINGS = 400  # when a search gives up
+_TINY = Fraction(1, 10**60)  # from here on nothing is left to search
 
 
 def largest(
@@ -48,7 +48,7 @@ def smallest(fits: Callable[[Fraction], bool], *, start: Fraction = Fraction(1),
 def _bisect(fits: Callable[[Fraction], bool], good: Fraction, bad: Fraction, digits: int) -> Fraction:
     """The last number that fits, when the two ends agree to `digits` digits."""
     while (size := max(good, bad)) > _TINY and abs(good - bad) > size / 10**digits:
-        middle = round_down((good + bad) / 2, digits + 3)  # mutate: where to look next: what is returned was tried
+        middle = round_down((good + bad) / 2, digits + 3)  # where to look next; what is returned was tried
         good, bad = (middle, bad) if fits(middle) else (good, middle)
     return good
 
@@ -76,19 +76,19 @@ def largest_within(
     position on logarithms, where composition is nearly a straight line. What is returned was itself tried and fits.
     """
     ends, tolerance = _Ends(), 10.0**-digits
-    probe = round_down(start, digits + 3)  # mutate: where the search starts
+    probe = round_down(start, digits + 3)  # where the search starts
     for turn in range(_TURNS):
         place, reached = math.log(probe), total(probe)
-        excess = _log_ratio(reached, budget) + tolerance / 2  # mutate: aims at the middle of what is good enough: speed
+        excess = _log_ratio(reached, budget) + tolerance / 2  # aims at the middle of what is good enough
         ends.note(probe, place, excess, fits=reached <= budget)
-        if (reached <= budget and excess >= -tolerance / 2) or ends.gap < tolerance:  # mutate: when the search ends
+        if (reached <= budget and excess >= -tolerance / 2) or ends.gap < tolerance:
             break
-        probe = round_down(Fraction(math.exp(ends.next_place(place, excess, turn))), digits + 3)  # mutate: where next
+        probe = round_down(Fraction(math.exp(ends.next_place(place, excess, turn))), digits + 3)
     return ends.good
 
 
-_TURNS = 100  # mutate: when a search ends, with what fitted by then
-_FARTHEST = 3.0  # mutate: steps before there are two ends, in logarithms: speed
+_TURNS = 100  # when a search ends, with what fitted by then
+_FARTHEST = 3.0  # the longest step before there are two ends, in logarithms
 
 
 class _Ends:
@@ -98,7 +98,7 @@ class _Ends:
         self.good = Fraction(0)
         self._low: tuple[float, float] | None = None
         self._high: tuple[float, float] | None = None
-        self._kept = 0  # mutate: a weight of the search: speed
+        self._kept = 0
 
     @property
     def gap(self) -> float:
@@ -110,25 +110,25 @@ class _Ends:
     def note(self, probe: Fraction, place: float, excess: float, fits: bool) -> None:
         """Move an end; an end that stays twice running counts half (the Illinois rule)."""
         if fits:
-            self.good, self._low = max(self.good, probe), (place, min(excess, 0.0))  # mutate: where to look next: speed
-            self._kept = max(self._kept, 0) + 1  # mutate: the Illinois rule: speed
-            if self._kept > 1 and self._high is not None:  # mutate: the Illinois rule: speed
-                self._high = self._high[0], self._high[1] / 2  # mutate: the Illinois rule: speed
+            self.good, self._low = max(self.good, probe), (place, min(excess, 0.0))
+            self._kept = max(self._kept, 0) + 1
+            if self._kept > 1 and self._high is not None:
+                self._high = self._high[0], self._high[1] / 2
         else:
             self._high = (place, excess)
-            self._kept = min(self._kept, 0) - 1  # mutate: the Illinois rule: speed
-            if self._kept < -1 and self._low is not None:  # mutate: the Illinois rule: speed
-                self._low = self._low[0], self._low[1] / 2  # mutate: the Illinois rule: speed
+            self._kept = min(self._kept, 0) - 1
+            if self._kept < -1 and self._low is not None:
+                self._low = self._low[0], self._low[1] / 2
 
     def next_place(self, place: float, excess: float, turn: int) -> float:
         if self._low is None or self._high is None:
             # Totals grow at least like the parameter itself, so a step of the whole excess crosses the budget.
-            step = 1.01 * excess + math.copysign(1e-3, excess)  # mutate: where to look next: speed
+            step = 1.01 * excess + math.copysign(1e-3, excess)
             return place - max(-_FARTHEST, min(_FARTHEST, step))
         (low, at_low), (high, at_high) = self._low, self._high
-        if turn % 8 == 7 or not math.isfinite(at_low):  # mutate: halving now and then: speed
-            return (low + high) / 2  # mutate: where to look next: speed
-        return high - at_high * (high - low) / (at_high - at_low)  # mutate: where to look next: speed
+        if turn % 8 == 7 or not math.isfinite(at_low):  # halving now and then is quicker
+            return (low + high) / 2
+        return high - at_high * (high - low) / (at_high - at_low)
 
 
 def _log_ratio(value: Fraction, budget: Fraction) -> float:

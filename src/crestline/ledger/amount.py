@@ -11,10 +11,10 @@ from crestline.errors import ParameterError
 from crestline.parameters import decimal_text
 
 # Bits of a numerator or denominator that is charged; far beyond any number a person would write.
-_LONGEST = 512  # mutate: any length beyond that
+_LONGEST = 512
 # Bits of a common denominator in the books.
-_LARGEST_SUM = 4096  # mutate: how long the books' numbers may become
-_GRID = 2**256  # mutate: any fine grid: charges are rounded up to it
+_LARGEST_SUM = 4096
+_GRID = 2**256  # any fine grid: charges are rounded up to it
 _INVISIBLE = Fraction(1, 10**300)  # what is left can be smaller than any float
 
 

@@ -27,7 +27,7 @@ from crestline.ledger.faults import NOT_A_LEDGER, RETRIED, ledger_error, sqlstat
 
 T = TypeVar("T")
 
-_ATTEMPTS = 10  # mutate: how often a busy database is tried again
+_ATTEMPTS = 10  # how often a busy database is tried again
 _WRITING = "crestline_writing"
 _SMALLEST = 512  # bytes of the smallest SQLite file
 
@@ -166,7 +166,7 @@ def _may_be_sqlite(path: Path) -> bool:
 def _postgres(url: URL, timeout: float) -> Database:
     shown = url.set(password=None, query={}, drivername="postgresql").render_as_string()
     options = f"-c lock_timeout={round(timeout * 1000)}"
-    patience = max(2, round(timeout))  # mutate: nought would be for ever, and libpq waits two seconds at least
+    patience = max(2, round(timeout))  # nought would be for ever, and libpq waits two seconds at least
 
     def connect() -> Engine:
         try:

@@ -22,7 +22,7 @@ from crestline.parameters import decimal_text
 Units = tuple[str, str]
 
 # Digits of parameters that we choose and people will type.
-_DIGITS = 6  # mutate: any number of them: what we choose is rounded down
+_DIGITS = 6  # any number of them: what we choose is rounded down
 
 
 class Kind(Protocol):
@@ -149,5 +149,5 @@ def homogeneous(
 
 def _root_down(square: Fraction) -> Fraction:
     """A decimal not above the square root."""
-    scale = 10**15  # mutate: any fine grid: rounded down
+    scale = 10**15  # any fine grid: rounded down
     return Fraction(isqrt(int(square * scale**2)), scale)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the database interface is heavy, and only loaded when books
     from crestline.ledger.store import Store
 
 DEFAULT = "default"
-PATIENCE = 30.0  # mutate: seconds to wait for a lock unless told otherwise
+PATIENCE = 30.0  # seconds to wait for a lock unless told otherwise
 Address = str | os.PathLike[str]
 
 

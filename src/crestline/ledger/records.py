@@ -131,7 +131,7 @@ def load_entry(connection: Connection, sequence: int) -> Entry | None:
 
 def all_entries(connection: Connection) -> Iterator[Entry]:
     """Every entry in order, a thousand at a time."""
-    few = connection.execution_options(yield_per=1000)  # mutate: how many at a time: memory and speed
+    few = connection.execution_options(yield_per=1000)
     return (to_entry(row) for row in few.execute(select(entries).order_by(entries.c.sequence)))
 
 

@@ -22,7 +22,7 @@ from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
 
-_BUILDING = 0x63726573  # mutate: the number of a lock: any that all writers share
+_BUILDING = 0x63726573  # the number of a lock: any that all writers share
 
 
 class Store:
@@ -152,7 +152,7 @@ class Store:
             if len(payers) < len(charged):
                 raise LedgerError(f"ledger {self.shown}: an account was removed; run `crestline ledger verify`")
             paid: list[Amount] = []
-            for payer, exact in zip(payers, charged, strict=True):  # mutate: of equal length by now
+            for payer, exact in zip(payers, charged, strict=True):
                 reserved = Amount.from_json(exact, payer.balance.budget.limit.units)
                 balance, amount = rules.settle(payer.balance, reserved, cost)
                 records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
