@@ -8,7 +8,7 @@ from threading import RLock
 
 from flint import ctx
 
-BITS = 160  # mutate: more or fewer bits: the balls say so
+BITS = 160  # enough bits; balls carry their own error
 _TURN = RLock()
 
 

@@ -192,7 +192,7 @@ def _lookup(histogram: Histogram) -> Any:
     """The count of an item by its label."""
     if isinstance(histogram, Multiplicities):
         return lambda item: item[0]
-    counts = dict(zip(histogram.items, histogram.counts, strict=True))  # mutate: of equal length by construction
+    counts = dict(zip(histogram.items, histogram.counts, strict=True))
     return counts.__getitem__
 
 

@@ -13,7 +13,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding
 
 _END = int(np.iinfo(np.int64).max)  # no slot has this number
-_SHARED = 32  # mutate: from here on rows are hardly ever equal: speed
+_SHARED = 32  # from here on rows are hardly ever equal
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def collected(labels: Sequence[Label], k: int) -> Selection:
 
 def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
     """One selection for each row of drawn columns; equal short rows share one (selections are values)."""
-    if drawn.shape[1] > _SHARED:  # mutate: long rows are hardly ever equal: speed
+    if drawn.shape[1] > _SHARED:
         return [make(row) for row in drawn.tolist()]
     made: dict[bytes, Selection] = {}
     result: list[Selection] = []
@@ -65,7 +65,7 @@ def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int
     """Ordered selections from rows of drawn columns: cut at ⊥ (any column after the slots) or at an empty slot."""
     outside = drawn >= min(slots, histogram.filled)
     rows, width = drawn.shape
-    if rows > 1 and width > _SHARED:  # mutate: both ways make the same selections: speed
+    if rows > 1 and width > _SHARED:
         return _long_selections(histogram, drawn, outside, k)
     if outside.any():
         drawn = np.where(np.logical_or.accumulate(outside, axis=1), _END, drawn)
@@ -85,6 +85,6 @@ def _long_selections(
     if not outside.any():
         return [Selection(items, width < k) for items in histogram.names_of_rows(drawn)]
     lengths = np.where(outside.any(axis=1), outside.argmax(axis=1), width).tolist()
-    inside = np.where(outside, 0, drawn)  # mutate: any slot: what stands there is cut off
-    named = zip(histogram.names_of_rows(inside), lengths, strict=True)  # mutate: one length for each row
+    inside = np.where(outside, 0, drawn)  # any slot: what stands there is cut off
+    named = zip(histogram.names_of_rows(inside), lengths, strict=True)
     return [Selection(items[:size], size < k) for items, size in named]

@@ -10,7 +10,7 @@ from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.parameters import whole
 
-_MOST_ORDERS = 200_000  # mutate: how many are too many to write down: time
+_MOST_ORDERS = 200_000  # more would take too long to list
 
 
 def slot_numbers(k: int, k_bar: int) -> tuple[int, int]:

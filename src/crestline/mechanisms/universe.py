@@ -23,7 +23,7 @@ from crestline.randomness.scores import Logs
 Indices = NDArray[np.int64]
 
 LARGEST_UNIVERSE = 2**62
-_MOST_LISTED = 100_000  # mutate: how many are too many to write down: memory
+_MOST_LISTED = 100_000  # more would take too much memory to list
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from crestline.randomness.laws.law import Law
 from crestline.randomness.trials import batches
 
 # Up to so many classes each has a draw of its own, many trials at once; beyond, rows are drawn and few are revealed.
-TABLE = 1 << 12  # mutate: which of two ways is quicker: both have the law
+TABLE = 1 << 12  # up to here a table is quicker; both ways have the law
 
 
 class Subsets:
@@ -63,7 +63,7 @@ class _Rows:
         self._weights = RowWeights(self._classes)
 
     def draw(self, law: Law, trials: int, entropy: Entropy) -> Indices:
-        if (self._classes.rows - 1) * self._classes.k < TABLE:  # mutate: which way is quicker
+        if (self._classes.rows - 1) * self._classes.k < TABLE:  # from here on another way is quicker
             return self._members(*self._from_table(law, trials, entropy), entropy)
         pairs = [winning_class(self._classes, self._weights, law, entropy) for _ in range(trials)]
         row, m = np.array(pairs, dtype=np.int64).reshape(trials, 2).T

@@ -15,7 +15,7 @@ from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_MOST_SUBSETS = 5_000  # mutate: how many are too many to write down: time
+_MOST_SUBSETS = 5_000  # more would take too long to list
 
 
 def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law) -> Iterator[tuple[list[int], float]]:
@@ -25,7 +25,7 @@ def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law)
     subsets = [list(ranks) for ranks in combinations(range(len(counts)), k)]
     scores = np.array([-rate * _loss(counts, ranks, gamma) for ranks in subsets])
     scores -= scores.max()
-    yield from zip(subsets, _first_chances(scores, law).tolist(), strict=True)  # mutate: of equal length
+    yield from zip(subsets, _first_chances(scores, law).tolist(), strict=True)
 
 
 def _loss(counts: Indices, ranks: list[int], gamma: float) -> float:

@@ -26,7 +26,7 @@ from crestline.randomness.points import Floats
 from crestline.randomness.scores import Linear
 from crestline.randomness.trials import batches
 
-_CELLS = 1 << 18  # mutate: numbers at once: memory
+_CELLS = 1 << 18  # numbers held at once, for memory's sake
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LowestSizes:
         return (per_rank if many == len(a) else log_sum_groups(per_rank, a)), error
 
     def _scattered(self, a: Indices, b: Indices) -> tuple[Floats, float]:
-        many = max(1, _CELLS // self.k)  # mutate: rows at once: memory
+        many = max(1, _CELLS // self.k)
         blocks = [
             log_size(a[start : start + many], b[start : start + many], self.k) for start in range(0, len(a), many)
         ]

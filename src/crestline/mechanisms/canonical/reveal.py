@@ -40,7 +40,7 @@ CEILINGS = {
     "logistic": Fraction("0.01"),
     "half-logistic": Fraction("0.78"),
 }
-_ROWS_AT_ONCE = 1 << 20  # mutate: how many rows are revealed at once: memory
+_ROWS_AT_ONCE = 1 << 20  # rows revealed at once, for memory's sake
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entr
     high = exceeding(rows, bar).ravel() | exceeding(fixed(_BestScores(classes), 1), bar).ravel()
     high[top] = False
     others = np.flatnonzero(high).tolist()
-    many = max(1, _ROWS_AT_ONCE // classes.k)  # mutate: rows at once: memory
+    many = max(1, _ROWS_AT_ONCE // classes.k)
     for start in range(0, len(others), many):
         other = _reveal(classes, weights, others[start : start + many], uniforms, law, entropy)
         if exceeding(other.key(), best.key()).item():

@@ -21,8 +21,8 @@ from crestline.randomness.points import Floats
 from crestline.randomness.uniforms import Uniforms
 
 ROUNDING = 2.0**-50
-_EXACT = 160  # mutate: factorials below are tabulated; from here on two terms of the Stirling series are as good
-_KEPT = 1 << 16  # mutate: up to here they are computed once for all: speed
+_EXACT = 160  # factorials below are tabulated; from here on two terms of the Stirling series are as good
+_KEPT = 1 << 16  # up to here they are computed once for all
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
@@ -49,10 +49,10 @@ def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
 
 def _least_above(wanted: int, a: int, b: int, m: int) -> int:
     """The least q from `a` to `b` with `C(q + m, m) > wanted`: near where doubles say, and then with whole numbers."""
-    target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)  # mutate: a guess: whole numbers decide
+    target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)  # a guess: whole numbers decide
 
     def rough(q: int) -> float:
-        return math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant  # mutate: a guess: whole numbers decide
+        return math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant  # a guess: whole numbers decide
 
     low = max(a, bisect_right(range(a, b), target, key=rough) + a - 1)
     high = min(b, low + 1)

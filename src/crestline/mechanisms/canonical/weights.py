@@ -27,8 +27,8 @@ Way = Callable[[Indices, Indices], tuple[Floats, float]]
 
 _TILE = 1 << 9  # the chord of ln j! over two tiles lies less than 400 above it: far from underflow
 _COMBINED = 2.0**-48  # 32 roundings: of three factorials, the shift, and their sums and differences within a tile
-_CELLS = 1 << 18  # mutate: numbers at once: memory
-_SPARSE = 128  # mutate: a row on its own costs about as much as so many neighbouring ones: speed
+_CELLS = 1 << 18  # numbers held at once, for memory's sake
+_SPARSE = 128  # a row on its own costs about as much as so many neighbouring ones
 
 
 def row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
@@ -41,8 +41,8 @@ def row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
 
 def by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Floats, float]:
     """Logarithms of all rows, and their error: `close` up to where ranks become sparse, `apart` from there on."""
-    dense = np.flatnonzero(b - a[:1] < _SPARSE * np.arange(1, len(a) + 1))  # mutate: which of two ways is quicker
-    cut = int(dense[-1]) + 1 if len(dense) else 0  # mutate: which of two ways is quicker
+    dense = np.flatnonzero(b - a[:1] < _SPARSE * np.arange(1, len(a) + 1))
+    cut = int(dense[-1]) + 1 if len(dense) else 0
     parts = [way(a[rows], b[rows]) for way, rows in ((close, slice(cut)), (apart, slice(cut, None))) if len(a[rows])]
     return np.concatenate([logs for logs, _ in parts]), max(error for _, error in parts)
 
@@ -50,7 +50,7 @@ def by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Floats, 
 def _scattered(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
     """Row by row, from ratios of sizes: for universes with few different counts, however large."""
     k = len(shifts)
-    many = max(1, _CELLS // k)  # mutate: rows at once: memory
+    many = max(1, _CELLS // k)
     blocks = [
         log_sum(log_sizes(a[start : start + many], b[start : start + many], k) + shifts)
         for start in range(0, len(a), many)

@@ -39,8 +39,8 @@ from crestline.randomness.reals import Real, ln
 from crestline.randomness.scores import Equal, Linear, Listed, Logs, Scores, joined
 from crestline.randomness.trials import batches
 
-_MOST_OUTCOMES = 200_000  # mutate: how many are too many to write down: time
-_SLOTS = 5  # mutate: utility: P9.1 says four to ten for each item wanted; the lead needed grows with them
+_MOST_OUTCOMES = 200_000  # more would take too long to list
+_SLOTS = 5  # P9.1 says four to ten for each item wanted; the lead needed grows with them
 
 
 @dataclass(frozen=True, init=False)
@@ -143,7 +143,7 @@ def _members(lowest: Slots, slots: int, k: int, entropy: Entropy) -> Slots:
     named = np.flatnonzero(lowest < slots)
     left = lowest[named, None] - np.arange(k - 1)  # ranks before the lowest that are not drawn yet
     choices = places(entropy.uniforms(len(named), k - 1), left)
-    for row, drawn in zip(named.tolist(), choices.tolist(), strict=True):  # mutate: of equal length by construction
+    for row, drawn in zip(named.tolist(), choices.tolist(), strict=True):
         result[row] = [*dealt(drawn), lowest[row]]
     return np.sort(result, axis=1)
 

@@ -26,8 +26,8 @@ from crestline.randomness.entropy import Entropy
 
 _MOST = 81  # the choice gets nine tenths at most
 _BETA = 0.025  # half of the default of full_margin
-_SHARES = 1000  # mutate: how round a share is
-_SLOTS = 4  # mutate: utility: for each item wanted; the noise grows with the number of subsets
+_SHARES = 1000  # how round a share is
+_SLOTS = 4  # for each item wanted; the noise grows with the number of subsets
 
 
 @dataclass(frozen=True, init=False)

@@ -28,9 +28,9 @@ from crestline.randomness.choices import subsets
 from crestline.randomness.entropy import Entropy, replay
 
 SIGNIFICANCE = Fraction(1, 10**6)
-_RELEASES = 200  # mutate: for each naming: more releases, more power
-_LEAST_SLOTS = 6  # mutate: as few as show the effect
-_APART = 10  # mutate: any wide gap
+_RELEASES = 200  # for each naming; more releases, more power
+_LEAST_SLOTS = 6  # as few as show the effect
+_APART = 10  # any wide gap
 
 _REFUSED = (
     "the mechanism does not keep the contract of the framework (P1.5): what it chooses depends on how slots are named "
@@ -72,7 +72,7 @@ def _size(mechanism: Any, k_bar: int) -> int:
 
 def _score_vectors(size: int) -> Iterator[NDArray[np.int64]]:
     """All equal, where only names and places can tell slots apart; and pairs of equals with wide gaps between."""
-    yield np.full(size, 20, dtype=np.int64)  # mutate: any count, as long as all are equal
+    yield np.full(size, 20, dtype=np.int64)  # any count, as long as all are equal
     yield _APART * (np.arange(size, dtype=np.int64)[::-1] // 2)
 
 
@@ -95,7 +95,7 @@ def _namings(size: int, entropy: Entropy) -> Iterator[Naming]:
 def _letters(size: int) -> Iterator[str]:
     """z, y, …, a, then zz, yz, …: short names that people use, u and z among the first."""
     for number in range(size):
-        rounds, letter = divmod(number, 26)  # mutate: any names, as long as they differ
+        rounds, letter = divmod(number, 26)  # any names, as long as they differ
         yield chr(ord("z") - letter) + "z" * rounds
 
 
@@ -104,7 +104,7 @@ def _view(counts: NDArray[np.int64], naming: Naming) -> tuple[Histogram, dict[La
     ranked = sorted(naming.order, key=lambda slot: -int(counts[slot]))  # stable: ties keep the naming's order
     labels = tuple(naming.labels[slot] for slot in ranked)
     view = Histogram(labels, counts[ranked], None, domain_size=len(counts))
-    return view, dict(zip(labels, ranked, strict=True))  # mutate: of equal length by construction
+    return view, dict(zip(labels, ranked, strict=True))
 
 
 def _events(mechanism: Any, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:

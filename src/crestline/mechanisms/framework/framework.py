@@ -69,7 +69,7 @@ class Framework(Catalogued):
         lengths = self._lengths(histogram, given.orders)
         law: defaultdict[Selection, float] = defaultdict(float)
         orders, chances = given.orders.tolist(), lengths * given.chances[:, None]
-        for order, wanted, row in zip(orders, given.wanted, chances, strict=True):  # mutate: of equal length
+        for order, wanted, row in zip(orders, given.wanted, chances, strict=True):
             labels = [histogram.name(slot) for slot in order if slot != NO_SLOT]
             for length, chance in enumerate(row.tolist()):
                 if chance > 0:

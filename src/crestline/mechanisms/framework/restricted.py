@@ -104,4 +104,4 @@ def _nameless(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, i
     ranked = np.lexsort((places, -view.array))
     labels = tuple(names[ranked].tolist())
     hidden = Histogram(labels, view.array[ranked], None, domain_size=view.k_bar, step=view.step)
-    return hidden, dict(zip(labels, ranked.tolist(), strict=True))  # mutate: of equal length by construction
+    return hidden, dict(zip(labels, ranked.tolist(), strict=True))

@@ -62,7 +62,7 @@ def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> Cho
 
 def _wanted(drawn: Sequence[Selection], rows: Sequence[list[int]]) -> Slots:
     """One more than there are, where the mechanism itself stopped: that stays a stop."""
-    pairs = zip(drawn, rows, strict=True)  # mutate: of equal length by construction
+    pairs = zip(drawn, rows, strict=True)
     return np.array([len(row) + one.stopped for one, row in pairs], dtype=np.int64)
 
 

@@ -18,7 +18,7 @@ from crestline.mechanisms.slots import orderings
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_MOST_OUTCOMES = 20_000  # mutate: how many are too many to write down: time
+_MOST_OUTCOMES = 20_000  # more would take too long to list
 
 
 def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
@@ -34,7 +34,7 @@ def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label
         ending = () if length == most else (slots,)  # a shorter list is one where ⊥ comes next
         orders = np.array([(*order, *ending) for order in lists], dtype=np.int64)
         chances = order_chances(scores, law, orders, scales).tolist()
-        for order, chance in zip(lists, chances, strict=True):  # mutate: of equal length by construction
+        for order, chance in zip(lists, chances, strict=True):
             result[listed([labels[column] for column in order], k)] += chance
     return dict(result)
 

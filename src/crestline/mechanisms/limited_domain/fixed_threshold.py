@@ -39,7 +39,7 @@ from crestline.randomness.scores import Linear, Listed
 from crestline.randomness.trials import batches
 
 _NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, LOGISTIC)}
-_MOST_ITEMS = 16  # mutate: how many are too many to write down: time
+_MOST_ITEMS = 16  # more would take too long to list
 
 
 @dataclass(frozen=True, init=False)

@@ -27,7 +27,7 @@ from crestline.randomness.laws.gaussian import GAUSSIAN
 
 # Slots for each item wanted, when the caller does not say. Without a bound the noise grows with their number (P12.1);
 # with one it does not, and the rarer the first item that is left out, the smaller the count that must be exceeded.
-_SLOTS, _SLOTS_BOUNDED = 2, 100  # mutate: utility: any number keeps the promise
+_SLOTS, _SLOTS_BOUNDED = 2, 100  # a matter of utility: any number keeps the promise
 # The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
 _ROUNDING = 1 - Fraction(2, 10**11)
 

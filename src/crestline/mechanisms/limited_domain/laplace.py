@@ -29,7 +29,7 @@ from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import Scores
 
 # Slots for each item wanted, when the caller does not say; with a bound their number does not enter the noise.
-_SLOTS, _SLOTS_BOUNDED = 5, 100  # mutate: utility: any number keeps the promise
+_SLOTS, _SLOTS_BOUNDED = 5, 100  # a matter of utility: any number keeps the promise
 
 
 @dataclass(frozen=True, init=False)

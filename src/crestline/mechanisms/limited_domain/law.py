@@ -15,9 +15,9 @@ from crestline.mechanisms.selection import Selection, listed
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.points import Floats
 
-_MOST_OUTCOMES = 200_000  # mutate: how many are too many to write down: time
+_MOST_OUTCOMES = 200_000  # more would take too long to list
 _STEP = 0.04  # fine enough for hundreds of items: the chance of so many changes over the inverse of their root
-_CERTAIN = 50.0  # mutate: a lead of this much is beaten with probability exp(-e^50): no float is that small
+_CERTAIN = 50.0  # a lead of this much is beaten with probability exp(-e^50): no float is that small
 
 
 def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:

@@ -36,7 +36,7 @@ from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.scores import Linear, Logarithms, Scores, Summed
 from crestline.randomness.trials import batches
 
-_SLOTS = 10  # mutate: utility: slots for each item wanted, when the caller does not say
+_SLOTS = 10  # slots for each item wanted, when the caller does not say: utility
 
 
 @dataclass(frozen=True, init=False)
@@ -137,7 +137,7 @@ class OptimalThreshold(Catalogued):
         for k_bar in np.unique(chosen).tolist():
             places = np.flatnonzero(chosen == k_bar)
             drawn = self._within(k_bar).release_many(histogram.cut(k_bar), len(places), entropy)
-            result.update(zip(places.tolist(), drawn, strict=True))  # mutate: of equal length by construction
+            result.update(zip(places.tolist(), drawn, strict=True))
         return [result[trial] for trial in range(len(chosen))]
 
     def _scores(self, histogram: Histogram) -> Scores:

@@ -15,7 +15,7 @@ from crestline.randomness.points import Floats
 Orders = NDArray[np.int64]
 
 _NEGLIGIBLE = 1e-18
-_FARTHEST = 64.0  # mutate: every law is negligible there
+_FARTHEST = 64.0  # every law is negligible there
 
 
 def peeling_chances(scores: Floats, orders: Orders) -> Floats:

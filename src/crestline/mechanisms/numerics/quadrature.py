@@ -14,7 +14,7 @@ import numpy as np
 
 from crestline.randomness.points import Floats
 
-_POINTS = 20  # mutate: nodes of each piece: already exact to the last bits
+_POINTS = 20  # nodes of each piece: already exact to the last bits
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from flint import acb, arb
 from crestline.guarantees.rounding import ball, precision
 from crestline.precision import bits_now
 
-_ENOUGH = arb(2) ** -60  # mutate: relative error of an integral: its ball says what it is; only sharpness
+_ENOUGH = arb(2) ** -60  # relative error aimed at; the ball says what it is
 _ONE = Fraction(1)
 
 
@@ -58,7 +58,7 @@ def laplace_union(m: int, t: Fraction) -> arb:
     # F changes its form at ρ = -t, the density of ρ at 0. The outer parts are elementary:
     # ∫ e^ρ/2 (1 - (e^(t+ρ)/2)^m) dρ below -t, and ∫ e^t (1 - (1-u)^m) du for u = 1 - F(t+ρ) from 0 to `chance`.
     low = chance * (1 - arb(2) ** -m / (m + 1))
-    with precision(3 * bits_now()):  # mutate: cancels down to the square of `chance`: the ball says how sharp
+    with precision(3 * bits_now()):  # cancels down to the square of `chance`: the ball says how sharp
         chance = (-ball(t)).exp() / 2
         high = ball(t).exp() * (chance - (1 - (1 - chance) ** (m + 1)) / (m + 1))
     return low + acb.integral(middle, -at, 0, rel_tol=_ENOUGH).real + high
@@ -67,7 +67,7 @@ def laplace_union(m: int, t: Fraction) -> arb:
 def gaussian_union(m: int, t: Fraction, shared: Fraction = _ONE) -> arb:
     """`E[1 - Φ(t + s ρ)^m]` with s = `shared`: one of m Gaussians exceeds t plus s times a common one."""
     root, height, at, slope = acb(2).sqrt(), 1 / (2 * acb.pi()).sqrt(), acb(ball(t)), acb(ball(shared))
-    end = math.isqrt(2 * bits_now()) + 1  # mutate: where the tail begins: sharpness
+    end = math.isqrt(2 * bits_now()) + 1  # where the tail begins
 
     def inside(rho: acb, _: bool) -> acb:
         return (1 - (1 - ((slope * rho + at) / root).erfc() / 2) ** m) * (-rho * rho / 2).exp() * height

@@ -20,7 +20,7 @@ from crestline.parameters import Exact, positive, whole
 
 GRID = Fraction(1, 10**12)  # finer than P11.3 asks, so that laws agree with their vectors to ten digits
 
-_CLOSE = 1e-14  # mutate: in the logarithm of the tail: the grid is coarser
+_CLOSE = 1e-14  # in the logarithm of the tail: the grid is coarser
 _ONE = Fraction(1)
 
 Tail = Callable[[Fraction], arb]
@@ -72,19 +72,19 @@ def _laplace(delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _two_rate(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
-    guess = 1 / min(tested, shared)  # mutate: where the search starts: what is returned is certified itself
+    guess = 1 / min(tested, shared)  # where the search starts; what is returned is certified itself
     return _smallest(lambda t: tails.two_rates(tested, shared, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
 def _failure(epsilon1: Fraction, epsilon2: Fraction, delta: Fraction) -> Fraction:
-    guess = 1 / epsilon1  # mutate: where the search starts: what is returned is certified itself
+    guess = 1 / epsilon1  # where the search starts; what is returned is certified itself
     return _smallest(lambda t: tails.one_sided_failure(epsilon1, epsilon2, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
 def _success(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
-    guess = 1 / tested  # mutate: where the search starts: what is returned is certified itself
+    guess = 1 / tested  # where the search starts; what is returned is certified itself
     return _smallest(lambda t: tails.one_sided_success(tested, shared, t), delta, guess)
 
 
@@ -109,7 +109,7 @@ def _smallest(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     `guess` only guides the search; it must be positive.
     """
     # The error of a tail must be small against δ, so the smaller δ, the more bits.
-    bits = 96 + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())  # mutate: sharpness
+    bits = 96 + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
     with precision(bits):
         if tail(Fraction(0)) <= ball(delta):
             return Fraction(0)
@@ -126,20 +126,20 @@ def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     low, high = Fraction(0), guess
     above, below = excess(low), excess(high)
     while below > 0:
-        low, above, high = high, below, high * Fraction(3, 2)  # mutate: where the search goes: speed
+        low, above, high = high, below, high * Fraction(3, 2)
         below = excess(high)
-    stayed = 0  # mutate: the Illinois rule: an end that stays twice has its value halved: speed
+    stayed = 0  # the Illinois rule: an end that stays twice has its value halved, for speed
     while True:
-        middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)  # mutate: where next
+        middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)
         value = excess(middle)
-        if abs(value) < _CLOSE or middle in (low, high):  # mutate: when it ends: what follows is certified
+        if abs(value) < _CLOSE or middle in (low, high):  # what follows is certified
             return middle
-        if value > 0:  # mutate: which end moves: what follows is certified
-            low, above, below = middle, value, below / 2 if stayed > 0 else below  # mutate: the Illinois rule: speed
-            stayed = 1  # mutate: the Illinois rule: speed
+        if value > 0:
+            low, above, below = middle, value, below / 2 if stayed > 0 else below
+            stayed = 1
         else:
-            high, below, above = middle, value, above / 2 if stayed < 0 else above  # mutate: the Illinois rule: speed
-            stayed = -1  # mutate: the Illinois rule: speed
+            high, below, above = middle, value, above / 2 if stayed < 0 else above
+            stayed = -1
 
 
 def _certified(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:

@@ -77,7 +77,7 @@ class JointExponential(Catalogued):
         short = (counts[:many] - counts[orders]).max(axis=1)
         weights = np.exp(-float(self._rate(histogram)) * short)
         chances = (weights / weights.sum()).tolist()
-        pairs = zip(orders.tolist(), chances, strict=True)  # mutate: of equal length by construction
+        pairs = zip(orders.tolist(), chances, strict=True)
         return {self._selection(histogram, row): chance for row, chance in pairs}
 
     def shortfall(self, items: int, beta: float = 0.05) -> float:

@@ -27,7 +27,7 @@ from crestline.randomness.reals import rational_ball
 # Sixteen times the rounding of one operation, for each of the numbers that are added up.
 ROUNDING = 2.0**-49
 # All sequences beyond the horizon weigh less than e^-this times the best one: a matter of time, not of the law.
-BEYOND = 60.0  # mutate: how far values are listed: time, not the law
+BEYOND = 60.0  # how far values are listed: time, not the law
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Values:
         inside, below = self.within(value)
         before = [1, *accumulate(below, mul)][: self.k]
         after = [1, *accumulate(reversed(inside), mul)][: self.k][::-1]
-        numbers = zip(before, inside, below, after, strict=True)  # mutate: of equal length by construction
+        numbers = zip(before, inside, below, after, strict=True)
         return [b * (n - m) * a for b, n, m, a in numbers]
 
 

@@ -114,7 +114,7 @@ class Lipschitz(Catalogued):
         gumbel = self.noise == GUMBEL.name
         chances = peeling_chances(scores, orders) if gumbel else order_chances(scores, LAWS[self.noise], orders)
         law: defaultdict[Selection, float] = defaultdict(float)
-        for order, chance in zip(orders.tolist(), chances.tolist(), strict=True):  # mutate: of equal length
+        for order, chance in zip(orders.tolist(), chances.tolist(), strict=True):
             law[self._selection(histogram, order)] += chance
         return dict(law)
 

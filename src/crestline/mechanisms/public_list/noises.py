@@ -8,8 +8,8 @@ from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLAC
 from crestline.randomness.laws.law import Law
 
 NOISES = tuple(law.name for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC))
-_FAR = 45.0  # mutate: beyond, every density is nought
-_FARTHEST = 800.0  # mutate: the upper end of a search: leads lie far below
+_FAR = 45.0  # beyond, every density is nought
+_FARTHEST = 800.0  # the upper end of a search: leads lie far below
 
 
 def lipschitz_noise(name: str) -> str:
@@ -27,7 +27,7 @@ def lead(law: Law, losing: float) -> float:
     if not 0 < losing <= 0.5:
         raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
     low, high = 0.0, _FARTHEST
-    for _ in range(60):  # mutate: halvings: the last bit is reached before
+    for _ in range(60):  # enough halvings to reach the last bit
         middle = (low + high) / 2
         grid = between(-_FAR, _FAR, [0.0, -middle], piece=1.0)  # the survival has a kink where z + lead is zero
         beaten = float(grid.integral(law.density(grid.points) * law.survival(grid.points + middle)))

@@ -23,7 +23,7 @@ from crestline.randomness.scores import Linear
 from crestline.randomness.trials import batches
 from crestline.randomness.uniforms import Uniforms, interleaved, picked
 
-_FIRST_DEPTH = 4  # mutate: how deep to look at first: speed
+_FIRST_DEPTH = 4  # how deep to look at first
 
 
 def top_ranks(universe: Universe, k: int, rate: Fraction, law: Law, trials: int, entropy: Entropy) -> Indices:
@@ -68,7 +68,7 @@ def _descend(
         more = np.take_along_axis(sizes, places_of, axis=1) > depth
         if depth == deepest or not (more & (ranks == depth - 1)).any():
             return places_of, ranks
-        depth = min(2 * depth, deepest)  # mutate: how much deeper to look: speed
+        depth = min(2 * depth, deepest)
 
 
 def _members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) -> Indices:
@@ -77,6 +77,6 @@ def _members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) 
     repeated = np.flatnonzero(ranks.any(axis=1))
     for row in repeated:
         decks: defaultdict[int, Deck] = defaultdict(Deck)
-        cards = zip(groups[row].tolist(), result[row].tolist(), strict=True)  # mutate: two rows of one shape
+        cards = zip(groups[row].tolist(), result[row].tolist(), strict=True)
         result[row] = [decks[name].deal(choice) for name, choice in cards]
     return result

@@ -15,7 +15,7 @@ from crestline.mechanisms.selection import Selection, collected
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_MOST_OUTCOMES = 20_000  # mutate: how many are too many to write down: time
+_MOST_OUTCOMES = 20_000  # more would take too long to list
 
 
 def first_success(gaps: Floats, threshold: float, tested: Fraction, shared: Fraction, noise: Law) -> list[float]:

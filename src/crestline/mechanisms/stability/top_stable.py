@@ -45,7 +45,7 @@ from crestline.randomness.trials import batches
 _NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, EXPONENTIAL)}
 # The threshold noise's part of ε that nearly minimises T: P6.2, and [TS] for Laplace noise.
 _SHARES = {LAPLACE.name: Fraction(37, 100), EXPONENTIAL.name: Fraction(22, 100)}
-_SLOTS = 2  # mutate: utility: slots for each item wanted, when the caller does not say
+_SLOTS = 2  # slots for each item wanted, when the caller does not say: utility
 _INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
 
 

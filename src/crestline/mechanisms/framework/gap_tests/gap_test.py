@@ -73,11 +73,11 @@ def gap_for(test: GapTest, wanted: float) -> float:
 
     high = 1.0
     while short(high):
-        high *= 2  # mutate: how fast the bracket grows
+        high *= 2
     low = -high
     while not short(low):
-        low *= 2  # mutate: how fast the bracket grows
-    for _ in range(60):  # mutate: halvings: the last bit is reached before
+        low *= 2
+    for _ in range(60):  # enough halvings to reach the last bit
         middle = (low + high) / 2
         low, high = (middle, high) if short(middle) else (low, middle)
     return high

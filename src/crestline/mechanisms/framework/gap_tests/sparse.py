@@ -32,7 +32,7 @@ from crestline.randomness.points import Floats
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Linear, Listed
 
-_FAR = 42.0  # mutate: e^-42 is below the rounding of a double
+_FAR = 42.0  # e^-42 is below the rounding of a double
 
 
 class SparseTest(ABC):

@@ -23,8 +23,8 @@ from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.laws.gumbel import GUMBEL
 
-_DIGITS = 6  # mutate: of the budget that may stay unused: sharpness
-_SLOTS = 10  # mutate: utility: any number keeps the promise
+_DIGITS = 6  # digits of the budget that may stay unused beyond them
+_SLOTS = 10  # a matter of utility: any number keeps the promise
 _ALL_OF_DELTA = (Fraction(1),)
 
 
@@ -67,7 +67,7 @@ def normal_parts(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, squared
         return math.sqrt(squared) / room(split) if room(split) else math.inf
 
     split = best_split(k, k_bar, epsilon, delta, GAUSSIAN, scale)
-    guess = room(split) ** 2  # mutate: where the search starts
+    guess = room(split) ** 2  # where the search starts
     return _parts(split, epsilon, delta, 1, GaussianDP, guess)
 
 

@@ -18,13 +18,14 @@ from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.points import Floats
 
-_EDGES = 65  # mutate: of groups: how fine the estimate is
-_LEVELS = 32  # mutate: how fine the estimate is
-_SPACING = 1.5  # mutate: levels are closer where little is chosen: how fine the estimate is
-_GRID = 512  # mutate: where levels are looked for: how fine the estimate is
-_NODES = 16  # mutate: how fine the estimate is
-_PARTS = 8  # mutate: tables that fit the cache, and need no new pages of memory: speed
-_REACH = 12.0  # mutate: of the noise, above the largest and below the smallest count: beyond is nothing
+# How fine the estimate is, which only guides the division of a budget.
+_EDGES = 65  # edges of groups
+_LEVELS = 32
+_SPACING = 1.5  # levels are closer where little is chosen
+_GRID = 512  # points where levels are looked for
+_NODES = 16
+_PARTS = 8  # tables that fit the cache, and need no new pages of memory
+_REACH = 12.0  # of the noise, above the largest and below the smallest count; beyond is nothing
 _SURELY = 1.0 - float(np.finfo(np.float64).eps)  # a chance whose complement has a logarithm
 
 
@@ -53,7 +54,7 @@ def expected_items(head: Head, k: int, noise: Law, scale: float, test: Exponenti
     passing, weight = _passing(head, test)
     chosen = _above(head, _levels(head, k, noise, scale), noise, scale)
     parts = [_so_far(head, passing, some) for some in np.split(chosen, _PARTS)]
-    clean, named = (np.concatenate(part) for part in zip(*parts, strict=True))  # mutate: pairs
+    clean, named = (np.concatenate(part) for part in zip(*parts, strict=True))
     steps = (named[1:] + named[:-1]) / 2 * (clean[:-1] - clean[1:])
     mean = steps.sum(axis=0) + named[-1] * clean[-1]  # above the first level hardly anything is chosen
     return float(mean @ weight)
@@ -93,5 +94,5 @@ def _levels(head: Head, k: int, noise: Law, scale: float) -> Floats:
     grid = np.linspace(head.counts.max() + _REACH * scale, head.counts.min() - _REACH * scale, _GRID)
     above = np.concatenate([_above(head, some, noise, scale) @ head.sizes for some in np.split(grid, _PARTS)])
     wanted = np.linspace(0.0, 1.0, _LEVELS) ** _SPACING * min(k, 0.999 * float(above.max()))
-    wanted[0] = min(0.01, wanted[1] / 2)  # mutate: where the first level lies
+    wanted[0] = min(0.01, wanted[1] / 2)  # where the first level lies
     return np.interp(wanted, above, grid)

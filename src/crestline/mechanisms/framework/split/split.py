@@ -22,11 +22,11 @@ EXPONENT = 0.6  # between rank k and rank 10 k, popularity data fall like this, 
 
 TESTS = tuple(Fraction(n, 20) for n in range(1, 19))
 THRESHOLDS = tuple(Fraction(n, 20) for n in range(8, 20))
-_PERCENTS = (1, 2, 5, 10, 15, 20, 25, 35, 50, 65, 80, 90)  # mutate: which shares of δ are tried: utility
+_PERCENTS = (1, 2, 5, 10, 15, 20, 25, 35, 50, 65, 80, 90)  # the shares of δ that are tried
 FAILURES = tuple(Fraction(n, 100) for n in _PERCENTS)
 _START = (6, 7, 6)  # places in the three: 0.35, 0.75, 0.25
 
-_DOUBLINGS = 60  # mutate: when a search gives up
+_DOUBLINGS = 60  # when a search gives up
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _interesting(shape: Head, enough: Callable[[Head], bool]) -> Head:
         if enough(shape.times(math.exp(high))):
             break
         low, high = high, 1.5 * high
-    for _ in range(12):  # mutate: how close to half of k: any head near it will do
+    for _ in range(12):  # how close to half of k: any head near it will do
         middle = (low + high) / 2
         low, high = (low, middle) if enough(shape.times(math.exp(middle))) else (middle, high)
     return shape.times(math.exp(high))
@@ -121,8 +121,8 @@ def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
         return max(_two_point(mu, epsilon, above, below), _two_point(mu, epsilon, below, above))
 
     low = 0.0
-    high = 2 * math.sqrt(epsilon) + epsilon + 1  # mutate: the upper end of a search: the room only guides
-    for _ in range(40):  # mutate: halvings: closer than the estimate is
+    high = 2 * math.sqrt(epsilon) + epsilon + 1  # the upper end of a search: the room only guides
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if needed(middle) <= slack else (low, middle)
     return low
@@ -136,7 +136,7 @@ def _two_point(mu: float, epsilon: float, above: float, below: float) -> float:
 
 def _gaussian(mu: float, epsilon: float) -> float:
     """P2.6."""
-    growth = math.exp(min(epsilon, 700.0))  # mutate: the cap only keeps the exponential finite
+    growth = math.exp(min(epsilon, 700.0))  # the cap only keeps the exponential finite
     return _cdf(mu / 2 - epsilon / mu) - growth * _cdf(-mu / 2 - epsilon / mu)
 
 
