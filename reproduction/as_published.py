@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.selection import Selection
+from crestline.randomness.batches import batches
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.trials import batches
 
 Floats = NDArray[np.float64]
 Bound = Callable[[int, float, float], float]

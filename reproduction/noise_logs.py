@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crestline.mechanisms.public_list.noises import lipschitz_noise
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 Function = Callable[[Floats], Floats]
 

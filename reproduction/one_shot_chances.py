@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import kl_div
 
 from crestline.mechanisms.universe import Universe
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 from reproduction.noise_logs import NoiseLogs, noise_logs
 from reproduction.tilted import exactly
 

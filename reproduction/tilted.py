@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 _NEWTON = 40
 _SMALLEST = 37.0  # exp(-37) is below the last bit of one

@@ -14,7 +14,8 @@ import pytest
 
 from crestline import precision as place
 from crestline.precision import bits_now, precision
-from crestline.randomness import comparison, sparse
+from crestline.randomness import compare as comparison
+from crestline.randomness import sparse
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAPLACE

@@ -14,7 +14,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.mechanisms.numerics.order_law import order_chances
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.comparison import largest
+from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws.exponential import EXPONENTIAL

@@ -12,9 +12,9 @@ from flint import arb, ctx
 from scipy.stats import beta as beta_law
 from scipy.stats import chi2_contingency, kstest
 from tests.randomness.reference import BITS, QUANTILES, uniform
-from tests.randomness.test_comparison import hard_uniforms
+from tests.randomness.test_compare import hard_uniforms
 
-from crestline.randomness.comparison import largest
+from crestline.randomness.compare import largest
 from crestline.randomness.draws import Nothing, Ordered, Single, edge_words
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
@@ -201,7 +201,7 @@ def test_copies_may_differ_from_row_to_row() -> None:
 
 
 def test_words_closer_to_either_end_than_is_promised_are_edges() -> None:
-    """Rough points promise nothing within 2^-24 of nought and one (points.py), and are relied on elsewhere."""
+    """Rough points promise nothing within 2^-24 of nought and one (unit_points.py), and are relied on elsewhere."""
     low, high = 2**40, 2**64 - 2**40
     words = np.array([0, low - 1, low, 2**63, high - 1, high, 2**64 - 1], dtype=np.uint64)
     assert edge_words(words).tolist() == [True, True, False, False, False, True, True]

@@ -53,7 +53,7 @@ class Given:
 def test_a_margin_is_the_sum_of_what_may_be_off(
     scale: Fraction, largest: float, error: float, copies: Given | None
 ) -> None:
-    """Rough noise is good to 2^-26 (points.py), times the scale; then the scores, and the rounding of the sum."""
+    """Rough noise is good to 2^-26 (unit_points.py), times the scale; then the scores, and the rounding of the sum."""
     draws = Single(replay("margin").uniforms(1, 2), copies)
     made = Keys(Given([0.0, largest], error), GUMBEL, draws, scale)
     least = (2.0**-26 + draws.error) * abs(scale) + error + abs(largest) * 2.0**-53

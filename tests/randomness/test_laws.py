@@ -10,9 +10,9 @@ from crestline.randomness.draws import Single
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS, Law
-from crestline.randomness.points import GumbelPoints, Points, RoughPoints
 from crestline.randomness.scores import Equal, Logs
 from crestline.randomness.uniforms import Uniforms
+from crestline.randomness.unit_points import GumbelPoints, Points, RoughPoints
 
 PAD = 2.0**-40  # P11.2
 

@@ -15,11 +15,11 @@ from typing import Protocol
 
 from crestline.errors import ParameterError
 from crestline.guarantees import gaussian, renyi
-from crestline.guarantees.adaptive_optimum import optimum
 from crestline.guarantees.composition import optimal
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.optimum.optimum import optimum
 from crestline.guarantees.search import largest_within
 from crestline.parameters import Exact, positive, proportion, whole
 

@@ -17,10 +17,10 @@ from typing import TypeAlias
 from flint import arb
 
 from crestline.guarantees import renyi
-from crestline.guarantees.adaptive_optimum import optimum
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Repeated
 from crestline.guarantees.guarantee import BoundedRange
+from crestline.guarantees.optimum.optimum import optimum
 from crestline.guarantees.rounding import BITS, ball, precision, upper
 from crestline.parameters import Exact, not_negative, probability, whole
 

@@ -36,12 +36,12 @@ from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.stages import better
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
-from crestline.randomness.comparison import rounded
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import rounded
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
 from crestline.randomness.scores import Linear
-from crestline.randomness.trials import batches
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 _SHARE = Fraction(1, 3)  # of a total ε, for the counts

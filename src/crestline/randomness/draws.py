@@ -16,9 +16,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crestline.randomness.points import Floats, GumbelPoints, Points, RoughPoints
 from crestline.randomness.scores import Scores
 from crestline.randomness.uniforms import WORD, Uniforms
+from crestline.randomness.unit_points import Floats, GumbelPoints, Points, RoughPoints
 
 # Words below this, or as close to the top, are outside what `RoughPoints` promises.
 _EDGE = np.uint64(1 << 40)

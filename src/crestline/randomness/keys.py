@@ -16,12 +16,12 @@ from crestline.precision import precision
 from crestline.randomness.draws import Draws, Nothing, Single
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats, Points
 from crestline.randomness.reals import rational_ball
 from crestline.randomness.scores import Scores
 from crestline.randomness.uniforms import Uniforms
+from crestline.randomness.unit_points import Floats, Points
 
-# Rough noise is good to 2^-26 away from the edges (points.py); the rest is room for the laws' own few operations.
+# Rough noise is good to 2^-26 away from the edges (unit_points.py); the rest is room for the laws' own few operations.
 _ROUGH = 2.0**-22
 # P11.2: 4096 units in the last place around every careful double, against a measured error of a few.
 _PAD = 2.0**-40

@@ -13,8 +13,8 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import ZERO, Real, rational_ball
+from crestline.randomness.unit_points import Floats
 
 _ROUNDING = 2.0**-50
 

@@ -16,11 +16,11 @@ from crestline.mechanisms.canonical import reveal as canonical_reveal
 from crestline.mechanisms.canonical.classes import ClassScores, RowWeights, classes_of, every_class
 from crestline.mechanisms.canonical.reveal import CEILINGS, Revealed, Winner, winning_class
 from crestline.mechanisms.universe import universe
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws import LAWS
-from crestline.randomness.points import GumbelPoints
+from crestline.randomness.unit_points import GumbelPoints
 
 
 @pytest.mark.parametrize("name", CEILINGS)

@@ -28,7 +28,7 @@ from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.comparison import largest
+from crestline.randomness.compare import largest
 from crestline.randomness.entropy import replay
 
 LAPLACE = LaplaceTest(1, "0.05")

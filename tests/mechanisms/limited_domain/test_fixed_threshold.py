@@ -24,7 +24,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.fixed_threshold import FixedThreshold
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 NOISES = {"TV-7.1": "laplace", "TV-7.2": "logistic"}
 

@@ -28,7 +28,7 @@ from crestline.mechanisms.numerics.order_law import order_chances
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 from crestline.randomness.laws import GUMBEL
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 COUNTS = {"a": 5, "b": 3, "c": 3, "d": 1}
 

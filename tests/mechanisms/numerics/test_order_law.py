@@ -12,7 +12,7 @@ from scipy.stats import norm
 from tests.mechanisms.conformance import SIGNIFICANCE, VECTORS, p_value
 
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances, support
-from crestline.randomness.comparison import largest
+from crestline.randomness.compare import largest
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import keys
 from crestline.randomness.laws import EXPONENTIAL, GAUSSIAN, GUMBEL, LAWS, Law

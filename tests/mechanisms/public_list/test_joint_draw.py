@@ -11,7 +11,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list.joint_draw import sequences
 from crestline.mechanisms.public_list.joint_values import values_of
 from crestline.mechanisms.universe import universe
-from crestline.randomness import trials as sizes
+from crestline.randomness import batches as sizes
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.uniforms import Uniforms
 

@@ -10,7 +10,7 @@ import pytest
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list.top_ranks import top_ranks
 from crestline.mechanisms.universe import universe
-from crestline.randomness import trials as sizes
+from crestline.randomness import batches as sizes
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.uniforms import Uniforms

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import fixed, keys
 from crestline.randomness.laws.constant import CONSTANT

@@ -19,8 +19,8 @@ from flint import arb, fmpz
 from crestline.mechanisms.canonical.sizes import ROUNDING, log_sizes, size, sizes, sizes_error
 from crestline.mechanisms.canonical.weights import row_weights
 from crestline.mechanisms.universe import Indices, Universe
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
+from crestline.randomness.unit_points import Floats
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from crestline.mechanisms.canonical.lowest import LowestClasses, lowest_classes
 from crestline.mechanisms.canonical.reveal import winning_class
 from crestline.mechanisms.canonical.sizes import lowest
 from crestline.mechanisms.universe import Indices, Universe
-from crestline.randomness.choices import dealt, places
-from crestline.randomness.comparison import largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import largest
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.trials import batches
+from crestline.randomness.sampling import dealt, places
 
 # Up to so many classes each has a draw of its own, many trials at once; beyond, rows are drawn and few are revealed.
 TABLE = 1 << 12  # up to here a table is quicker; both ways have the law

@@ -13,7 +13,7 @@ from crestline.mechanisms.numerics.order_law import order_chances, peeling_chanc
 from crestline.mechanisms.universe import Indices
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 _MOST_SUBSETS = 5_000  # more would take too long to list
 

@@ -17,14 +17,14 @@ from flint import arb, fmpz
 from crestline.mechanisms.canonical.sizes import log_factorials, log_size, log_sum_groups, size, sizes_error
 from crestline.mechanisms.canonical.weights import by_density
 from crestline.mechanisms.universe import Indices, Universe
-from crestline.randomness.comparison import largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import largest
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
 from crestline.randomness.scores import Linear
-from crestline.randomness.trials import batches
+from crestline.randomness.unit_points import Floats
 
 _CELLS = 1 << 18  # numbers held at once, for memory's sake
 

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 from crestline.mechanisms.canonical.classes import Classes, ClassScores, ClassSizes, RowWeights, every_class
 from crestline.mechanisms.canonical.sizes import ROUNDING
 from crestline.mechanisms.universe import Indices
-from crestline.randomness.comparison import exceeding, largest
+from crestline.randomness.compare import exceeding, largest
 from crestline.randomness.draws import STEEPEST, Single
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, fixed
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats, GumbelPoints, Points
 from crestline.randomness.reals import rational_ball
 from crestline.randomness.uniforms import Uniforms, picked
+from crestline.randomness.unit_points import Floats, GumbelPoints, Points
 
 # c with quantile(exp(-exp(-g))) < max(g, 0) + c for every g, and a little more: for a large g the quantile of logistic
 # noise tends to g itself, and a key must not be compared with what it tends to.

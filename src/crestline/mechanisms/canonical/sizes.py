@@ -16,9 +16,9 @@ import numpy as np
 from flint import fmpz
 
 from crestline.mechanisms.universe import Indices
-from crestline.randomness.choices import place
-from crestline.randomness.points import Floats
+from crestline.randomness.sampling import place
 from crestline.randomness.uniforms import Uniforms
+from crestline.randomness.unit_points import Floats
 
 ROUNDING = 2.0**-50
 _EXACT = 160  # factorials below are tabulated; from here on two terms of the Stirling series are as good

@@ -21,7 +21,7 @@ from crestline.mechanisms.canonical.sizes import (
     log_sum_groups,
 )
 from crestline.mechanisms.universe import Indices
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 Way = Callable[[Indices, Indices], tuple[Floats, float]]
 

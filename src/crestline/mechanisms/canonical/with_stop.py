@@ -29,15 +29,15 @@ from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, collected, selections
 from crestline.mechanisms.slots import check_slots, slot_numbers, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
-from crestline.randomness.choices import dealt, places
-from crestline.randomness.comparison import largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import largest
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.reals import Real, ln
+from crestline.randomness.sampling import dealt, places
 from crestline.randomness.scores import Equal, Linear, Listed, Logs, Scores, joined
-from crestline.randomness.trials import batches
 
 _MOST_OUTCOMES = 200_000  # more would take too long to list
 _SLOTS = 5  # P9.1 says four to ten for each item wanted; the lead needed grows with them

@@ -24,8 +24,8 @@ from crestline.histogram.labels import Label
 from crestline.mechanisms.framework.slot_orders import chosen_slots
 from crestline.mechanisms.mechanism import fast_release
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.choices import subsets
 from crestline.randomness.entropy import Entropy, replay
+from crestline.randomness.sampling import subsets
 
 SIGNIFICANCE = Fraction(1, 10**6)
 _RELEASES = 200  # for each naming; more releases, more power

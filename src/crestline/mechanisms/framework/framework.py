@@ -21,9 +21,9 @@ from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, gap_for
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, listed, selections
 from crestline.mechanisms.slots import check_slots
+from crestline.randomness.batches import batches
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.points import Floats
-from crestline.randomness.trials import batches
+from crestline.randomness.unit_points import Floats
 
 Slots = NDArray[np.int64]
 

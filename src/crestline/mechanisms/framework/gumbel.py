@@ -29,13 +29,13 @@ from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import slot_numbers, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability
-from crestline.randomness.comparison import exceeding, largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import exceeding, largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws.gumbel import GUMBEL
-from crestline.randomness.points import Floats
 from crestline.randomness.scores import Linear
-from crestline.randomness.trials import batches
+from crestline.randomness.unit_points import Floats
 
 
 @dataclass(frozen=True, init=False)

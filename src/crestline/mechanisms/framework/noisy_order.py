@@ -12,12 +12,12 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import Choices, Framework, Slots
 from crestline.mechanisms.numerics.order_law import order_chances
 from crestline.mechanisms.slots import orderings
-from crestline.randomness.comparison import largest
+from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
 from crestline.randomness.scores import Linear
+from crestline.randomness.unit_points import Floats
 
 
 class OneShot(Framework):

@@ -26,8 +26,8 @@ from crestline.mechanisms.framework.slot_orders import order_law, orders_of
 from crestline.mechanisms.mechanism import Mechanism, fast_release
 from crestline.mechanisms.selection import Selection
 from crestline.parameters import Exact, fill, not_negative, whole
-from crestline.randomness.choices import subsets
 from crestline.randomness.entropy import Entropy
+from crestline.randomness.sampling import subsets
 
 
 @dataclass(frozen=True, init=False)

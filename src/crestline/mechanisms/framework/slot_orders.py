@@ -16,8 +16,8 @@ from crestline.errors import MechanismError
 from crestline.histogram.labels import Label
 from crestline.mechanisms.framework.framework import NO_SLOT, Choices, Slots
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.choices import subsets
 from crestline.randomness.entropy import Entropy
+from crestline.randomness.sampling import subsets
 
 
 def chosen_slots(selection: Selection, slots: Mapping[Label, int]) -> list[int]:

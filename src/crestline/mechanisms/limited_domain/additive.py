@@ -22,14 +22,14 @@ from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, unstable_slots
 from crestline.parameters import Exact
-from crestline.randomness.comparison import exceeding, largest, rounded
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import exceeding, largest, rounded
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Linear, Listed, Scores
-from crestline.randomness.trials import batches
+from crestline.randomness.unit_points import Floats
 
 UNION, CLOSED = "union", "closed"
 

@@ -16,7 +16,7 @@ from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.selection import Selection, listed
 from crestline.mechanisms.slots import orderings
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 _MOST_OUTCOMES = 20_000  # more would take too long to list
 

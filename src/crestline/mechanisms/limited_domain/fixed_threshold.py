@@ -29,14 +29,14 @@ from crestline.mechanisms.numerics.poisson_binomial import capped
 from crestline.mechanisms.selection import Selection, collected, selections
 from crestline.mechanisms.slots import check_slots, contribution_bound, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import fixed, keys
 from crestline.randomness.laws import LAPLACE, LOGISTIC, Law
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import Real, ln
 from crestline.randomness.scores import Linear, Listed
-from crestline.randomness.trials import batches
+from crestline.randomness.unit_points import Floats
 
 _NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, LOGISTIC)}
 _MOST_ITEMS = 16  # more would take too long to list

@@ -26,13 +26,13 @@ from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate, unstable_slots
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
-from crestline.randomness.comparison import largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.reals import Real, ln
 from crestline.randomness.scores import Linear, Listed, Scores, joined
-from crestline.randomness.trials import batches
 
 
 @dataclass(frozen=True, init=False)

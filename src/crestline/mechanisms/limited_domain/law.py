@@ -13,7 +13,7 @@ from crestline.mechanisms.numerics.order_law import support
 from crestline.mechanisms.numerics.poisson_binomial import capped
 from crestline.mechanisms.selection import Selection, listed
 from crestline.randomness.laws.gumbel import GUMBEL
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 _MOST_OUTCOMES = 200_000  # more would take too long to list
 _STEP = 0.04  # fine enough for hundreds of items: the chance of so many changes over the inverse of their root

@@ -29,12 +29,12 @@ from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
-from crestline.randomness.comparison import largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.scores import Linear, Logarithms, Scores, Summed
-from crestline.randomness.trials import batches
 
 _SLOTS = 10  # slots for each item wanted, when the caller does not say: utility
 

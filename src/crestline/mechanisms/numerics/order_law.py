@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crestline.mechanisms.numerics.quadrature import between
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 Orders = NDArray[np.int64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 
 def capped(chances: Floats, most: int) -> Floats:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 _POINTS = 20  # nodes of each piece: already exact to the last bits
 

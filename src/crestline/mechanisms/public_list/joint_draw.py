@@ -9,14 +9,14 @@ import numpy as np
 
 from crestline.mechanisms.public_list.joint_values import Values
 from crestline.mechanisms.universe import Indices
-from crestline.randomness.choices import dealt, place, places, subsets
-from crestline.randomness.comparison import exceeding, largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import exceeding, largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import fixed, keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.sampling import dealt, place, places, subsets
 from crestline.randomness.scores import Equal, Linear
-from crestline.randomness.trials import batches
 
 
 def sequences(values: Values, trials: int, entropy: Entropy) -> Indices:

@@ -21,8 +21,8 @@ from flint import arb, fmpz
 
 from crestline.histogram.histogram import LARGEST_COUNT
 from crestline.mechanisms.universe import Indices, Universe
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
+from crestline.randomness.unit_points import Floats
 
 # Sixteen times the rounding of one operation, for each of the numbers that are added up.
 ROUNDING = 2.0**-49

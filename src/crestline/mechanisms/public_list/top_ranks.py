@@ -13,14 +13,14 @@ from fractions import Fraction
 import numpy as np
 
 from crestline.mechanisms.universe import Indices, Universe
-from crestline.randomness.choices import Deck, places
-from crestline.randomness.comparison import largest
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import largest
 from crestline.randomness.draws import Ordered, Single
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
+from crestline.randomness.sampling import Deck, places
 from crestline.randomness.scores import Linear
-from crestline.randomness.trials import batches
 from crestline.randomness.uniforms import Uniforms, interleaved, picked
 
 _FIRST_DEPTH = 4  # how deep to look at first

@@ -25,7 +25,7 @@ from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate
 from crestline.mechanisms.stability.query import QueryAnswer, Stable
 from crestline.mechanisms.stability.sparse_vector_law import first_success
 from crestline.parameters import Exact, fill, positive, probability, whole
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law

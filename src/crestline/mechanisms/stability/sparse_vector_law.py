@@ -13,7 +13,7 @@ from crestline.mechanisms.numerics.order_law import support
 from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.selection import Selection, collected
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 _MOST_OUTCOMES = 20_000  # more would take too long to list
 

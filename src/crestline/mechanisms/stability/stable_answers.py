@@ -25,13 +25,13 @@ from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.numerics.thresholds import two_rate_threshold
 from crestline.mechanisms.stability.query import QueryAnswer, Stable
 from crestline.parameters import Exact, fill, positive, probability, whole
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws.laplace import LAPLACE
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Listed
+from crestline.randomness.unit_points import Floats
 
 Transcript = tuple[QueryAnswer, ...]
 

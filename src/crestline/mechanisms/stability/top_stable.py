@@ -33,14 +33,14 @@ from crestline.mechanisms.slots import check_slots, slot_numbers
 from crestline.mechanisms.stability.sparse_vector_law import first_success, subset_law
 from crestline.mechanisms.stages import better
 from crestline.parameters import Exact, fill, not_negative, positive, probability, proportion, whole
-from crestline.randomness.choices import subsets
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law
 from crestline.randomness.reals import Real
+from crestline.randomness.sampling import subsets
 from crestline.randomness.scores import Linear, Listed
-from crestline.randomness.trials import batches
 
 _NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, EXPONENTIAL)}
 # The threshold noise's part of ε that nearly minimises T: P6.2, and [TS] for Laplace noise.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from crestline.randomness.points import Floats, Points
+from crestline.randomness.unit_points import Floats, Points
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crestline.randomness.points import Floats, Points
+from crestline.randomness.unit_points import Floats, Points
 
 
 @dataclass(frozen=True)

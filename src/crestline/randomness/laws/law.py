@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from crestline.randomness.points import Floats, Points
+from crestline.randomness.unit_points import Floats, Points
 
 
 class Law(Protocol):

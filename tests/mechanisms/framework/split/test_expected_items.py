@@ -25,7 +25,7 @@ from crestline.mechanisms.framework.split.expected_items import (
 )
 from crestline.randomness.entropy import replay
 from crestline.randomness.laws import GUMBEL, LAPLACE, Law
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 K, K_BAR = 30, 300
 COUNTS = (900 * np.arange(1, K_BAR + 2) ** -0.6).astype(np.int64)

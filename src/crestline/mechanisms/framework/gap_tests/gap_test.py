@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.parameters import Exact, fill, positive, probability
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import fixed, keys
 from crestline.randomness.laws.logistic import LOGISTIC
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import Real, ln
 from crestline.randomness.scores import Linear, Listed
+from crestline.randomness.unit_points import Floats
 
 Gaps = NDArray[np.int64]
 Orders = NDArray[np.int64]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,14 @@ from crestline.mechanisms.framework.gap_tests.shared_threshold import SharedThre
 from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.numerics.thresholds import failure_threshold, laplace_threshold
 from crestline.parameters import Exact, fill, positive, probability
-from crestline.randomness.comparison import exceeding
+from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.laplace import LAPLACE
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Linear, Listed
+from crestline.randomness.unit_points import Floats
 
 _FAR = 42.0  # e^-42 is below the rounding of a double
 

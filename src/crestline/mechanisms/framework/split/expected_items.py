@@ -16,7 +16,7 @@ import numpy as np
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.law import Law
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 # How fine the estimate is, which only guides the division of a budget.
 _EDGES = 65  # edges of groups

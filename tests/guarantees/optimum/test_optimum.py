@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from crestline.guarantees import adaptive_optimum as adaptive_optimum_module
-from crestline.guarantees.adaptive_optimum import _grid, optimum
-from crestline.guarantees.adaptive_step import LossIntervalStep
 from crestline.guarantees.composition import adaptive_optimum, renyi_bounded_range
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Repeated
-from crestline.guarantees.grid import Grid
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
-from crestline.guarantees.loss_law import gaussian, randomised_response
+from crestline.guarantees.optimum import optimum as adaptive_optimum_module
+from crestline.guarantees.optimum.grid import Grid
+from crestline.guarantees.optimum.loss import gaussian, randomised_response
+from crestline.guarantees.optimum.optimum import _grid, optimum
+from crestline.guarantees.optimum.step import LossIntervalStep
 
 Floats = NDArray[np.float64]
 DELTA = Fraction(1, 10**6)

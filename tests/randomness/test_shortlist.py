@@ -9,16 +9,16 @@ import mpmath
 import numpy as np
 import pytest
 
-from crestline.randomness import field as module
-from crestline.randomness.comparison import exceeding, largest
+from crestline.randomness import shortlist as module
+from crestline.randomness.compare import exceeding, largest
 from crestline.randomness.draws import Ordered, Single
 from crestline.randomness.entropy import replay
-from crestline.randomness.field import Field, fields
 from crestline.randomness.keys import Keys, fixed, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Equal, Linear, Logs
+from crestline.randomness.shortlist import Field, fields
 from crestline.randomness.uniforms import Found, Uniforms
 
 COLUMNS = 3000

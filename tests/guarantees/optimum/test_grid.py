@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crestline.guarantees.adaptive_step import BoundedRangeStep
-from crestline.guarantees.grid import PAD, TINY, Grid, float_down, float_up
+from crestline.guarantees.optimum.grid import PAD, TINY, Grid, float_down, float_up
+from crestline.guarantees.optimum.step import BoundedRangeStep
 from crestline.guarantees.rounding import ball, precision
 
 

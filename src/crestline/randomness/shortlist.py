@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from crestline.randomness.draws import Single, edge_words, rough_points
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.constant import CONSTANT
-from crestline.randomness.points import Floats
 from crestline.randomness.uniforms import LARGE, WORD, Found, Uniforms
+from crestline.randomness.unit_points import Floats
 
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]

@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb
 
 from crestline.guarantees.gaussian import normal_cdf
-from crestline.guarantees.grid import PAD, TINY, Floats, Grid, float_up
+from crestline.guarantees.optimum.grid import PAD, TINY, Floats, Grid, float_up
 from crestline.guarantees.rounding import ball, precision
 
 _LEFT_OUT = Fraction(1, 10**6)  # the share of δ beyond either end of a law

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 from numpy.lib.stride_tricks import sliding_window_view
 
-from crestline.guarantees.grid import PAD, TINY, Floats, Grid, float_down, float_up, floats_up
+from crestline.guarantees.optimum.grid import PAD, TINY, Floats, Grid, float_down, float_up, floats_up
 from crestline.guarantees.rounding import ball, precision
 
 _AT_ONCE = 1 << 15  # what a processor's cache holds

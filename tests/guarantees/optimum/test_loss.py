@@ -11,8 +11,8 @@ import pytest
 from flint import arb
 from scipy.stats import norm
 
-from crestline.guarantees.grid import TINY, Grid
-from crestline.guarantees.loss_law import LossLaw, gaussian, randomised_response
+from crestline.guarantees.optimum.grid import TINY, Grid
+from crestline.guarantees.optimum.loss import LossLaw, gaussian, randomised_response
 from crestline.guarantees.rounding import ball, precision
 
 GRID = Grid(Fraction(1, 32), 64, 1)

@@ -10,9 +10,9 @@ import pytest
 from flint import arb
 from numpy.typing import NDArray
 
-from crestline.guarantees import adaptive_step
-from crestline.guarantees.adaptive_step import BoundedRangeStep, LossIntervalStep, chances
-from crestline.guarantees.grid import TINY, Grid
+from crestline.guarantees.optimum import step as adaptive_step
+from crestline.guarantees.optimum.grid import TINY, Grid
+from crestline.guarantees.optimum.step import BoundedRangeStep, LossIntervalStep, chances
 from crestline.guarantees.rounding import ball, precision
 
 EPSILON = 0.9

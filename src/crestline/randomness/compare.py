@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.precision import precision
-from crestline.randomness.field import Field, fields, looked_at
 from crestline.randomness.keys import Keys
-from crestline.randomness.points import Floats
 from crestline.randomness.reals import rational_ball
+from crestline.randomness.shortlist import Field, fields, looked_at
+from crestline.randomness.unit_points import Floats
 
 Indices = NDArray[np.int64]
 Ball = Callable[[int], Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crestline.randomness import trials
-from crestline.randomness.trials import LONG, batches
+from crestline.randomness import batches as trials
+from crestline.randomness.batches import LONG, batches
 
 
 @pytest.mark.parametrize("columns", [0, 1, 7, 300, LONG - 1, LONG, 5000, 10**7])

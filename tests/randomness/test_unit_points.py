@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from crestline.randomness.points import GumbelPoints, Points
+from crestline.randomness.unit_points import GumbelPoints, Points
 
 TINY = [1.3 * 2.0**-53, 2.0**-60, 1e-30, 1e-300]
 

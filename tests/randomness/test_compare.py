@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from tests.randomness import reference
 from tests.randomness.reference import rational, uniform, value
 
-from crestline.randomness import comparison
-from crestline.randomness.comparison import _clusters, _largest_roughly, exceeding, largest, rounded
+from crestline.randomness import compare as comparison
+from crestline.randomness.compare import _clusters, _largest_roughly, exceeding, largest, rounded
 from crestline.randomness.draws import Single
 from crestline.randomness.entropy import replay
-from crestline.randomness.field import Field, fields
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.reals import ln
 from crestline.randomness.scores import Equal, Linear, Listed, Logs, joined
+from crestline.randomness.shortlist import Field, fields
 from crestline.randomness.uniforms import Uniforms
 
 FIRST_BITS = (1, 3, 17, 53, 64)

@@ -15,12 +15,12 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from crestline.guarantees.adaptive_step import AdaptiveStep, BoundedRangeStep, LossIntervalStep
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Cost, Repeated, Step
-from crestline.guarantees.grid import Grid
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
-from crestline.guarantees.loss_law import LossLaw, gaussian, randomised_response
+from crestline.guarantees.optimum.grid import Grid
+from crestline.guarantees.optimum.loss import LossLaw, gaussian, randomised_response
+from crestline.guarantees.optimum.step import AdaptiveStep, BoundedRangeStep, LossIntervalStep
 
 # How sharp the bound is, and how long it takes; it is certified whatever these are.
 _WORK = 3e6  # cells looked at in all, as long as their number can be chosen

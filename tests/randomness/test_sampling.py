@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from tests.randomness.test_comparison import hard_uniforms
+from tests.randomness.test_compare import hard_uniforms
 
-from crestline.randomness import choices
-from crestline.randomness.choices import Deck, dealt, place, places, subsets
+from crestline.randomness import sampling as choices
 from crestline.randomness.entropy import replay
+from crestline.randomness.sampling import Deck, dealt, place, places, subsets
 from crestline.randomness.uniforms import Uniforms
 
 
