@@ -64,7 +64,7 @@ def top_k(
         contribution=contribution,
         counts=counts,
         books=ledger is not None,
-        known_domain=domain is not None,
+        known_domain=domain is not None or getattr(opened, "whole_universe", False),
         scored=score is not None,
         most_slots=getattr(opened, "most_slots", None),
     )
@@ -178,7 +178,8 @@ class Dataset:
             k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain, score, clip
         )
         self.source.check(question)
-        key, version = identity(question, self.source, chosen, domain), self.source.version()
+        key = identity(question, self.source, chosen, domain)
+        version = None if chosen.identity is None else self.source.version()
         stored = self.ledger.find_answer(key, version, analyst=analyst, record=False)
         payers = [(payer.analyst or "the data set", payer.balance) for payer in self.ledger.payers(analyst)]
         return price(chosen, payers, stored=stored is not None)
@@ -210,7 +211,7 @@ class Dataset:
             contribution=bound,
             counts=counts,
             books=True,
-            known_domain=domain is not None,
+            known_domain=domain is not None or getattr(self.source, "whole_universe", False),
             scored=score is not None,
             most_slots=getattr(self.source, "most_slots", None),
         )

@@ -51,7 +51,8 @@ def ask(
         selection = _release(question, source, chosen, entropy, domain)
         return _answer(question, source, chosen, entropy, selection, promise)
     key = identity(question, source, chosen, domain)
-    version = source.version() if key["domain"] != UNNAMED else None  # a universe without a name: never served again
+    told = key["domain"] != UNNAMED and chosen.identity is not None
+    version = source.version() if told else None  # what cannot be told from others is never served again
     stored = ledger.find_answer(key, version, analyst=analyst)
     if stored is not None:
         return _again(stored.answer)
@@ -71,7 +72,7 @@ def identity(question: Question, source: Source, chosen: Chosen, domain: Any = N
         **asdict(question),
         "item": list(question.item),
         "mechanism": chosen.choice.name,
-        "parameters": dict(chosen.choice.parameters),
+        "parameters": dict(chosen.identity or {}),
     }
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
-from decimal import Decimal, localcontext
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -12,8 +11,10 @@ from crestline import mechanisms
 from crestline.answer.answer import Choice
 from crestline.errors import MechanismError
 from crestline.mechanisms.catalogue import entry
+from crestline.mechanisms.framework.restricted import own_cost
+from crestline.mechanisms.identity import identity, shown
 from crestline.mechanisms.mechanism import Mechanism
-from crestline.mechanisms.stated import contribution_of, parts
+from crestline.mechanisms.stated import KNOWN, UNKNOWN, contribution_of, domain_of, parts
 from crestline.parameters import Exact, positive, probability, whole
 
 AUTO = "auto"
@@ -58,6 +59,11 @@ class Chosen:
     choice: Choice
     k_bar: int
 
+    @property
+    def identity(self) -> Mapping[str, str] | None:
+        """What tells the mechanism from every other; None: it cannot be told, and no answer of it is served again."""
+        return identity(self.mechanism)
+
 
 def choose(
     wanted: Any,
@@ -80,7 +86,7 @@ def choose(
     is given, no mechanism sees more than `most_slots` items: all that a ready histogram has, or a service allows.
     """
     if not isinstance(wanted, str):
-        return _fit_for(scored, _given(wanted, k, k_bar, contribution))
+        return _fit_for(scored, known_domain, _given(wanted, k, k_bar, contribution))
     if epsilon is None or delta is None:
         raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
     whole(k, "k")
@@ -90,11 +96,24 @@ def choose(
     if k_bar is None and most_slots is not None and k <= most_slots < (getattr(mechanism, "k_bar", None) or 0):
         mechanism = _made(rule, counts, k=k, k_bar=most_slots, contribution=contribution, **budget)
     own = getattr(mechanism, "k_bar", None) or k_bar or k  # a public universe has no slots
-    return _fit_for(scored, Chosen(mechanism, describe(mechanism, rule.reason), own))
+    return _fit_for(scored, known_domain, Chosen(mechanism, describe(mechanism, rule.reason), own))
 
 
-def _fit_for(scored: bool, chosen: Chosen) -> Chosen:
-    """Refuse, before anything is charged, what would refuse sums: Laplace noise charged by a user's items (P1.1e)."""
+def _fit_for(scored: bool, known_domain: bool, chosen: Chosen) -> Chosen:
+    """Refuse, before anything is charged, what the mechanism would refuse once the rows are counted.
+
+    That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
+    """
+    name, domain = chosen.choice.name, domain_of(chosen.mechanism)
+    if domain == KNOWN and not known_domain:
+        raise MechanismError(
+            f"{name} needs the public list of all items: give domain=…, or take mechanism='auto' or another mechanism"
+        )
+    if domain == UNKNOWN and known_domain:
+        raise MechanismError(
+            f"{name} is for items that are not publicly listed: leave domain out, or take mechanism='auto' or another "
+            "mechanism"
+        )
     if scored and any(_charged_by_items(part) for part in parts(chosen.mechanism)):
         raise MechanismError(
             "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
@@ -154,35 +173,10 @@ def _given(mechanism: Any, k: int, k_bar: int | None, contribution: int | None) 
         raise MechanismError(
             f"the mechanism's promise is for users of at most {bound} items: ask with contribution={bound}"
         )
+    own_cost(mechanism)  # a promise that cannot be charged is refused here, before anything is
     return Chosen(mechanism, describe(mechanism, "given in the question"), slots)
 
 
 def describe(mechanism: Any, reason: str) -> Choice:
     """A mechanism's name and exact parameters, as text."""
-    parameters: dict[str, str] = {}
-    if is_dataclass(mechanism):
-        for part in fields(mechanism):
-            value = getattr(mechanism, part.name)
-            if value is not None and value is not False:
-                parameters[part.name] = _text(value)
-    return Choice(type(mechanism).__name__, parameters, reason)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Fraction):
-        return _shortest(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        inner = describe(value, "")
-        return f"{inner.name}({', '.join(f'{name}={text}' for name, text in inner.parameters.items())})"
-    return str(value)
-
-
-def _shortest(number: Fraction) -> str:
-    """A decimal where it is exact, else the fraction: parameters are exact, and so is what is said of them."""
-    for digits in (6, 12, 20, 40):
-        with localcontext() as context:
-            context.prec = digits
-            short = f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():g}"
-        if Fraction(short) == number:
-            return short
-    return str(number)
+    return Choice(type(mechanism).__name__, shown(mechanism), reason)

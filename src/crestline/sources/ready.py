@@ -19,9 +19,14 @@ class ReadySource:
         self._histogram = histogram
 
     @property
+    def whole_universe(self) -> bool:
+        """Whether it lists every item of a public universe: then it is for mechanisms that need one."""
+        return self._histogram.k_bar == self._histogram.domain_size
+
+    @property
     def most_slots(self) -> int | None:
-        """How many items a mechanism may see of it; None for a public universe, which has all."""
-        return None if self._histogram.domain_size is not None else self._histogram.k_bar
+        """How many items a mechanism may see of it; None for a whole universe, which has all."""
+        return None if self.whole_universe else self._histogram.k_bar
 
     def check(self, question: Question) -> None:
         """Refuse what can no longer be done once the rows are counted."""
@@ -31,17 +36,17 @@ class ReadySource:
         ready = self._histogram
         if not ready.padded:  # how many rows it has is private, and so is whether they are enough
             raise QuestionError("give a ready histogram with padding: Histogram.from_counts(counts, k_bar)")
-        if ready.domain_size is None and question.k_bar > ready.k_bar:
+        if not self.whole_universe and question.k_bar > ready.k_bar:
             raise QuestionError(
                 f"the histogram was cut at k_bar={ready.k_bar}; ask for at most that, or count again with "
                 f"k_bar={question.k_bar}"
             )
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
-        """The histogram, with at most `k_bar` slots; a public universe is handed out whole."""
+        """The histogram, with at most `k_bar` slots; a whole universe is handed out whole."""
         self.check(question)
         ready = self._histogram
-        return ready if ready.domain_size is not None else ready.cut(question.k_bar)
+        return ready if self.whole_universe else ready.cut(question.k_bar)
 
     def version(self) -> str | None:
         return None

@@ -86,7 +86,9 @@ class Restricted(Framework):
 def own_cost(mechanism: Any) -> Cost:
     """The black box's steps: stated by those of the catalogue, read from the promise of others."""
     if hasattr(mechanism, "cost"):
-        cost: Cost = mechanism.cost()
+        cost = mechanism.cost()
+        if not isinstance(cost, Cost):
+            raise MechanismError("cost() must be a Cost, as the mechanisms of the catalogue state it; leave it out")
         return cost
     promise = mechanism.guarantee()
     if isinstance(promise, PureDP | BoundedRange | LossInterval | GaussianDP):

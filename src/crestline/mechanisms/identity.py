@@ -1,0 +1,120 @@
+"""What tells one mechanism from every other: as text for people, and complete enough to recognise a question by.
+
+An answer may be served again only to the same question, so two mechanisms that differ must never look alike. Those of
+crestline are values: their fields say everything. Of somebody else's we believe a dataclass of plain values, or what
+it states as `parameters`; anything else cannot be told apart, and has no identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from decimal import Decimal, localcontext
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal)
+
+
+def shown(mechanism: Any) -> dict[str, str]:
+    """A mechanism's exact parameters, as text for people."""
+    stated = _stated(mechanism)
+    if stated is not None:
+        return {str(name): _text(value) for name, value in stated.items()}
+    if not is_dataclass(mechanism):
+        return {}
+    values = {part.name: getattr(mechanism, part.name) for part in fields(mechanism)}
+    return {name: _text(value) for name, value in values.items() if value is not None and value is not False}
+
+
+def identity(mechanism: Any) -> dict[str, str] | None:
+    """Everything that tells a mechanism from every other; None where it does not say, and nothing may be served again.
+
+    One of crestline that holds nobody else's parts is told by its name and by what people are shown.
+    """
+    if _all_ours(mechanism):
+        return shown(mechanism)
+    try:
+        whole = _canonical(mechanism)
+    except RecursionError:  # parts that hold each other
+        return None
+    return None if whole is None else {"value": whole}
+
+
+def _all_ours(value: Any) -> bool:
+    """Whether a value is ours, and so are all its parts: then texts are exact, and differ where values differ."""
+    if is_dataclass(value) and not isinstance(value, type):
+        inside = [getattr(value, part.name) for part in fields(value)]
+        return _ours(type(value)) and all(_all_ours(part) for part in inside)
+    return type(value) in _PLAIN
+
+
+def _ours(kind: type) -> bool:
+    return kind.__module__.split(".")[0] == "crestline"
+
+
+def _canonical(value: Any) -> str | None:
+    """A text that two values share only if they are the same, or None."""
+    if type(value) in _PLAIN:
+        return repr(value)
+    if isinstance(value, Enum):
+        return f"{_kind(value)}.{value.name}"
+    if type(value) in (list, tuple):
+        return _joined(value, [_canonical(part) for part in value])
+    if type(value) in (set, frozenset):
+        members = [_canonical(part) for part in value]
+        return None if None in members else _joined(value, sorted(str(part) for part in members))
+    if type(value) is dict:
+        return _joined(value, [_canonical(pair) for pair in value.items()])
+    content = _stated(value)
+    if content is None:
+        content = _content(value)
+    inside = None if content is None else _canonical(content)
+    return None if inside is None else f"{_kind(value)}({inside})"
+
+
+def _joined(value: Any, members: Sequence[str | None]) -> str | None:
+    return None if None in members else f"{type(value).__name__}[{', '.join(map(str, members))}]"
+
+
+def _stated(value: Any) -> dict[Any, Any] | None:
+    """What an object that is not ours states as its parameters."""
+    stated = None if isinstance(value, type) or _ours(type(value)) else getattr(value, "parameters", None)
+    return dict(stated) if isinstance(stated, Mapping) else None
+
+
+def _content(value: Any) -> dict[str, Any] | None:
+    """The fields of a dataclass, if they are all that it keeps."""
+    kind = type(value)
+    if "__dataclass_fields__" not in vars(kind):  # a class beneath a dataclass may keep more than the fields
+        return None
+    names = [part.name for part in fields(value)]
+    computed = {name for base in kind.__mro__ for name, made in vars(base).items() if isinstance(made, cached_property)}
+    if not set(getattr(value, "__dict__", {})) <= {*names, *computed}:
+        return None
+    return {name: getattr(value, name) for name in names}
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return _shortest(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return f"{type(value).__name__}({', '.join(f'{name}={text}' for name, text in shown(value).items())})"
+    return str(value)
+
+
+def _shortest(number: Fraction) -> str:
+    """A decimal where it is exact, else the fraction: parameters are exact, and so is what is said of them."""
+    for digits in (6, 12, 20, 40):
+        with localcontext() as context:
+            context.prec = digits
+            short = f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():g}"
+        if Fraction(short) == number:
+            return short
+    return str(number)
