@@ -14,7 +14,9 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Label
-from crestline.sources.engines import EMBEDDED, Expression, Function, codec
+from crestline.sources.engines import DUCKDB, Expression, Function, attempted, codec, total_cast
+
+_MICROSECONDS, _NANOSECONDS = 6, 9
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,27 @@ def column(table: Expression, name: str) -> Expression:
     return table[name]
 
 
+def representable(value: Expression, engine: str) -> Expression:
+    """The column in a type that can be compared with every value of ours: as it is, but for three types of DuckDB.
+
+    Timestamps in seconds and milliseconds reach further than those in microseconds, and Ibis calls whole numbers of
+    128 bits decimals of 38 digits, though they may have 39. What does not fit is null.
+    """
+    from ibis.expr import datatypes as types
+
+    kind = value.type()
+    if engine not in DUCKDB:
+        return value
+    if kind.is_decimal() and (kind.precision, kind.scale) == (38, 0):
+        return total_cast(value, kind, engine)
+    if kind.is_timestamp() and kind.scale not in (None, _MICROSECONDS, None if kind.timezone else _NANOSECONDS):
+        return total_cast(value, types.Timestamp(timezone=kind.timezone, scale=_MICROSECONDS), engine)
+    return value
+
+
 def key_of(value: Expression, name: str, engine: str) -> Key:
     """A column as a key. Refuses types that have no plain Python value; `name` is for the refusal."""
+    value = representable(value, engine)
     kind = value.type()
     if kind.is_string() or kind.is_uuid():
         return _text(value, engine)
@@ -57,7 +78,7 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
     if kind.is_date():
         return Key(value, (value.notnull(), value.between(date.min, date.max)), _date)
     if kind.is_timestamp():
-        return _timestamp(value)
+        return _timestamp(value, engine)
     if kind.is_binary():
         return Key(value, (value.notnull(),), bytes, text=codec(engine).hex)
     raise QuestionError(
@@ -66,7 +87,7 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
 
 
 def _text(value: Expression, engine: str) -> Key:
-    value = value.cast("string") if value.type().is_uuid() else value
+    value = attempted(value.cast("string"), engine) if value.type().is_uuid() else value
     functions = codec(engine)
     return Key(functions.encode(value), (value.notnull(),), _decoded, fetched=functions.sent, text=functions.decode)
 
@@ -85,7 +106,7 @@ def _floating(value: Expression, engine: str) -> Key:
 
 def _number(value: Expression, engine: str) -> Expression:
     """Not nan. DuckDB answers isnan() from a Parquet file's statistics, which leave nan out: look at its text."""
-    if engine in ("duckdb", EMBEDDED):
+    if engine in DUCKDB:
         return value.cast("string").notin(["nan", "-nan"])
     return ~value.isnan()
 
@@ -107,11 +128,11 @@ def _date(day: date | datetime) -> date:
     return day.date() if isinstance(day, datetime) else day
 
 
-def _timestamp(value: Expression) -> Key:
+def _timestamp(value: Expression, engine: str) -> Key:
     from ibis.expr import datatypes as types
 
     zone = "UTC" if value.type().timezone else None
-    value = value.cast(types.Timestamp(timezone=zone, scale=6))  # Python's finest step
+    value = total_cast(value, types.Timestamp(timezone=zone, scale=_MICROSECONDS), engine)  # Python's finest step
     first, last = datetime(1, 1, 2), datetime(9999, 12, 30)  # a day from the edge: zones cannot push it over
     if zone:
         first, last = first.replace(tzinfo=UTC), last.replace(tzinfo=UTC)

@@ -93,8 +93,8 @@ class Counting:
             return self.table.filter(*conditions).select(**{USER: user.value}, **items.columns).distinct()
         rows = self.table.filter(*conditions, *score.usable)
         rows = rows.select(**{USER: user.value}, **items.columns, **{UNITS: score.units})
-        sums = rows.group_by([USER, *items.names]).agg(**{UNITS: rows[UNITS].sum().cast("int64")})
-        clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})
+        sums = rows.group_by([USER, *items.names]).agg(**{UNITS: rows[UNITS].sum()})
+        clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})  # clipped first: it fits
         return clipped.filter(clipped[UNITS] > 0)
 
     def counts(self, pairs: Expression, key: bytes) -> Expression:

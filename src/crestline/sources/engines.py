@@ -20,6 +20,7 @@ Function: TypeAlias = Callable[[Expression], Expression]
 
 
 EMBEDDED = "embedded"
+DUCKDB = ("duckdb", EMBEDDED)
 
 
 def embedded() -> Any:
@@ -60,8 +61,29 @@ def md5(text: Expression, digits: int) -> Expression:
 def joined(texts: Sequence[Expression], engine: str) -> Expression:
     """Texts one after the other, in one call: DuckDB copies the whole for every `||`, as which it would be written if
     the function were not named with its schema."""
-    schema = "main" if engine in ("duckdb", EMBEDDED) else None
+    schema = "main" if engine in DUCKDB else None
     return _declared("concat", *["string"] * (len(texts) + 1), schema=schema)(*texts)
+
+
+def attempted(value: Expression, engine: str) -> Expression:
+    """The value, and null on a row where computing it fails, on engines that have a word for it.
+
+    What is inside is built so that it cannot fail; this is the second line of defence, for what an engine does
+    against its own documentation.
+    """
+    kind = str(value.type().copy(nullable=True))
+    return _declared("try", kind, kind)(value) if engine in DUCKDB else value
+
+
+def total_cast(value: Expression, kind: Any, engine: str) -> Expression:
+    """The value in another type, and null where that type cannot hold it.
+
+    The cast is written even where Ibis calls both types the same. PostgreSQL has no such cast; what is cast there
+    must fit.
+    """
+    from ibis.expr.operations import Cast, TryCast
+
+    return (TryCast if engine in (*DUCKDB, "pyspark") else Cast)(value, kind).to_expr()
 
 
 @cache
@@ -85,7 +107,7 @@ def _codecs() -> dict[str, Codec]:
 
 def _duckdb_decode(raw: Expression) -> Expression:
     """Bytes as text; those of no text, which a frame may hold, in hexadecimal: one row must not make an error."""
-    text = _declared("try", "string", "string")(_declared("decode", "binary", "string")(raw))
+    text = attempted(_declared("decode", "binary", "string")(raw), EMBEDDED)
     return text.coalesce(_declared("hex", "binary", "string")(raw))
 
 

@@ -5,6 +5,11 @@ clipped again. So one user moves one score by at most `step` grid units, which i
 (P0.1). A column of whole numbers with a clip of at most a million keeps its own units, and `step` is the clip;
 otherwise the clip is cut into a million steps. Rows whose value is null or nan are dropped; negative values count as
 nothing.
+
+No row can make this fail: a value is clipped in its own type before it is converted, so that whatever is converted
+fits; a row has at most a million units, so that a user's sum leaves 64 bits only after 9 * 10^12 rows of one user and
+one item, and 128 bits (DuckDB, and PostgreSQL's sums of any length) never; and the sum is clipped again before users
+are added up, so that 9 * 10^12 users fit 64 bits.
 """
 
 from __future__ import annotations
@@ -15,10 +20,12 @@ from dataclasses import dataclass
 from crestline.errors import QuestionError
 from crestline.parameters import whole
 from crestline.question import Question
-from crestline.sources.columns import column, key_of
-from crestline.sources.engines import Expression
+from crestline.sources.columns import column, key_of, representable
+from crestline.sources.comparing import number_in_text
+from crestline.sources.engines import Expression, attempted
 
 GRID = 1_000_000  # small enough that whole-number sums over every user on earth fit 64 bits
+LARGEST_CLIP = 2**63 - 1
 
 _SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
 
@@ -39,8 +46,6 @@ class Score:
 
 def score_of(table: Expression, question: Question, engine: str, *, untyped: bool = False) -> Score | None:
     """The question's score, or None when it counts users."""
-    import ibis
-
     if question.score is None:
         if question.clip is not None:
             raise QuestionError("clip goes with score, as in score='sum(price)', clip=100")
@@ -48,16 +53,40 @@ def score_of(table: Expression, question: Question, engine: str, *, untyped: boo
     if question.clip is None:
         raise QuestionError("a score needs clip: the most that one user may add to one item (a public number)")
     name, clip = score_column(question.score), whole(question.clip, "clip")
+    if clip > LARGEST_CLIP:
+        raise QuestionError(f"clip must be at most {LARGEST_CLIP}")
     value = column(table, name)
-    value = value.try_cast("float64") if untyped else value
+    value = number_in_text(value, engine) if untyped else representable(value, engine)
     kind = value.type()
     if not kind.is_numeric() or kind.is_boolean():
         raise QuestionError(f"column {name!r} is of type {kind}; a score adds up numbers")
     usable = key_of(value, name, engine).usable
-    in_range = ibis.greatest(ibis.least(value, clip), 0)
     if kind.is_integer() and clip <= GRID:
-        return Score(in_range.cast("int64"), usable, clip)
-    return Score((in_range.cast("float64") * (GRID / clip)).floor().cast("int64"), usable, GRID)
+        return Score(attempted(_clipped_whole(value, clip), engine), usable, clip)
+    share = _clipped_double(value, clip, engine) * (GRID / clip)
+    return Score(attempted(share.floor().cast("int64"), engine), usable, GRID)
+
+
+def _clipped_whole(value: Expression, clip: int) -> Expression:
+    """From 0 to the clip, in the column's own type until it fits another."""
+    import ibis
+
+    kind = value.type().copy(nullable=True)
+    if clip <= kind.bounds.upper:
+        value = ibis.least(value, ibis.literal(clip, type=kind))
+    return ibis.greatest(value, ibis.literal(0, type=kind)).cast("int64")
+
+
+def _clipped_double(value: Expression, clip: int, engine: str) -> Expression:
+    """From 0 to the clip, as a double. PostgreSQL's decimals may be too large for one, or too close to zero: what is
+    less than a unit counts as nothing there, and what is more than the clip as the clip."""
+    import ibis
+
+    highest, nothing = ibis.literal(float(clip), type="float64"), ibis.literal(0.0, type="float64")
+    if not (value.type().is_decimal() and engine == "postgres"):
+        return ibis.greatest(ibis.least(value.cast("float64"), highest), nothing)
+    small, large = (ibis.literal(text).cast("decimal") for text in (f"{1 / GRID:f}", str(clip)))
+    return ibis.cases((value < small, nothing), (value >= large, highest), else_=value.cast("float64"))
 
 
 def score_column(text: str) -> str:
