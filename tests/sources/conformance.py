@@ -20,7 +20,8 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
 from crestline.question import Question
 from crestline.sources import Source, running
-from tests.sources import oracle
+from crestline.sources.table import TableSource
+from tests.sources import oracle, total
 from tests.sources.engines import Engine
 from tests.sources.filters import WHERE
 
@@ -172,6 +173,14 @@ class SourceConformance:
     @pytest.mark.parametrize("text", WHERE)
     def test_where(self, filtered: Source, text: str) -> None:
         agrees(filtered, FILTERED, question(where=text), WHERE[text])
+
+    @pytest.mark.parametrize("name", total.COLUMNS)
+    def test_comparisons_are_defined_for_every_value(self, engine: Engine, name: str) -> None:
+        kind, cells, values = total.COLUMNS[name]
+        cells = [*cells, None]
+        source = engine.source(total.table(kind, cells))
+        assert isinstance(source, TableSource)
+        total.agrees_on_every_value(source, kind, cells, values)
 
     def test_where_goes_before_the_contribution_bound(self, filtered: Source) -> None:
         asked = question(user="yes", where="n > 2", contribution=2)

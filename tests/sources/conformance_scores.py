@@ -26,7 +26,18 @@ SCORED: dict[str, tuple[pa.DataType, list[Any], int, list[int]]] = {
     "floats": (pa.float64(), [0.5, 0.25, 1e300, math.inf, math.nan], 4, [1_187_500, 1_000_000, 0]),
     "floats, none usable": (pa.float64(), [None, math.nan, -math.inf, -0.0, None], 4, [0, 0, 0]),
     "decimals": (DECIMAL, [Decimal("0.5"), Decimal("0.25"), Decimal(9), Decimal("1e-6"), None], 4, [1_187_500, 0, 0]),
-}
+    "a clip beyond the column's type": (pa.int16(), [3, 4, 32767, -32768, 0], 40_000, [32_774, 0, 0]),
+    "a clip beyond all columns": (pa.int16(), [3, 4, 32767, -32768, 0], 2**63 - 1, [0, 0, 0]),
+    "the largest clip": (pa.int64(), [2**63 - 1, 2**63 - 1, 2**62, -(2**63), 0], 2**63 - 1, [1_500_000, 0, 0]),
+    "decimals of 38 digits": (
+        pa.decimal128(38, 0), [Decimal(10**38 - 1), Decimal(1), Decimal(2), Decimal(1 - 10**38), Decimal(3)], 4,
+        [1_500_000, 0, 750_000],
+    ),
+    "decimals of 38 digits after the point": (
+        pa.decimal128(38, 38), [Decimal("0.5"), Decimal("0.25"), Decimal(f"{10**38 - 1}e-38"), Decimal("1e-38"), None],
+        1, [1_750_000, 0, 0],
+    ),
+}  # fmt: skip
 
 
 def multiplicities(places: dict[tuple[int, int], Any]) -> dict[int, int]:
@@ -50,7 +61,7 @@ class ScoreConformance:
         histogram = ask(engine.source(table), question(3, score="sum(v)", clip=clip))
         found = dict(zip(histogram.items, histogram.counts, strict=True))
         assert [found.get(item, 0) for item in "abc"] == expected
-        assert histogram.step == (clip if kind == pa.int64() and clip <= 10**6 else 10**6)
+        assert histogram.step == (clip if pa.types.is_integer(kind) and clip <= 10**6 else 10**6)
 
     def test_a_score_with_a_contribution_bound(self, engine: Engine) -> None:
         table = pa.table({"user": [1] * 6, "item": list("abcdef"), "v": [1, 2, 3, 4, 5, 0]})

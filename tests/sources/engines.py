@@ -19,7 +19,9 @@ _NUMBERS = itertools.count()
 _POSTGRES_TYPES = {
     "string": "text", "int64": "bigint", "double": "double precision", "bool": "boolean", "date32[day]": "date",
     "timestamp[us]": "timestamp", "timestamp[us, tz=UTC]": "timestamptz", "decimal128(20, 6)": "numeric",
-    "binary": "bytea",
+    "binary": "bytea", "int16": "smallint", "int32": "integer", "float": "real",
+    "decimal128(4, 2)": "numeric(4, 2)", "decimal128(38, 0)": "numeric(38, 0)", "decimal128(38, 7)": "numeric(38, 7)",
+    "decimal128(38, 38)": "numeric(38, 38)",
 }  # fmt: skip
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import ibis
 import pyarrow as pa
 import pytest
@@ -16,7 +18,7 @@ from sqlglot import exp
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Padding
 from crestline.question import Question
-from crestline.sources import open_source, where
+from crestline.sources import Source, open_source, where
 from crestline.sources.filtering import Filter
 from tests.sources.test_where import literal, trees, written
 
@@ -33,6 +35,13 @@ TABLE = pa.table(
         "list": [[1], [2]],
     }
 )
+
+
+def in_a_database(table: pa.Table, folder: Path) -> Source:
+    with duckdb.connect(folder / "t.duckdb") as connection:
+        connection.register("arrow", table)
+        connection.execute("create table t as select * from arrow")
+    return open_source(f"duckdb:///{folder / 't.duckdb'}", table="t")
 
 
 def question(text: str | None, item: str = "text") -> Question:
@@ -91,6 +100,78 @@ def test_sums_in_files_without_types(tmp_path: Path) -> None:
     path.write_text("user,text,n\n1,a,2.5\n2,a,100\n3,b,ten\n4,b,-1\n")
     histogram = open_source(path).top_counts(Question("user", ("text",), 1, 2, score="sum(n)", clip=5))
     assert (histogram.counts, histogram.step) == ((1_500_000, 0), 1_000_000)
+
+
+NANOSECONDS = pa.array([0, 2**62], pa.int64()).cast(pa.timestamp("ns"))
+FAILED_ONCE: dict[str, tuple[pa.Array, str, int]] = {
+    # a column of two rows, a condition that once made engines fail on a row, how many rows meet it
+    "whole numbers in a list with a fraction": (
+        pa.array([1, 2**63 - 1], pa.int64()), "v in (0.00012345678901234567, 9223372036854775807)", 1,
+    ),
+    "decimals in a list with a fraction": (
+        pa.array([Decimal(1), Decimal(2)], pa.decimal128(20, 6)),
+        "v in (0.00012345678901234567, 9223372036854775807)", 0,
+    ),
+    "nanoseconds and a later year": (NANOSECONDS, "v < '2500-01-01'", 2),
+    "nanoseconds and an earlier year": (NANOSECONDS, "v between '1000-01-01' and '1980-01-01'", 1),
+    "decimals and a large whole number": (
+        pa.array([Decimal(1), Decimal("0.5")], pa.decimal128(38, 30)), "v < 9000000000000000000", 2,
+    ),
+    "decimals of 38 digits": (
+        pa.array([Decimal(10**38 - 1), Decimal(1)], pa.decimal128(38, 0)), "v > 0.5 and v <> 1e38", 2,
+    ),
+    "large whole numbers and a fraction": (pa.array([2**62, -(2**62)], pa.int64()), "v > 0.1234567890123456789", 1),
+    "unsigned numbers and a negative one": (pa.array([0, 2**64 - 1], pa.uint64()), "v > -1 and v < 1e20", 2),
+    "seconds beyond microseconds": (pa.array([0, 2**55], pa.int64()).cast(pa.timestamp("s")), "v < '2026-01-01'", 1),
+    "milliseconds beyond microseconds": (
+        pa.array([0, -(2**62)], pa.int64()).cast(pa.timestamp("ms")), "v in ('1970-01-01', '2500-01-01')", 1,
+    ),
+    "days outside the calendar": (pa.array([0, 2**31 - 1], pa.int32()).cast(pa.date32()), "v < '9999-12-31'", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["frame", "database"])
+@pytest.mark.parametrize("case", FAILED_ONCE)
+def test_whether_anybody_passes_one_condition_is_not_told_by_another(case: str, way: str, tmp_path: Path) -> None:
+    column, condition, meets = FAILED_ONCE[case]
+    table = pa.table({"user": [1, 2], "who": ["a", "a"], "v": column})
+    source = open_source(table) if way == "frame" else in_a_database(table, tmp_path)
+    for who, count in (("a", meets), ("nobody", 0)):
+        asked = Question("user", ("who",), 1, 1, where=f"who = '{who}' and {condition}")
+        source.check(asked)
+        assert source.top_counts(asked).counts == (count,)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [("v in (5, 'a')", 2), ("v not in (5, 'a')", 0), ("v in ('b', true, 1e300)", 1), ("v < 1e300", 1), ("v > -1", 1)],
+)
+def test_numbers_and_texts_in_one_list_without_types(name: str, condition: str, count: int, tmp_path: Path) -> None:
+    lines = {
+        "t.csv": "user,who,v\n1,x,5\n2,x,a\n3,x,b\n4,x,nan\n",
+        "t.jsonl": "".join(
+            f'{{"user": "{i}", "who": "x", "v": "{v}"}}\n' for i, v in enumerate(["5", "a", "b", "nan"], 1)
+        ),
+    }
+    (tmp_path / name).write_text(lines[name])
+    source = open_source(tmp_path / name)
+    for who, expected in (("x", count), ("nobody", 0)):  # beside a number, "b" is null, in `not in` too
+        asked = Question("user", ("who",), 1, 1, where=f"who = '{who}' and {condition}")
+        assert source.top_counts(asked).counts == (expected,)
+
+
+def test_a_collation_neither_finds_nor_orders(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "t.duckdb") as connection:
+        connection.execute("create table t (user int, item varchar collate nocase)")
+        connection.execute("insert into t values (1, 'a'), (2, 'A'), (3, 'b')")
+    source = open_source(f"duckdb:///{tmp_path / 't.duckdb'}", table="t")
+    for condition, count in (
+        ("item = 'a'", 1), ("item <> 'a'", 2), ("item in ('a', 'B')", 1), ("item not in ('a', 'B')", 2),
+        ("item like 'a%'", 1), ("item < 'a'", 1),
+    ):  # fmt: skip
+        asked = Question("user", ("item",), 1, 3, where=condition)
+        assert sum(source.top_counts(asked).counts) == count
 
 
 @settings(max_examples=25)

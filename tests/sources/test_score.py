@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,7 @@ from crestline.errors import CrestlineError, QuestionError
 from crestline.question import Question
 from crestline.sources import open_source
 from crestline.sources.score import score_column
+from tests.sources import total
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,8 @@ def test_other_scores_are_refused(text: str) -> None:
         ({"clip": 3}, "clip goes with score"),
         ({"score": "sum(v)", "clip": 0}, "clip"),
         ({"score": "sum(v)", "clip": 1.5}, "clip"),
+        ({"score": "sum(v)", "clip": 2**63}, "clip must be at most 9223372036854775807"),
+        ({"score": "sum(v)", "clip": 10**400}, "clip must be at most"),
         ({"score": "sum(item)", "clip": 3}, "adds up numbers"),
         ({"score": "sum(nope)", "clip": 3}, "no column 'nope'"),
     ],
@@ -50,6 +56,43 @@ def test_scores_that_cannot_be_asked(options: dict[str, object], says: str) -> N
     source = open_source(pa.table({"user": [1], "item": ["a"], "v": [1]}))
     with pytest.raises(CrestlineError, match=says):
         source.check(Question(user="user", item=("item",), k=1, k_bar=1, **options))  # type: ignore[arg-type] # on purpose
+
+
+NUMERIC = {
+    name: column
+    for name, column in (total.COLUMNS | total.ONLY_DUCKDB).items()
+    if not (pa.types.is_temporal(column[0]) or name in ("text", "boolean"))
+}
+
+
+@pytest.mark.parametrize("clip", [1, 100, 1000, 10**6, 10**6 + 1, 10**12, 2**63 - 1])
+@pytest.mark.parametrize("name", NUMERIC)
+def test_no_value_makes_a_score_fail(name: str, clip: int) -> None:
+    kind, cells, _ = NUMERIC[name]
+    table = pa.table({"user": range(len(cells)), "item": range(len(cells)), "v": pa.array(cells, kind)})
+    asked = Question("user", ("item",), 1, len(cells), score="sum(v)", clip=clip)
+    histogram = open_source(table).top_counts(asked)
+    found = dict(zip(histogram.items, histogram.counts, strict=True))
+    for item, cell in enumerate(cells):
+        share = Fraction(0 if cell < 0 else clip if cell >= clip else cell) * histogram.step / clip
+        assert 0 <= found.get(item, 0) <= histogram.step
+        assert abs(found.get(item, 0) - share) <= (0 if pa.types.is_integer(kind) and clip <= 10**6 else 1)
+
+
+def test_a_score_of_whole_numbers_of_128_bits(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "t.duckdb") as connection:
+        connection.execute("create table t as select 1 as user, 'a' as item, 5::hugeint as v")
+        connection.execute(f"insert into t values (2, 'a', {2**127 - 1}), (3, 'b', {10**38 - 1})")
+    source = open_source(f"duckdb:///{tmp_path / 't.duckdb'}", table="t")
+    histogram = source.top_counts(Question("user", ("item",), 1, 2, score="sum(v)", clip=10))
+    assert dict(zip(histogram.items, histogram.counts, strict=True)) == {"a": 500_000, "b": 1_000_000}
+
+
+def test_the_sum_of_many_rows_of_one_user_is_clipped() -> None:
+    n = 100_000
+    table = pa.table({"user": pa.repeat(1, n), "item": pa.repeat("a", n), "v": pa.repeat(2**63 - 1, n)})
+    histogram = open_source(table).top_counts(Question("user", ("item",), 1, 1, score="sum(v)", clip=2**63 - 1))
+    assert (histogram.counts, histogram.step) == ((10**6,), 10**6)
 
 
 floats = st.floats(allow_nan=True, allow_infinity=True, width=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from datetime import date, datetime
@@ -48,7 +49,9 @@ def whole(bits: int, *, signed: bool) -> list[int]:
 
 def decimals(precision: int, scale: int) -> list[Decimal]:
     last = 10**precision - 1
-    return [Decimal(f"{units}e-{scale}") for units in (-last, -1, 0, 1, 10 ** min(scale, precision - 1), last - 1, last)]
+    return [
+        Decimal(f"{units}e-{scale}") for units in (-last, -1, 0, 1, 10 ** min(scale, precision - 1), last - 1, last)
+    ]
 
 
 FLOATS = [0.0, -0.0, 0.1, 1.0, -2.5, 2.5, 2.0**53, 1e300, -1e300, 5e-324, math.inf, -math.inf]
@@ -124,7 +127,7 @@ def trees(kind: pa.DataType, values: list[Any]) -> list[tuple[where.Condition, C
         found.append(
             (where.Not(where.In("v", tuple(chosen))), lambda cell, chosen=chosen: opposite(among(cell, chosen)))
         )
-    for low, high in zip(values, values[1:], strict=False):
+    for low, high in itertools.pairwise(values):
         found.append((where.Between("v", low, high), lambda cell, low=low, high=high: inside(cell, low, high)))
     return found
 
