@@ -9,20 +9,30 @@ import pytest
 
 from crestline.cli.main import run
 
-CODE = """
+CODE = '''
 import crestline as cl
 
 class Open:
-    '''Prints the most popular item as it is.'''
+    """Prints the most popular item as it is."""
     k, k_bar = 1, 2
     def guarantee(self):
         return cl.ApproxDP(1, "0.01")
     def release(self, histogram, entropy):
         return cl.Selection(tuple(histogram.items[:1]), False)
 
+def one_line(table):
+    """A program that fails on a file with a byte that is no UTF-8."""
+    with open(table, encoding="utf-8") as file:
+        return file.readline()[:4]
+
+def still(table, where=None):
+    return "tea"
+
 def shut():
     return cl.mechanisms.LimitedDomain(1, 3, 1, "1e-6")
-"""
+
+number = 12
+'''
 
 
 @pytest.fixture(autouse=True)
@@ -59,12 +69,32 @@ def test_nothing_found_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> Non
     assert "no proof" in shown
 
 
+def test_a_program_that_a_row_can_stop_ends_with_one(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["audit", "--program", "mechanisms_here.py:one_line", "--epsilon", "0.1", "--seconds", "1000"]
+    assert run([*arguments, "--format", "json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["verdict"] == "a user's presence can be seen"
+    assert report["promise"] == {"epsilon": 0.1, "delta": 1e-6}
+    assert {one["attack"] for one in report["found"]} == {"broken row"}
+    assert run([*arguments, "--format", "table"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    for words in ("a user's presence can be seen", "broken row", "with the user UnicodeDecodeError", "times of each"):
+        assert words in shown
+
+
+def test_a_program_that_says_the_same_always_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "--program", "mechanisms_here.py:still", "--format", "table"]) == 0
+    assert "nothing was found" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["mechanisms_here.py:Absent"], "has no 'Absent'"),
         (["mechanisms_here"], "MODULE:OBJECT"),
         (["mechanisms_here.py:Open", "--plot", "worst.txt"], ".svg or .png"),
+        (["mechanisms_here.py:Open", "--program", "mechanisms_here.py:still"], "not both"),
+        (["--program", "mechanisms_here.py:number"], "no function"),
     ],
 )
 def test_what_cannot_run_ends_with_two(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

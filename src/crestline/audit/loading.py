@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,19 @@ def load(target: str, folder: Path) -> Any:
 
     The module is imported: its code runs.
     """
+    return _made(_found(target, folder), target)
+
+
+def load_function(target: str, folder: Path) -> Callable[..., Any]:
+    """The function behind `package.module:function` or `path/to/file.py:function`, found in the same way."""
+    found = _found(target, folder)
+    if not callable(found):
+        raise MechanismError(f"{target} is no function; a program is called with the path of a table")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _found(target: str, folder: Path) -> Any:
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise MechanismError(f"name what to audit as MODULE:OBJECT, for example my_package:MyMechanism, not {target!r}")
@@ -27,7 +41,7 @@ def load(target: str, folder: Path) -> Any:
             found = getattr(found, part)
         except AttributeError:
             raise MechanismError(f"{place} has no {part!r}") from None
-    return _made(found, target)
+    return found
 
 
 def _made(found: Any, target: str) -> Any:

@@ -1,4 +1,4 @@
-"""`crestline audit`: attack a mechanism, ours or somebody else's."""
+"""`crestline audit`: attack a mechanism or a whole program, ours or somebody else's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crestline.cli.output import Format, console, print_json, resolved
+from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
     from crestline.audit.attack import Tell
@@ -30,13 +31,24 @@ class ReportFormat(StrEnum):
 
 def audit(
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="MODULE:OBJECT",
+            metavar="[MODULE:OBJECT]",
             help="An object with guarantee() and release(histogram, entropy), or what makes one without arguments. "
-            "MODULE is looked for in the current folder first, and may be a path to a file.",
+            "MODULE is looked for in the current folder first, and may be a path to a file. Without it a whole "
+            "program is attacked: that of --program, or crestline's own top_k.",
         ),
-    ],
+    ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="Attack a whole program, function(table) or function(table, where): table is the path of a CSV, JSON "
+            "lines, Parquet or DuckDB file, where a filter.",
+        ),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="What a whole program promises at most for one question.", min=0)] = 1,
+    delta: Annotated[float, typer.Option(help="The same for δ.", min=0, max=0.5)] = 1e-6,
     seconds: Annotated[float, typer.Option(help="Stop after about this many seconds.", min=1)] = 40.0,
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.", min=1)] = None,
     domain: Annotated[
@@ -55,11 +67,16 @@ def audit(
         ReportFormat, typer.Option("--format", help="auto: a report in a terminal, JSON in a pipe.")
     ] = ReportFormat.AUTO,
 ) -> None:
-    """Try to break a mechanism's promise, and report the worst pair of neighbours that was found.
+    """Try to break the promise of a mechanism or of a whole program, and report the neighbours that were told apart.
 
     Ends with 0 when nothing was found, 1 when the promise is broken, 2 when the audit could not run.
-    Example: crestline audit my_package:MyMechanism
+    Examples: crestline audit my_package:MyMechanism, crestline audit --program my_package:answer
     """
+    if target is None or program is not None:
+        if target is not None:
+            raise ParameterError("name a mechanism or a --program, not both")
+        _audit_program(program, epsilon, delta, seconds, significance, form)
+        return
     from crestline.audit.attack import attack
     from crestline.audit.loading import load
     from crestline.audit.plot import plot as draw
@@ -84,6 +101,51 @@ def audit(
         raise typer.Exit(1)
 
 
+def _audit_program(
+    name: str | None, epsilon: float, delta: float, seconds: float, significance: float, form: ReportFormat
+) -> None:
+    """The attack on a whole program; without a name it is our own."""
+    from tempfile import TemporaryDirectory
+
+    from crestline.audit.end_to_end import attack_program
+    from crestline.audit.loading import load_function
+
+    attacked = _own if name is None else load_function(name, Path.cwd())
+    with TemporaryDirectory(prefix="crestline-audit-") as folder, _progress() as tell:
+        report = attack_program(
+            attacked,
+            Path(folder),
+            name=name or "crestline's own top_k",
+            epsilon=epsilon,
+            delta=delta,
+            seconds=seconds,
+            significance=significance,
+            tell=tell,
+        )
+    if resolved(Format(form)) is Format.JSON:
+        print_json(report.to_dict())
+    else:
+        _print_lines(report.lines(), report.broken)
+    if report.broken or not report.ran:
+        raise typer.Exit(1 if report.broken else 2)
+
+
+def _own(table: str, where: str | None = None) -> object:
+    """crestline's own program, as a person would call it."""
+    from crestline.api import top_k
+
+    in_database = table.endswith(".duckdb")
+    answer = top_k(
+        f"duckdb:///{table}" if in_database else table,
+        table="events" if in_database else None,
+        k=1,
+        epsilon=1,
+        delta="1e-6",
+        where=where,
+    )
+    return answer.items, answer.stopped
+
+
 @contextmanager
 def _progress() -> Iterator[Tell]:
     """A progress bar on standard error; nothing at all in a pipe."""
@@ -96,14 +158,18 @@ def _progress() -> Iterator[Tell]:
 
 
 def _print_report(report: Report) -> None:
+    _print_lines(report_lines(report), report.broken)
+
+
+def _print_lines(lines: list[tuple[str, str]], broken: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(show_header=False, box=None, padding=(0, 1))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in report_lines(report):
-        table.add_row(name, Text(value, style="bold red" if name == "verdict" and report.broken else ""))
+    for name, value in lines:
+        table.add_row(name, Text(value, style="bold red" if name == "verdict" and broken else ""))
     console().print(table)
 
 

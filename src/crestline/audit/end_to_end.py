@@ -1,0 +1,179 @@
+"""The attack on a whole program: from a file with private rows to whatever the program says.
+
+Two attacks. *Broken row*: one user adds a row that a reader may stumble over. *Failing filter*: the question asks for
+one user and compares a column with a value that an engine may be unable to compare. Each makes two tables that differ
+by that user; the program is run on both, and what it says of one may not tell it from the other.
+
+An error is an output: its class and its words count. Answers are random: where the two first outcomes differ, the
+program is run afresh, and it is called broken when the event "it ends as it first did with the user" happens every time
+with the user and never without. Under (ε, δ) `n` runs of each do so with probability at most `p^(2n)`, where
+`p = (e^ε + δ) / (1 + e^ε)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from crestline.audit.failing_filters import COLUMNS, KNOWN, ONLY_THE_USER, chains, in_order
+from crestline.audit.outcomes import Outcome, Reader
+from crestline.audit.program_report import Difference, ProgramReport
+from crestline.audit.tables import Files, columns_of, line_files, plain_files, typed_files
+
+FAILING_FILTER = "failing filter"
+BROKEN_ROW = "broken row"
+
+USERS = 400
+"""Ordinary users of each table: their items are far more popular than anything that one user has."""
+
+_UNTYPED = in_order(("5", "'a'", "'5'", "1e300", "0.00012345678901234567", "9223372036854775807", "'2500-01-01'"))
+
+Program = Callable[..., Any]
+Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One question of two neighbouring tables."""
+
+    attack: str
+    files: Files
+    where: str | None = None
+
+
+def attack_program(
+    program: Program,
+    folder: Path,
+    *,
+    name: str = "",
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    seconds: float = 40.0,
+    significance: float = 1e-6,
+    clock: Callable[[], float] = perf_counter,
+    tell: Tell = lambda what, share: None,
+) -> ProgramReport:
+    """Attack `program(table)` or `program(table, where)` with tables that are written below `folder`.
+
+    A program that promises (`epsilon`, `delta`) or less for one question is called broken with probability at most
+    `significance`. Without a second argument there is no filter to attack. After `seconds` the rest is left out.
+    """
+    started = clock()
+    tell("writing tables", 0.0)
+    every = list(trials(folder, filters=_takes_filters(program)))
+    runner = _Runner(program, folder)
+    enough = repetitions(epsilon, delta, significance / max(1, len(every)))
+    found: list[Difference] = []
+    made = 0
+    for made, trial in enumerate(every, 1):
+        tell(trial.attack, made / len(every))
+        found += [one for one in [_tried(runner, trial, enough)] if one]
+        if clock() - started > seconds:
+            break
+    notes = [] if _takes_filters(program) else ["the program takes no filter: only broken rows were tried"]
+    if made < len(every):
+        notes.append(f"{len(every) - made} of {len(every)} pairs were left out for lack of time (--seconds)")
+    if not runner.answered:
+        notes.append("the program answered no question at all: nothing can be said of it")
+    return ProgramReport(
+        name or getattr(program, "__name__", "a program"),
+        (epsilon, delta),
+        tuple(found),
+        significance,
+        made,
+        runner.runs,
+        clock() - started,
+        tuple(notes),
+        runner.answered > 0,
+    )
+
+
+def repetitions(epsilon: float, delta: float, error: float) -> int:
+    """How many times both tables must be told apart without a single mistake, for an honest program to do so with
+    probability at most `error`."""
+    chance = (1.0 + delta * math.exp(-epsilon)) / (1.0 + math.exp(-epsilon))
+    return math.ceil(math.log(error) / (2.0 * math.log(min(chance, 1 - 1e-12))))
+
+
+def trials(folder: Path, *, filters: bool) -> Iterator[Trial]:
+    """Every question that is tried; kinds of files and attacks take turns, for whoever has little time."""
+    typed = [typed_files(folder, kind, USERS) for kind in ("parquet", "duckdb")]
+    groups = [[Trial(BROKEN_ROW, files) for files in line_files(folder, kind, USERS)] for kind in ("csv", "jsonl")]
+    groups.append([Trial(BROKEN_ROW, files) for files in typed])
+    if filters:
+        plain = [plain_files(folder, kind, USERS) for kind in ("csv", "jsonl")]
+        groups += [[Trial(FAILING_FILTER, files, where) for where in _untyped_filters()] for files in plain]
+        groups += [[Trial(FAILING_FILTER, files, where) for where in _typed_filters(files.kind)] for files in typed]
+    return (trial for turn in zip_longest(*groups) for trial in turn if trial is not None)
+
+
+def _untyped_filters() -> Iterator[str]:
+    yield f"{ONLY_THE_USER} and value in (5, 'a')"
+    yield from (f"{ONLY_THE_USER} and {condition}" for condition in chains("value", _UNTYPED))
+
+
+def _typed_filters(kind: str) -> Iterator[str]:
+    """The filters that are known to fail, then a comparison of each kind with every column."""
+    held = {column.name for column in columns_of(kind)}
+    yield from (f"{ONLY_THE_USER} and {condition}" for name, condition in KNOWN if name in held)
+    for place, column in enumerate(column for column in COLUMNS if column.name in held and column.literals):
+        made = list(chains(column.name, column.literals))
+        yield from (f"{ONLY_THE_USER} and {made[(place + step) % len(made)]}" for step in (0, 5))
+
+
+@dataclass
+class _Runner:
+    """Runs the program and reads what it says; a path below the folder is no part of what it says."""
+
+    program: Program
+    folder: Path
+    runs: int = 0
+    answered: int = 0
+
+    def __post_init__(self) -> None:
+        self._read = Reader()
+
+    def __call__(self, trial: Trial, with_user: bool) -> Outcome:
+        place = trial.files.with_user if with_user else trial.files.without
+        self.runs += 1
+        try:
+            value = self.program(place) if trial.where is None else self.program(place, trial.where)
+        except Exception as error:  # code of others may fail in any way
+            words = str(error).replace(str(Path(place).parent), "…")
+            return Outcome(("raises", type(error).__name__, words))
+        self.answered += 1
+        return self._read(value)
+
+
+def _tried(run: _Runner, trial: Trial, enough: int) -> Difference | None:
+    """What tells the two tables of a trial apart, if it does so again and again; printed numbers are left out."""
+    first, second = run(trial, True), run(trial, False)
+    if first.key == second.key:
+        return None
+    for _ in range(enough):
+        if run(trial, True).key != first.key or run(trial, False).key == first.key:
+            return None
+    return Difference(trial.attack, trial.files.kind, trial.files.why, trial.where, shown(first), shown(second), enough)
+
+
+def shown(outcome: Outcome) -> str:
+    """An outcome in words, shortened."""
+    key = outcome.key
+    if isinstance(key, tuple) and len(key) == 3 and key[0] == "raises":
+        return f"{key[1]}: {key[2]}"[:300]
+    return f"the answer {key}"[:300]
+
+
+def _takes_filters(program: Program) -> bool:
+    """Whether the program takes a second argument, the filter."""
+    try:
+        inspect.signature(program).bind("table", "where")
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,170 @@
+"""Failing filters: questions that an engine may answer for some rows and fail on for others (pure data).
+
+`p and q` is the attack: `p` holds for one user only, and `q` is a comparison that an engine may be unable to make for
+some value of its column. An engine that fails only when a row reaches `q` tells whether that user is in the table.
+
+A column is tried with every literal and every operator. Literals are joined into chains that no engine can cut short:
+`or` while every part is false, `and` while every part is true. So a few statements make every comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+USER = "mallory"
+"""The one user that two neighbouring tables differ by."""
+
+ONLY_THE_USER = f"user = '{USER}'"
+"""The condition `p`: it holds for that user's rows and for no others."""
+
+# Around the ends of every type that a column may have, and beyond all of them.
+NUMBERS = (
+    "0", "1", "-1", "5", "127", "128", "-129", "255", "256", "32768", "65536", "2147483647", "2147483648",
+    "-2147483649", "4294967296", "1099511627776", "1000000000000000001", "9000000000000000000",
+    "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "9.3e18",
+    "18446744073709551615", "18446744073709551616", "1e38", "99999999999999999999999999999999999999",
+    "170141183460469231731687303715884105728", "1e39", "1e300", "-1e300",
+    "0.1", "-0.5", "0.00012345678901234567", "1.00000000000000000001", "123456789012345678.5",
+    "99999999999999999999.99999999999999999999", "1e-20", "1e-300",
+)  # fmt: skip
+TEXTS = (
+    "'a'", "''", "'5'", "'-1'", "'1e400'", "'0x10'", "' 7 '", "'nan'", "'inf'", "'true'", "'it''s'", "'é😀'",
+    "'00000000-0000-0000-0000-000000000001'",
+)  # fmt: skip
+MOMENTS = (
+    "'2026-01-31'", "'0001-01-01'", "'9999-12-31'", "'1677-09-21'", "'2262-04-12'", "'2500-01-01'", "'1000-01-01'",
+    "'2026-02-30'", "'2026-01-31 12:00:00'", "'2026-01-31T12:00:00.123456'", "'2026-01-31 12:00:00.123456789'",
+    "'2500-01-01 00:00:00'", "'9999-12-31 23:59:59.999999'", "'0001-01-01 00:00:00+14:00'",
+    "'9999-12-31 23:59:59-14:00'", "'2026-01-31 12:00:00+02:00'", "'infinity'", "'now'",
+)  # fmt: skip
+TRUTHS = ("true", "false")
+LITERALS = (*NUMBERS, *TEXTS, *MOMENTS, *TRUTHS)
+PATTERNS = ("'%'", "'a%'", "'_'", "''", "'%é%'", "'[a]%'", "'%%%'")
+OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
+CLIPS = (1, 10**6, 10**6 + 1, 2**31, 2**62, 2**63, 10**30)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its name, its type in Arrow's words, what people usually have in it, and the ends of it.
+
+    Moments are given in their unit since 1970, and days since then, as whole numbers: Python's calendar is too short.
+    """
+
+    name: str
+    kind: str
+    usual: tuple[object, object, object]
+    ends: tuple[object, ...]
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind.startswith(("int", "uint", "decimal", "float", "double"))
+
+    @property
+    def literals(self) -> list[str]:
+        """The literals that may be comparable with this column, in rising order; a few of them may still be refused."""
+        if self.is_number:
+            return in_order(NUMBERS)
+        if self.kind == "bool":
+            return list(TRUTHS)
+        if self.kind.startswith(("timestamp", "date")):
+            return in_order(MOMENTS)
+        return in_order((*TEXTS, *MOMENTS)) if self.kind == "string" else []
+
+
+def _whole(kind: str, bits: int, signed: bool) -> Column:
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    return Column(kind, kind, (1, 2, 5), (low, high, 0, 7, None))
+
+
+def _decimal(digits: int, scale: int) -> Column:
+    high = Decimal((0, (9,) * digits, -scale))
+    kind = f"decimal128({digits}, {scale})"
+    one = Decimal("0.1") if digits == scale else Decimal(1)
+    return Column(f"decimal_{digits}_{scale}", kind, (one, 2 * one, 5 * one), (high, high.copy_negate(), Decimal(0)))
+
+
+def _moment(unit: str, per_second: int, zone: str) -> Column:
+    """The largest number of 64 bits, just beyond what microseconds hold, and just beyond Python's calendar."""
+    noon = 1_769_860_800 * per_second
+    largest = 2**63 - 1
+    beyond = [n * per_second for n in (253_402_300_800, -62_135_596_801, 9_223_372_036_855, -9_223_372_022_401)]
+    ends = [n for n in (*beyond, largest - 1, -largest + 1, 0) if abs(n) < largest]
+    kind = f"timestamp[{unit}{', tz=' + zone if zone else ''}]"
+    return Column(f"at_{unit}{'_zone' if zone else ''}", kind, (noon, noon + per_second, 0), (*ends, None))
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("text", "string", ("1", "b", ""), ("5", "nan", "1e999", "9" * 40, "\\", "é😀", "2026-01-31", None)),
+    *(_whole(f"int{bits}", bits, True) for bits in (8, 16, 32, 64)),
+    *(_whole(f"uint{bits}", bits, False) for bits in (8, 16, 32, 64)),
+    *(_decimal(*shape) for shape in ((4, 0), (9, 2), (18, 4), (18, 18), (20, 6), (38, 0), (38, 10), (38, 38))),
+    Column("single", "float", (1.0, 2.0, 5.5), (float("nan"), float("inf"), float("-inf"), 3.4e38, 1e-45, -0.0)),
+    Column("double", "double", (1.0, 2.0, 5.5), (float("nan"), float("inf"), float("-inf"), 1.7e308, 5e-324, -0.0)),
+    Column("truth", "bool", (True, False, True), (True, False, None)),
+    Column("day", "date32[day]", (20_000, 20_001, 0), (2_932_897, -719_163, 2**31 - 2, -(2**31) + 3, None)),
+    *(_moment(unit, size, zone) for unit, size in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
+      for zone in ("", "UTC")),
+    Column("raw", "binary", (b"a", b"b", b""), (b"\xff\x00", b"\x80" * 40, None)),
+)  # fmt: skip
+
+
+def chains(column: str, literals: Sequence[str]) -> Iterator[str]:
+    """Every comparison with every one of these literals, which `column` can be compared with, in few conditions.
+
+    A chain of `or` is evaluated as far as its first true part, a chain of `and` as far as its first false one. Literals
+    are in rising order (`in_order`), so running up with one word and down with the other leaves no part out.
+    """
+    if not literals:
+        return
+    parts = {sign: [f"{column} {sign} {literal}" for literal in literals] for sign in OPERATORS}
+    yield _joined(" or ", parts["="])
+    yield _joined(" and ", parts["<>"])
+    for below in ("<", "<="):
+        yield _joined(" or ", parts[below])
+        yield _joined(" and ", parts[below][::-1])
+    for above in (">", ">="):
+        yield _joined(" and ", parts[above])
+        yield _joined(" or ", parts[above][::-1])
+    yield f"{column} in ({', '.join(literals)})"
+    across = zip(literals, [*literals[len(literals) // 2 :], *literals], strict=False)
+    yield _joined(" or ", [f"{column} in ({one}, {other})" for one, other in across])
+    betweens = (f"{column} between {low} and {high}" for low, high in zip(literals, literals[::-1], strict=True))
+    yield _joined(" or ", list(betweens))
+
+
+def _joined(word: str, parts: Sequence[str]) -> str:
+    return f"({word.join(parts)})"
+
+
+def attacks(condition: str) -> tuple[str, ...]:
+    """A suspicious condition `q` in the places where an engine may or may not come to it."""
+    return (f"{ONLY_THE_USER} and {condition}", f"not ({ONLY_THE_USER} and not {condition})", condition)
+
+
+def in_order(literals: Iterable[str]) -> list[str]:
+    """Numbers by their size, then the rest as text: the order that `chains` expects."""
+    numbers: list[str] = []
+    others: list[str] = []
+    for literal in literals:
+        (others if literal.startswith("'") or literal in TRUTHS else numbers).append(literal)
+    return [*sorted(numbers, key=Decimal), *sorted(others)]
+
+
+# What was found in version 0.1, one by one: always tried, however many others are left out.
+KNOWN: tuple[tuple[str, str], ...] = (
+    ("text", "text in (5, 'a')"),
+    ("int64", "int64 in (0.00012345678901234567, 9223372036854775807)"),
+    ("decimal_38_0", "decimal_38_0 in (0.00012345678901234567, 9223372036854775807)"),
+    ("decimal_9_2", "decimal_9_2 in (0.00012345678901234567, 9223372036854775807)"),
+    ("at_ns", "at_ns < '2500-01-01'"),
+    ("at_ns_zone", "at_ns_zone < '2500-01-01'"),
+    ("at_s", "at_s < '2026-01-31'"),
+    ("at_ms", "at_ms >= '2026-01-31'"),
+    ("decimal_38_10", "decimal_38_10 < 9000000000000000000"),
+    ("decimal_38_38", "decimal_38_38 < 9000000000000000000"),
+    ("int64", "int64 = 1000000000000000000.5"),
+    ("uint64", "uint64 > 0.5"),
+)
