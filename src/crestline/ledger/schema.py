@@ -137,7 +137,7 @@ def _add_user_columns(connection: Connection) -> None:
 
 def _earliest_user(connection: Connection, dataset: str) -> str | None:
     asked = select(entries.c.body).where(entries.c.dataset == dataset, entries.c.kind == "reserved")
-    few = asked.order_by(entries.c.sequence).execution_options(yield_per=1000)  # mutate: how many: memory and speed
+    few = asked.order_by(entries.c.sequence).execution_options(yield_per=1000)
     with connection.execute(few) as found:
         for body in found.scalars():
             try:

@@ -63,7 +63,7 @@ class _Rows:
         self._weights = RowWeights(self._classes)
 
     def draw(self, law: Law, trials: int, entropy: Entropy) -> Indices:
-        if (self._classes.rows - 1) * self._classes.k < TABLE:  # from here on another way is quicker
+        if (self._classes.rows - 1) * self._classes.k < TABLE:
             return self._members(*self._from_table(law, trials, entropy), entropy)
         pairs = [winning_class(self._classes, self._weights, law, entropy) for _ in range(trials)]
         row, m = np.array(pairs, dtype=np.int64).reshape(trials, 2).T

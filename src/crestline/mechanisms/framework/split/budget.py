@@ -23,7 +23,7 @@ from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.laws.gumbel import GUMBEL
 
-_DIGITS = 6  # digits of the budget that may stay unused beyond them
+_DIGITS = 6  # the budget is used up to so many digits
 _SLOTS = 10  # a matter of utility: any number keeps the promise
 _ALL_OF_DELTA = (Fraction(1),)
 

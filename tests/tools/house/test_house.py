@@ -1,0 +1,113 @@
+"""The figures count what they say, and a figure above its ceiling fails the gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.house import __main__ as house
+from tools.house import figures
+from tools.house.cycles import cycles
+from tools.house.rooms import silent_cases
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return tmp_path / "crestline"
+
+
+def write(source: Path, **modules: str) -> None:
+    """Modules by their path, with `__` for a slash."""
+    for name, text in modules.items():
+        path = source / (name.replace("__", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_functions_with_more_than_seven_parameters_are_found_and_commands_are_not(source: Path) -> None:
+    seven = "a, b, c, *, d, e, f, g"
+    write(
+        source,
+        ask=f"def fine({seven}): ...\nclass A:\n    def too(self, {seven}): ...\n    def wide(self, {seven}, h): ...\n",
+        cli__top=f"def top({seven}, h: Annotated[int, typer.Option()]): ...\n",
+    )
+    assert figures.wide_functions(source) == ["ask.py:4  wide: 8"]
+
+
+def test_annotations_that_are_any_are_found_and_those_that_hold_one_are_not(source: Path) -> None:
+    write(
+        source, ask="def ask(mechanism: Any, x: dict[str, Any]) -> Any:\n    y: Any = x\nclass A:\n    mechanism: Any\n"
+    )
+    assert sorted(figures.any_annotations(source)) == [
+        "ask.py:1  ask(): Any",
+        "ask.py:1  mechanism: Any",
+        "ask.py:2  y: Any",
+        "ask.py:4  mechanism: Any",
+    ]
+    assert figures.any_mechanisms(source) == ["ask.py:4  mechanism: Any", "ask.py:1  mechanism: Any"]
+
+
+def test_probes_of_mechanisms_are_found_but_not_in_adopt_or_audit(source: Path) -> None:
+    probe = "getattr(mechanism, 'k', None)"
+    write(
+        source,
+        ask=f"def f():\n    hasattr(self.mechanism, 'law')\n    getattr(row, 'k')\ndef adopt():\n    {probe}\n",
+        audit__claims=probe,
+        mechanisms__adopt=probe,
+        plan__plan=probe,
+    )
+    assert figures.probes(source) == ["ask.py:2  hasattr(self.mechanism, 'law')", f"plan/plan.py:1  {probe}"]
+
+
+def test_modules_are_counted_by_folder(source: Path) -> None:
+    write(source, **{f"many__m{number:02d}": "" for number in range(13)}, many____init__="", few__a="", few__in__b="")
+    assert figures.crowded_folders(source) == ["many: 13"]
+    assert len(figures.largest_folder(source)) == 13
+
+
+def test_packages_that_import_one_another_are_found_wherever_the_import_stands(source: Path) -> None:
+    write(
+        source,
+        cli__main="from crestline.web.app import app\n",
+        web__app="def f():\n    from crestline import cli\n",
+        api="import crestline.cli.main\n",
+        mechanisms__one__a="from crestline.mechanisms.two.b import x\n",
+        mechanisms__two__b="from crestline.mechanisms.three import c\n",
+        mechanisms__three__c="if TYPE_CHECKING:\n    from crestline.mechanisms.one.a import y\n",
+        mechanisms__catalogue="from crestline.mechanisms.one.a import y\n",
+        answer__answer="from crestline.answer.views import z\n",
+        answer__views="from crestline.answer.answer import z\n",
+    )
+    assert cycles(source) == ["cli ↔ web", "mechanisms/one ↔ mechanisms/three ↔ mechanisms/two"]
+
+
+def test_notes_to_the_mutation_runner_are_found(source: Path) -> None:
+    write(source, ask="x = 1\ny = 2  # mutate: speed\n")
+    assert figures.notes_to_tools(source) == ["ask.py:2"]
+
+
+def test_a_module_without_a_rule_or_with_one_that_allows_everything_is_found(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tests.test_imports as rules
+
+    write(source, ask="", api="", cli__top="")
+    monkeypatch.setattr(rules, "PACKAGE", source)
+    monkeypatch.setattr(rules, "MAY_IMPORT", {"ask": {"api"}, "api": {"ask", "cli"}})
+    assert silent_cases(source) == ["api.py", "cli/top.py"]
+
+
+def test_a_figure_above_its_ceiling_fails_and_says_what_is_too_much(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(source, ask="x = 1  # mutate: speed\n")
+    for ceiling, code in ((0, 1), (1, 0), (2, 0)):
+        figure = house.Figure("notes", figures.notes_to_tools, ceiling, 0)
+        monkeypatch.setattr(house, "FIGURES", (figure,))
+        assert house.main([], source) == code
+    said = capsys.readouterr().out
+    assert "1  notes  (TOO MANY: at most 0" in said
+    assert "ask.py:1" in said
+    assert "1  notes  (goal 0)" in said
+    assert "lower the ceiling of 2" in said

@@ -1,0 +1,1 @@
+"""Figures of the source that may only become better: `python -m tools.house`, or scripts/house."""
