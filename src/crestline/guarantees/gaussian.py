@@ -42,6 +42,13 @@ def epsilon_of(delta: Exact, mu_squared: Exact) -> Fraction:
     return smallest(lambda budget: _delta(budget, squared) <= slack)
 
 
+def delta_ball(epsilon: arb, mu: arb) -> arb:
+    """δ_G(ε; μ) of P2.6 as a ball, for any real ε: how far N(μ, 1) exceeds e^ε N(0, 1) at most."""
+    if mu == 0:
+        return (1 - epsilon.exp()).max(arb(0))
+    return normal_cdf(mu / 2 - epsilon / mu) - epsilon.exp() * normal_cdf(-mu / 2 - epsilon / mu)
+
+
 def normal_cdf(place: arb) -> arb:
     """Φ, accurate in both tails."""
     return (-place / arb(2).sqrt()).erfc() / 2
@@ -52,6 +59,4 @@ def _delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     if mu_squared == 0:
         return Fraction(0)
     with precision():
-        mu, size = ball(mu_squared).sqrt(), ball(epsilon)
-        value = normal_cdf(mu / 2 - size / mu) - size.exp() * normal_cdf(-mu / 2 - size / mu)  # P2.6
-        return min(upper(value), Fraction(1))
+        return min(upper(delta_ball(ball(epsilon), ball(mu_squared).sqrt())), Fraction(1))

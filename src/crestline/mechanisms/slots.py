@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
+from crestline.histogram.observed import ObservedItems
 from crestline.parameters import whole
 
 _MOST_ORDERS = 200_000  # more would take too long to list
@@ -29,7 +30,7 @@ def contribution_bound(contribution: int | None) -> int | None:
 
 def check_slots(histogram: Histogram, k_bar: int, *, raw_rows: bool = False) -> None:
     """Refuse a histogram that was not cut and padded for this mechanism; depends on its kind, never on its counts."""
-    if isinstance(histogram, Multiplicities):
+    if isinstance(histogram, Multiplicities | ObservedItems):
         raise HistogramError("this mechanism names items by rank: list them, with Histogram.from_counts or over_domain")
     if not histogram.padded and not raw_rows:
         raise HistogramError("only Gumbel noise is private on raw rows (P1.8): make the histogram with padding")

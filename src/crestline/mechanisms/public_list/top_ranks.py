@@ -8,6 +8,7 @@ Which items of a group carry them is a uniform choice.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -36,22 +37,58 @@ def top_ranks(universe: Universe, k: int, rate: Fraction, law: Law, trials: int,
 
 
 def _batch(universe: Universe, k: int, scores: Linear, law: Law, rows: int, entropy: Entropy) -> Indices:
+    return top_keys(universe, k, scores, law, rows, entropy).ranks
+
+
+@dataclass(frozen=True)
+class Top:
+    """The `k` largest keys of every row, in order.
+
+    keys      a table of keys that holds them
+    columns   which columns of the table they are, largest first
+    ranks     the items that carry them, counted through all groups
+    """
+
+    keys: Keys
+    columns: Indices
+    ranks: Indices
+
+
+def top_keys(
+    universe: Universe,
+    k: int,
+    scores: Linear,
+    law: Law,
+    rows: int,
+    entropy: Entropy,
+    scale: Fraction = Fraction(1),
+) -> Top:
+    """The `k` largest of `score + scale · noise` for each trial; `k` items must exist. `scores` has one for each group."""
     uniforms = entropy.uniforms(rows, universe.groups)
-    maxima = Keys(scores, law, Single(uniforms, universe.copies))
+    maxima = Keys(scores, law, Single(uniforms, universe.copies), scale)
     chosen = largest(maxima, min(k, universe.groups))
     sizes = universe.sizes[chosen]
     if (sizes == 1).all():  # then these are k groups: no fewer than k items exist
-        return universe.starts[chosen]
+        return Top(maxima, chosen, universe.starts[chosen])
     parts = [picked(uniforms, chosen)]
-    places_of, ranks = _descend(universe.counts[chosen], sizes, k, scores.rate, law, parts, entropy)
+    keys, columns, depth = _descend(scores.counts[chosen], sizes, k, scores.rate, law, parts, entropy, scale)
+    places_of, ranks = np.divmod(columns, depth)
     groups = np.take_along_axis(chosen, places_of, axis=1)
-    return universe.starts[groups] + _members(groups, ranks, universe.sizes[groups], entropy)
+    members = universe.starts[groups] + _members(groups, ranks, universe.sizes[groups], entropy)
+    return Top(keys, columns, members)
 
 
 def _descend(
-    counts: Indices, sizes: Indices, k: int, rate: Fraction, law: Law, parts: list[Uniforms], entropy: Entropy
-) -> tuple[Indices, Indices]:
-    """The `k` largest keys of the chosen groups: for each, the place of its group and its rank within the group.
+    counts: Indices,
+    sizes: Indices,
+    k: int,
+    rate: Fraction,
+    law: Law,
+    parts: list[Uniforms],
+    entropy: Entropy,
+    scale: Fraction,
+) -> tuple[Keys, Indices, int]:
+    """The `k` largest keys of the chosen groups: a table with `depth` ranks for each group, their columns, the depth.
 
     `parts` holds the uniforms of the groups' maxima; those of deeper ranks are drawn when they are needed.
     """
@@ -63,11 +100,12 @@ def _descend(
         parts.append(entropy.uniforms(rows, groups * (depth - have)))
         have = depth
         draws = Ordered(interleaved(parts, groups), sizes, depth)
-        top = largest(Keys(Linear(np.repeat(counts, depth, axis=1), rate), law, draws), k)
+        keys = Keys(Linear(np.repeat(counts, depth, axis=1), rate), law, draws, scale)
+        top = largest(keys, k)
         places_of, ranks = np.divmod(top, depth)
         more = np.take_along_axis(sizes, places_of, axis=1) > depth
         if depth == deepest or not (more & (ranks == depth - 1)).any():
-            return places_of, ranks
+            return keys, top, depth
         depth = min(2 * depth, deepest)
 
 

@@ -1,0 +1,71 @@
+"""Every observed item with its score: what a threshold over all observed items may see (P17.2).
+
+Items with equal scores are alike to a mechanism, so it is enough to know how many items have each score. An item is
+*observed* when at least one user keeps it; nothing stands for items that nobody has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import ParameterError
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label, label_order
+from crestline.parameters import whole
+
+
+class ObservedItems(Histogram):
+    """Observed items in groups of equal scores, the largest score first.
+
+    Scores are whole numbers; `step` is the score that one user gives an item at most, so a score counts users in
+    units of `step`. The items are `(score, index within that score)` pairs for the source to name, or the labels
+    themselves when it was made with `from_scores`. Mechanisms for a public list and for slots refuse it.
+    """
+
+    def __init__(self, how_many: Mapping[int, int], *, step: int = 1, labels: Sequence[Label] | None = None) -> None:
+        whole(step, "step")
+        groups = sorted(((whole(score, "score"), whole(many, "how_many")) for score, many in how_many.items()))[::-1]
+        self.scores: NDArray[np.int64] = np.array([score for score, _ in groups], dtype=np.int64)
+        sizes = np.array([many for _, many in groups], dtype=np.int64)
+        self.starts: NDArray[np.int64] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        self._listed = None if labels is None else tuple(labels)
+        if self._listed is not None and len(self._listed) != self.size:
+            raise ParameterError("there must be one label for each observed item")
+        super().__init__((), np.zeros(0, dtype=np.int64), None, step=step, padded=False, filled=self.size)
+
+    @classmethod
+    def from_scores(cls, scores: Mapping[Label, int], *, step: int = 1) -> ObservedItems:
+        """From every observed item and its score. Items of score zero were not observed, and are left out."""
+        positive = {label: whole(score, "score", at_least=0) for label, score in scores.items()}
+        ranked = sorted(
+            (pair for pair in positive.items() if pair[1]), key=lambda pair: (-pair[1], label_order(pair[0]))
+        )
+        how_many: dict[int, int] = {}
+        for _, score in ranked:
+            how_many[score] = how_many.get(score, 0) + 1
+        return cls(how_many, step=step, labels=[label for label, _ in ranked])
+
+    @property
+    def size(self) -> int:
+        """How many items were observed."""
+        return int(self.starts[-1])
+
+    @property
+    def k_bar(self) -> int:
+        return self.size
+
+    def name(self, position: int) -> Label:
+        if self._listed is not None:
+            return self._listed[position]
+        group = int(np.searchsorted(self.starts, position, side="right")) - 1
+        return (int(self.scores[group]), position - int(self.starts[group]))
+
+    def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
+        return tuple(map(self.name, positions))
+
+    def score_of(self, position: int) -> int:
+        """The score of the item at a rank."""
+        return int(self.scores[np.searchsorted(self.starts, position, side="right") - 1])

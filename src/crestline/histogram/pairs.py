@@ -1,0 +1,138 @@
+"""Pairs of a user and an item, each once, and the few views of them that the sieve may look at (P18.3, P18.6).
+
+`PairViews` is what a source provides, all in one snapshot. `Pairs` gives the same views of pairs kept in memory, so that
+simulations and audits run without a database. Users and items are numbers there; labels name the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import ParameterError
+from crestline.histogram.labels import Label
+from crestline.histogram.observed import ObservedItems
+
+Counts = NDArray[np.int64]
+
+CELLS = 13
+"""Users are counted by their number of items in the cells 1, 2, 3–4, 5–8, …; the last cell is open-ended."""
+
+
+class PairViews(Protocol):
+    """What may be looked at. One user changes `users_with` by at most one, one cell of `users_by_items` by one, and the
+    loads by a vector whose squares add up to at most one in units of `weights[0]`."""
+
+    def users_with(self, rank: int) -> int:
+        """The number of users of the item that is the `rank`-th most popular; zero where there are fewer items."""
+        ...
+
+    def users_by_items(self) -> Counts:
+        """How many users have 1, 2, 3–4, 5–8, … items, in `CELLS` cells. Users without an item are in none."""
+        ...
+
+    def loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
+        """For every bucket the sum of `weights[d - 1]` over the users who have an item in it, where d is the number of
+        *different* buckets of that user. The bucket of an item is a keyed hash of its label."""
+        ...
+
+    def within(self, key: bytes, kept: NDArray[np.bool_]) -> PairViews:
+        """The pairs whose items lie in buckets that were kept, by the hash of `loads` with the same key."""
+        ...
+
+    def observed(self, key: bytes, weights: Counts) -> ObservedItems:
+        """Every item that some user keeps, with its score: each user keeps at most `len(weights)` items, those of
+        smallest keyed hash, and each of m kept items scores `weights[m - 1]`."""
+        ...
+
+
+class Pairs:
+    """Pairs in memory: `users` and `items` are arrays of equal length of whole numbers from zero on."""
+
+    def __init__(self, users: Counts, items: Counts, labels: Sequence[Label] | None = None) -> None:
+        if users.shape != items.shape or users.ndim != 1:
+            raise ParameterError("pairs need one item for each user: two arrays of equal length")
+        width = int(items.max(initial=-1)) + 1
+        distinct = np.unique(users.astype(np.int64) * max(width, 1) + items)
+        self._users, self._items = np.divmod(distinct, max(width, 1))
+        self._labels = labels
+
+    def users_with(self, rank: int) -> int:
+        counts = np.sort(np.bincount(self._items))[::-1] if len(self._items) else np.zeros(0, dtype=np.int64)
+        return int(counts[rank - 1]) if rank <= len(counts) else 0
+
+    def users_by_items(self) -> Counts:
+        many = self._items_of_users[self._items_of_users > 0]
+        return np.bincount(cell_of(many), minlength=CELLS)
+
+    def loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
+        placed = np.unique(self._users * buckets + self._buckets(key, buckets)[self._items])
+        users, bucket = np.divmod(placed, buckets)
+        different = np.bincount(users)
+        result = np.zeros(buckets, dtype=np.int64)
+        np.add.at(result, bucket, weights[different[users] - 1])
+        return result
+
+    def within(self, key: bytes, kept: NDArray[np.bool_]) -> Pairs:
+        alive = kept[self._buckets(key, len(kept))[self._items]]
+        return Pairs(self._users[alive], self._items[alive], self._labels)
+
+    def observed(self, key: bytes, weights: Counts) -> ObservedItems:
+        users, items = self._capped(key, len(weights))
+        many = np.bincount(users)
+        scores = np.zeros(int(items.max(initial=-1)) + 1, dtype=np.int64)
+        np.add.at(scores, items, weights[many[users] - 1])
+        ranked = np.argsort(-scores, kind="stable")[: len(np.unique(items))]
+        values, sizes = np.unique(scores[ranked], return_counts=True)
+        labels = ranked.tolist() if self._labels is None else [self._labels[item] for item in ranked]
+        return ObservedItems(
+            dict(zip(values.tolist(), sizes.tolist(), strict=True)), step=_full(weights), labels=labels
+        )
+
+    @cached_property
+    def _items_of_users(self) -> Counts:
+        return np.bincount(self._users)
+
+    def _capped(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
+        if self._items_of_users.max(initial=0) <= cap:
+            return self._users, self._items
+        order = np.lexsort((_mixed(key, self._users, self._items), self._users))
+        users = self._users[order]
+        place = np.arange(len(users)) - np.searchsorted(users, users)
+        kept = order[place < cap]
+        return self._users[kept], self._items[kept]
+
+    def _buckets(self, key: bytes, buckets: int) -> Counts:
+        items = np.arange(int(self._items.max(initial=-1)) + 1)
+        return (_mixed(key, items) % np.uint64(buckets)).astype(np.int64)
+
+
+def cell_of(many: Counts) -> Counts:
+    """The cell of a user with so many items: 1 → 0, 2 → 1, 3–4 → 2, 5–8 → 3, …"""
+    exponent = np.frexp(np.maximum(many, 1) - 1)[1].astype(np.int64)  # bits of m - 1: exact for whole numbers
+    return np.minimum(exponent, CELLS - 1)
+
+
+def _full(weights: Counts) -> int:
+    """The weight of a user with one item, which counts in full."""
+    return int(weights[0])
+
+
+def _mixed(key: bytes, *columns: Counts) -> NDArray[np.uint64]:
+    """64 bits that depend on the key and the numbers: a keyed hash for pairs in memory (splitmix64, once per part).
+
+    Privacy holds for every fixed hash; a fresh random key makes the choice unbiased.
+    """
+    state = np.full(columns[0].shape, np.uint64(int.from_bytes(key[:8].ljust(8, b"\0"), "little")))
+    extra = np.uint64(int.from_bytes(key[8:16].ljust(8, b"\0"), "little"))
+    with np.errstate(over="ignore"):
+        for column in columns:
+            state = state + column.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + extra
+            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            state = state ^ (state >> np.uint64(31))
+    return state

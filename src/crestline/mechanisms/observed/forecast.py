@@ -1,0 +1,108 @@
+"""What to expect of a threshold over observed items, from released numbers alone: it chooses Δ and the cap (P18.4).
+
+Everything here is post-processing of noisy numbers, so doubles may be used freely.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.histogram.pairs import CELLS
+from crestline.mechanisms.observed.looks import Look
+from crestline.mechanisms.observed.thresholds import rough_threshold
+from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
+from crestline.randomness.points import Floats
+
+# The number of items that stands for a cell: 1, and a little below the middle of 2^(j-1) < m ≤ 2^j.
+_MIDDLES = np.array([1.0, *(2 ** (j - 0.42) for j in range(1, CELLS))])
+_STANDS = 3.0  # a cell counts only when it stands so many standard deviations above zero
+_DEFAULT_CAP, _SMALLEST_CAP = 16, 4
+_ABOVE_CAP = 0.02  # the share of users whose items may be cut down to the cap
+_DEFAULT_ITEMS = 4.0  # what a user is taken to have when nothing is known
+_RANKS = 16  # how many of the true top k the forecast looks at
+_NOISE_COST, _BIAS_COST = 0.4, 0.3
+
+
+@dataclass(frozen=True)
+class Users:
+    """How many users have how many items, as far as a look could tell: one number for each cell."""
+
+    cells: Floats
+
+    @classmethod
+    def seen(cls, look: Look) -> Users:
+        values = look.values
+        return cls(np.where(values > _STANDS * float(look.sigma), values, 0.0))
+
+    @property
+    def known(self) -> bool:
+        return bool(self.cells.sum() > 0)
+
+    def mean_weight(self) -> float:
+        """The weight of a pair on average when Δ is 1; zero when nothing is known."""
+        return float(self.cells @ np.sqrt(_MIDDLES) / (self.cells @ _MIDDLES)) if self.known else 0.0
+
+    def cap(self) -> int:
+        """The smallest power of two, four or more, that all but a few users stay within."""
+        if not self.known:
+            return _DEFAULT_CAP
+        above = self.cells[::-1].cumsum()[::-1] - self.cells
+        return max(_SMALLEST_CAP, 1 << int(np.flatnonzero(above <= _ABOVE_CAP * self.cells.sum())[0]))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the last step uses: Δ that the noise covers, and the most items that a user keeps."""
+
+    contribution: int
+    cap: int
+
+
+def best_setting(users: Users, popular: float, mu_squared: float, delta: Fraction) -> Setting:
+    """Δ with the best forecast; the smaller one where two are equal. `popular` is the noisy count of the k-th item."""
+    cap = users.cap()
+    candidates = [1 << j for j in range(cap.bit_length()) if 1 << j <= cap]
+    scores = [_score(users, popular, mu_squared, delta, Setting(one, cap)) for one in candidates]
+    return Setting(candidates[int(np.argmax(scores))], cap)
+
+
+def share_passing(users: Users, popular: float, mu_squared: float, delta: Fraction) -> float:
+    """The share of the true top k that is expected above the threshold, with the best setting."""
+    setting = best_setting(users, popular, mu_squared, delta)
+    return _forecast(users, popular, mu_squared, delta, setting)[0]
+
+
+def _score(users: Users, popular: float, mu_squared: float, delta: Fraction, setting: Setting) -> float:
+    """What passes, less a price for the noise and for the bias between heavy and light users."""
+    passing, weight, spread, sigma = _forecast(users, popular, mu_squared, delta, setting)
+    return passing - _NOISE_COST * math.hypot(sigma / weight, _BIAS_COST * popular * spread) / popular
+
+
+def _forecast(
+    users: Users, popular: float, mu_squared: float, delta: Fraction, setting: Setting
+) -> tuple[float, float, float, float]:
+    """The share that passes, the mean weight of a pair, its coefficient of variation, and σ."""
+    from scipy.special import ndtr
+
+    weight, spread = _weights(users, setting)
+    sigma = math.sqrt(setting.contribution / mu_squared)
+    threshold = rough_threshold(gaussian_weights(setting.contribution, setting.cap), sigma, delta)
+    counts = popular * ((np.arange(_RANKS) + 0.5) / _RANKS) ** -0.5
+    return float(ndtr((weight * counts - threshold) / sigma).mean()), weight, spread, sigma
+
+
+def _weights(users: Users, setting: Setting) -> tuple[float, float]:
+    """The mean weight of a pair, and how much it varies between pairs, relative to the mean."""
+    table = gaussian_weights(setting.contribution, setting.cap) / UNIT
+    if not users.known:
+        return float(table[min(int(_DEFAULT_ITEMS), setting.cap) - 1]), 0.0
+    kept = np.minimum(_MIDDLES, setting.cap)
+    weights = np.minimum(1.0, np.sqrt(setting.contribution / kept)) * np.minimum(1.0, setting.cap / _MIDDLES)
+    pairs = users.cells * _MIDDLES
+    mean = float(pairs @ weights / pairs.sum())
+    variance = float(pairs @ weights**2 / pairs.sum()) - mean**2
+    return mean, math.sqrt(max(0.0, variance)) / mean

@@ -1,0 +1,47 @@
+"""The exact law of the list of the k largest noisy scores above a threshold, for a few observed items (P17.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.histogram.observed import ObservedItems
+from crestline.mechanisms.order_law import support
+from crestline.mechanisms.quadrature import between
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import orderings
+from crestline.randomness.laws.law import Law
+
+_MOST_OUTCOMES = 20_000
+
+
+def threshold_law(items: ObservedItems, k: int, law: Law, scale: float, threshold: float) -> Mapping[Selection, float]:
+    """The probability of every list. A list shorter than k is one where all other items stay below the threshold."""
+    many = items.size
+    most = min(k, many)
+    if sum(math.perm(many, length) for length in range(most + 1)) > _MOST_OUTCOMES:
+        raise ParameterError("the law has too many outcomes: it is for few observed items only")
+    scores = np.array([items.score_of(rank) for rank in range(many)]) / items.step
+    below = law.cdf((threshold - scores) / scale)
+    result = {Selection((), True): float(np.prod(below))}
+    if not most:
+        return result
+    _, above = support(law)
+    top = max(threshold, float(scores.max())) + above * scale
+    grid = between(threshold, top, scores.tolist(), piece=scale)
+    noise = (grid.points - scores[:, None]) / scale
+    density, cdf = law.density(noise) / scale, law.cdf(noise)
+    for length in range(1, most + 1):
+        for order in orderings(range(many), length):
+            rest = [rank for rank in range(many) if rank not in order]
+            earlier = np.ones(len(grid.points))
+            for rank in order[:-1]:
+                earlier = grid.above(earlier * density[rank])
+            # The full list ends above all others; a shorter one ends above the threshold, and the others below it.
+            others = np.prod(cdf[rest], axis=0) if length == k else np.prod(below[rest])
+            chance = float(grid.integral(earlier * density[order[-1]] * others))
+            result[Selection(items.names(order), length < k)] = chance
+    return result

@@ -1,0 +1,45 @@
+"""Gaussian looks: whole numbers with noise of a given share of μ², rounded to a public grid with certainty (P18.7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.guarantees.rounding import ball, precision, upper
+from crestline.randomness.comparison import rounded
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws import GAUSSIAN
+from crestline.randomness.scores import Linear
+
+FINE = 64
+"""A released number is a whole multiple of σ/64."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Numbers that were released: `steps` times σ/64. `sigma` is the standard deviation of their noise."""
+
+    steps: NDArray[np.int64]
+    sigma: Fraction
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The released numbers as doubles, for what is decided from them afterwards."""
+        return self.steps * (float(self.sigma) / FINE)
+
+
+def look(numbers: NDArray[np.int64], unit: int, mu_squared: Fraction, entropy: Entropy) -> Look:
+    """`number/unit + N(0, 1/mu_squared)` for each number; always one draw for each, whatever the numbers are."""
+    sigma = sigma_of(mu_squared)
+    noisy = keys(Linear(numbers, Fraction(1, unit)), GAUSSIAN, entropy.uniforms(1, len(numbers)), scale=sigma)
+    return Look(rounded(noisy, sigma / FINE)[0], sigma)
+
+
+def sigma_of(mu_squared: Fraction) -> Fraction:
+    """A standard deviation with `1/σ² ≤ mu_squared`, rounded up."""
+    with precision():
+        return upper(1 / ball(mu_squared).sqrt())

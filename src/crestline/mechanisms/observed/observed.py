@@ -1,0 +1,211 @@
+"""Observed items: noise on the score of every observed item, and the k largest that exceed a threshold.
+
+Seed        the thresholded noisy histogram (Korolova et al. 2009), weighted as in Gopi et al. 2020, with an exact δ
+Guarantee   (ε, δ*) of P17.3, certified; in a ledger one Gaussian step of Δ/σ² (or Laplace: ε) and δ (P17.4, P17.5)
+Assumes     each user keeps at most `cap` items, and each weighs what `weights` says; every observed item is listed
+Numerics    exact: whole-number scores, rational scale and threshold, ideal keys decided with certainty (P11)
+Proof note  docs/proofs/observed.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from crestline.errors import HistogramError, ParameterError
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.gaussian import largest_mu_squared
+from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP
+from crestline.guarantees.rounding import ball, precision, upper
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.observed import ObservedItems
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.observed import thresholds
+from crestline.mechanisms.observed.certificate import certified
+from crestline.mechanisms.observed.draw import Passed, passed
+from crestline.mechanisms.observed.law import threshold_law
+from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
+from crestline.mechanisms.selection import Selection
+from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
+
+_NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
+# How much of a total δ is left unused, so that the certificate has room; the first share that suffices is taken.
+_ROOM = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 4), Fraction(1, 2))
+# Up to here Laplace noise has the lower threshold (ε = 0.1 to 8, δ = 1e-6 to 1e-10).
+_FEW_EACH = 3
+
+
+@dataclass(frozen=True, init=False)
+class Observed(Catalogued):
+    """`scale` is σ of Gaussian noise, or Δ/ε of Laplace noise, in users.
+
+    `delta` is the probability that something which only one user has is named. `contribution` is the Δ that the noise
+    covers; with `cap`, users may keep that many items, which then weigh less than one each. `promise` is a total that
+    the exact δ of P17.3 is certified to keep; without it the steps are added up as in a ledger. `counts` publishes the
+    noisy scores on a public grid, which are numbers of users where nothing is weighted.
+    """
+
+    k: int
+    contribution: int
+    scale: Fraction
+    delta: Fraction
+    noise: str
+    cap: int
+    counts: bool
+    grid: int
+    promise: ApproxDP | None
+    slack: Fraction
+
+    theorem = "P17.3"
+
+    def __init__(
+        self,
+        k: int,
+        contribution: int,
+        scale: Exact,
+        delta: Exact,
+        noise: str = GAUSSIAN.name,
+        *,
+        cap: int | None = None,
+        counts: bool = False,
+        grid: int = 1,
+        promise: ApproxDP | None = None,
+        slack: Exact = 0,
+    ) -> None:
+        bound = whole(contribution, "contribution")
+        if noise not in _NOISES:
+            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
+        most = bound if cap is None else whole(cap, "cap", at_least=bound)
+        if counts and most > bound:
+            raise ParameterError("with a cap above the contribution scores are weighted: they are no counts of users")
+        if noise == LAPLACE.name and probability(delta, "delta") > Fraction(1, 2):
+            raise ParameterError("Laplace noise needs a delta of at most one half")
+        fill(
+            self,
+            k=whole(k, "k"),
+            contribution=bound,
+            scale=positive(scale, "scale"),
+            delta=probability(delta, "delta"),
+            noise=noise,
+            cap=most,
+            counts=bool(counts),
+            grid=whole(grid, "grid"),
+            promise=promise,
+            slack=Fraction(0) if slack == 0 else probability(slack, "slack"),
+        )
+        if promise is not None and not self._keeps(promise):
+            raise ParameterError(
+                "the promise is not kept with this noise and threshold: take more noise or a smaller δ"
+            )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+        counts: bool = False,
+        cap: int | None = None,
+        noise: str | None = None,
+    ) -> Self:
+        """The instance within a total (epsilon, delta) with the lowest threshold. Every observed item is looked at, so
+        `k_bar` changes nothing."""
+        if contribution is None:
+            raise ParameterError("Observed needs a contribution bound; without one take Sieve, which finds its own")
+        bound = whole(contribution, "contribution")
+        total = ApproxDP(positive(epsilon, "epsilon"), probability(delta, "delta"))
+        kind = noise or (LAPLACE.name if bound <= _FEW_EACH else GAUSSIAN.name)
+        if kind == LAPLACE.name:
+            scale = bound / total.epsilon
+            return cls(k, bound, scale, total.delta, kind, cap=cap, counts=counts)
+        for room in _ROOM:
+            part = total.delta * (1 - room)
+            sigma = _sigma(bound, largest_mu_squared(total.epsilon, part))
+            if certified(total.epsilon, part, bound / sigma**2, total.delta):
+                return cls(k, bound, sigma, part, kind, cap=cap, counts=counts, promise=total)
+        raise ParameterError(
+            "no Gaussian noise is certain to keep this total: take noise='laplace' or a larger epsilon"
+        )
+
+    @property
+    def threshold(self) -> Fraction:
+        """T: what a noisy score must exceed, in users."""
+        solve = thresholds.gaussian_threshold if self.noise == GAUSSIAN.name else thresholds.laplace_threshold
+        return solve(self.contribution, self.cap, self.scale, self.delta)
+
+    @property
+    def weights(self) -> Weights:
+        """What one item weighs of a user who keeps 1, 2, …, `cap` items, in units of 2^-20."""
+        table = gaussian_weights if self.noise == GAUSSIAN.name else laplace_weights
+        return table(self.contribution, self.cap)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether scores are sums of weights rather than numbers of users."""
+        return self.cap > self.contribution
+
+    def cost(self) -> Cost:
+        if self.noise == LAPLACE.name:
+            return steps(PureDP(self.contribution / self.scale, theorem="P17.5"), delta=self.delta)
+        return steps(GaussianDP(self.contribution / self.scale**2, theorem="P17.4"), delta=self.delta)
+
+    def guarantee(self) -> Guarantee:
+        if self.promise is None:
+            return super().guarantee()
+        return ApproxDP(self.promise.epsilon, self.promise.delta, theorem=self.theorem)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        items = self._observed(histogram)
+        drawn = passed(items, self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid), n, entropy)
+        return [self._selection(items, one) for one in drawn]
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every selection, for a few observed items; without counts only."""
+        if self.counts:
+            raise ParameterError("the law of published counts is not written down: ask for it without counts")
+        items = self._observed(histogram)
+        return threshold_law(items, self.k, _NOISES[self.noise], float(self.scale), float(self.threshold))
+
+    def margin(self, chance: float = 0.95) -> float:
+        """How many users an item needs to be above the threshold with this chance, if each of them weighs one."""
+        return float(self.threshold) + float(self.scale) * self._quantile(chance)
+
+    def spread(self, chance: float = 0.95) -> float:
+        """With this chance a published count is off by no more than so many users, rounding aside."""
+        return float(self.scale) * self._quantile((1 + chance) / 2)
+
+    def _quantile(self, chance: float) -> float:
+        from scipy.stats import laplace, norm
+
+        return float((norm if self.noise == GAUSSIAN.name else laplace).ppf(chance))
+
+    def _keeps(self, promise: ApproxDP) -> bool:
+        if self.noise == LAPLACE.name:
+            return self.contribution / self.scale <= promise.epsilon and self.delta <= promise.delta
+        return certified(promise.epsilon, self.delta, self.contribution / self.scale**2, promise.delta)
+
+    def _observed(self, histogram: Histogram) -> ObservedItems:
+        if not isinstance(histogram, ObservedItems):
+            raise HistogramError(
+                "this mechanism looks at every observed item: make the histogram with ObservedItems.from_scores"
+            )
+        if self.weighted and histogram.step != UNIT:
+            raise HistogramError("with a cap above the contribution scores are sums of weights, with step 2^20")
+        return histogram
+
+    def _selection(self, items: ObservedItems, one: Passed) -> Selection:
+        counts = tuple(Fraction(value * self.grid) for value in one.values) if self.counts else None
+        return Selection(items.names(one.ranks), len(one.ranks) < self.k, counts)
+
+
+def _sigma(bound: int, mu_squared: Fraction) -> Fraction:
+    """σ with Δ/σ² ≤ μ², rounded up."""
+    with precision():
+        return upper((ball(bound) / ball(mu_squared)).sqrt())

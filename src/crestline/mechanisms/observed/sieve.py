@@ -1,0 +1,141 @@
+"""The sieve: find the heavy hash buckets, which are a public list, then put a threshold on the items in them.
+
+Seed        new in crestline (P18): weighted loads of hashed buckets, thresholds over what is left
+Guarantee   (ε, δ_G(ε; μ) + δ_T) by P18.2; in a ledger one Gaussian step of μ² and δ_T
+Assumes     distinct pairs of a user and an item, all views in one snapshot; needs no bound on a user's items
+Numerics    exact: whole-number weights, looks rounded to a public grid with certainty, ideal keys (P11, P18.7)
+Proof note  docs/proofs/sieve.md
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.gaussian import largest_mu_squared
+from crestline.guarantees.guarantee import GaussianDP
+from crestline.histogram.pairs import PairViews
+from crestline.mechanisms.observed.draw import passed
+from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing
+from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
+from crestline.mechanisms.observed.thresholds import gaussian_threshold
+from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
+from crestline.mechanisms.selection import Selection
+from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.laws import GAUSSIAN
+
+BUCKETS = 1 << 14
+
+# Of δ, for items that only one user has; the rest is for the Gaussian steps.
+_NEW = Fraction(2, 5)
+# Shares of μ²: the look at the k-th count, each look at the users by items, and the rounds of the sieve.
+_POPULAR, _USERS = Fraction(2, 100), Fraction(1, 100)
+_ONE_ROUND, _TWO_ROUNDS = (Fraction(25, 100),), (Fraction(12, 100), Fraction(13, 100))
+_LIGHT = 0.5  # from this mean weight of a pair on, a sieve gains nothing
+_PASSES = 0.9  # from this forecast on, one careful round is enough
+_BELOW, _WIDE = 2, 4  # a bucket is kept from two σ below the k-th largest load on, and the 4k largest always
+# The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
+_ROUNDING = 1 - Fraction(2, 10**11)
+_KEY_WORDS = 4
+
+
+@dataclass(frozen=True, init=False)
+class Sieve:
+    """`epsilon` and `delta` are the total of one release. There is nothing else to choose."""
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    buckets: int
+
+    theorem = "P18.2"
+
+    def __init__(self, k: int, epsilon: Exact, delta: Exact, *, buckets: int = BUCKETS) -> None:
+        fill(
+            self,
+            k=whole(k, "k"),
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            buckets=whole(buckets, "buckets", at_least=2),
+        )
+
+    @cached_property
+    def mu_squared(self) -> Fraction:
+        """μ² of all Gaussian steps together."""
+        return largest_mu_squared(self.epsilon * _ROUNDING, self.delta * (1 - _NEW))
+
+    @property
+    def delta_new(self) -> Fraction:
+        """δ_T: the probability that something which only one user has is named."""
+        return self.delta * _NEW
+
+    @property
+    def slack(self) -> Fraction:
+        return self.delta - self.delta_new
+
+    def cost(self) -> Cost:
+        return steps(GaussianDP(self.mu_squared, theorem=self.theorem), delta=self.delta_new)
+
+    def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
+        """One release. Which steps follow is decided from what the earlier ones released."""
+        popular = self._popular(pairs, entropy)
+        users = self._users(pairs, entropy)
+        left = 1 - _POPULAR - _USERS
+        if users.mean_weight() < _LIGHT:
+            for share in self._rounds(users, popular, left):
+                pairs, left = self._sieved(pairs, share, entropy), left - share
+            users, left = self._users(pairs, entropy), left - _USERS
+        setting = best_setting(users, popular, float(self.mu_squared * left), self.delta_new)
+        return self._named(pairs, setting, self.mu_squared * left, entropy)
+
+    def _popular(self, pairs: PairViews, entropy: Entropy) -> float:
+        """The k-th largest number of users, with noise; one at least."""
+        count = np.array([pairs.users_with(self.k)], dtype=np.int64)
+        return max(1.0, float(look(count, 1, _POPULAR * self.mu_squared, entropy).values[0]))
+
+    def _users(self, pairs: PairViews, entropy: Entropy) -> Users:
+        return Users.seen(look(pairs.users_by_items(), 1, _USERS * self.mu_squared, entropy))
+
+    def _rounds(self, users: Users, popular: float, left: Fraction) -> tuple[Fraction, ...]:
+        passing = share_passing(users, popular, float(self.mu_squared * left), self.delta_new)
+        return _ONE_ROUND if passing >= _PASSES else _TWO_ROUNDS
+
+    def _sieved(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> PairViews:
+        """One round (P18.1): every bucket gets noise, the heavy ones are kept, pairs elsewhere are left out."""
+        key = fresh_key(entropy)
+        loads = pairs.loads(key, self.buckets, _round_weights(self.buckets))
+        return pairs.within(key, heavy(look(loads, UNIT, share * self.mu_squared, entropy), self.k))
+
+    def _named(self, pairs: PairViews, setting: Setting, mu_squared: Fraction, entropy: Entropy) -> Selection:
+        """`Observed` on the pairs that are left, with all that is left of μ²."""
+        weights = gaussian_weights(setting.contribution, setting.cap)
+        sigma = sigma_of(mu_squared / setting.contribution)
+        threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
+        items = pairs.observed(fresh_key(entropy), weights)
+        (one,) = passed(items, self.k, GAUSSIAN, sigma, threshold, sigma / FINE, 1, entropy)
+        return Selection(items.names(one.ranks), len(one.ranks) < self.k)
+
+
+def heavy(loads: Look, k: int) -> NDArray[np.bool_]:
+    """The buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 4k-th largest (P18.1)."""
+    ranked = np.sort(loads.steps)[::-1]
+    last = len(ranked) - 1
+    cut = min(int(ranked[min(k - 1, last)]) - _BELOW * FINE, int(ranked[min(_WIDE * k - 1, last)]))
+    return loads.steps >= cut
+
+
+def fresh_key(entropy: Entropy) -> bytes:
+    """A key for one hash: 32 random bytes."""
+    return entropy.words(_KEY_WORDS).tobytes()
+
+
+@lru_cache(maxsize=4)
+def _round_weights(buckets: int) -> Weights:
+    """`1/sqrt(d)` for d = 1, …, buckets, rounded down."""
+    return gaussian_weights(1, buckets)

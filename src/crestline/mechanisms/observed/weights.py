@@ -1,0 +1,34 @@
+"""How much one item of a user weighs when the user has m of them (P17.1, P17.5, P18.7).
+
+Weights are whole multiples of 2^-20, rounded down from an exact integer computation, so that the weights of one user
+never exceed the sensitivity that the noise is made for. Engines get them as a small table and only add them up.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNIT = 1 << 20
+"""The weight of an item that counts in full."""
+
+Weights = NDArray[np.int64]
+
+
+def gaussian_weights(contribution: int, cap: int) -> Weights:
+    """`min(1, sqrt(contribution/m))` for m = 1, …, cap, in units of 2^-20: the squares of one user's weights add up to
+    at most `contribution`."""
+    return np.array([_root(contribution, m) for m in range(1, cap + 1)], dtype=np.int64)
+
+
+def laplace_weights(contribution: int, cap: int) -> Weights:
+    """`min(1, contribution/m)` for m = 1, …, cap, in units of 2^-20: one user's weights add up to at most
+    `contribution`."""
+    return np.array([min(UNIT, UNIT * contribution // m) for m in range(1, cap + 1)], dtype=np.int64)
+
+
+def _root(contribution: int, m: int) -> int:
+    """The whole part of `2^20 sqrt(contribution/m)`, at most 2^20."""
+    return min(UNIT, math.isqrt(UNIT * UNIT * contribution // m))
