@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Multiplicities
-from crestline.histogram.labels import Padding
+from crestline.mechanisms.selection import Selection
 from crestline.sources.table import TableSource
 from tests.sources import oracle
 from tests.sources.conformance import DECIMAL, KEY, TEXTS, ask, question
@@ -85,27 +86,42 @@ class ScoreConformance:
         asked = question(contribution=contribution)
         inside = {(user, item) for user, item in rows if item in domain}
         places = oracle.places(oracle.counts(oracle.bounded(inside, contribution, KEY)), domain)
-        histogram = source.multiplicities(asked, given, KEY)
-        assert groups(histogram) == multiplicities(places)
-        picks = sorted(places)[::-3]
-        assert source.names(asked, given, [*picks, (10**6, 0)], KEY) == [*(places[pick] for pick in picks), Padding(0)]
+        picks = tuple(sorted(places)[::-3])
+        with source.reading(asked, KEY, given) as reading:
+            assert groups(reading.histogram) == multiplicities(places)
+            assert reading.named(Selection(picks, False)).items == tuple(places[pick] for pick in picks)
+            assert reading.named(Selection((), True)).items == ()
 
     def test_a_domain_of_several_columns(self, engine: Engine) -> None:
         table = pa.table({"user": [1, 2, 3], "item": ["a", "a", "b"], "n": [1, 1, 2]})
         source = engine.source(table)
         assert isinstance(source, TableSource)
         asked, domain = question(item=("item", "n")), [("a", 1), ("b", 2), ("b", 3), ("é", 0)]
-        assert groups(source.multiplicities(asked, domain)) == {2: 1, 1: 1, 0: 2}
-        assert source.names(asked, domain, [(0, 1), (2, 0), (0, 0)]) == [("é", 0), ("a", 1), ("b", 3)]
+        with source.reading(asked, KEY, domain) as reading:
+            assert groups(reading.histogram) == {2: 1, 1: 1, 0: 2}
+            named = reading.named(Selection(((0, 1), (2, 0), (0, 0)), False))
+            assert named.items == (("é", 0), ("a", 1), ("b", 3))
+            counts = tuple(map(Fraction, (7, 8, 9)))  # of a set they are in the order of its items
+            named = reading.named(Selection(frozenset({(0, 1), (2, 0), (0, 0)}), False, counts))
+            assert named == Selection(frozenset({("é", 0), ("a", 1), ("b", 3)}), False, tuple(map(Fraction, (9, 7, 8))))
+
+    def test_sums_over_a_known_domain_are_named_and_in_their_units(self, engine: Engine) -> None:
+        table = pa.table({"user": [1, 2, 3], "item": ["a", "a", "b"], "v": [2.5, 1.0, 9.0]})
+        asked, domain = question(score="sum(v)", clip=4), ["a", "b", "c"]
+        with engine.source(table).reading(asked, KEY, domain) as reading:
+            assert groups(reading.histogram) == {1_000_000: 1, 875_000: 1, 0: 1}
+            named = reading.named(Selection(((1_000_000, 0), (0, 0)), False, (Fraction(1_000_000), Fraction(-250_000))))
+            assert named == Selection(("b", "c"), False, (Fraction(4), Fraction(-1)))
 
     def test_an_empty_domain(self, engine: Engine) -> None:
         source = engine.source(pa.table({"user": [1], "item": ["a"]}))
         assert isinstance(source, TableSource)
-        assert groups(source.multiplicities(question(), [])) == {}
+        with source.reading(question(), KEY, []) as reading:
+            assert groups(reading.histogram) == {}
 
     def test_a_domain_of_the_wrong_type_is_refused(self, engine: Engine) -> None:
         source = engine.source(pa.table({"user": [1], "item": ["a"]}), numbers=pa.table({"item": [1]}))
         assert isinstance(source, TableSource)
         for domain in ([1, 2], "numbers", "numbers.item", "numbers.nope", "nowhere", 3):
             with pytest.raises(QuestionError):
-                source.multiplicities(question(), domain)
+                source.check(question(), domain)

@@ -27,11 +27,12 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "where": {"where": "item >= 'a''b' and not (n in (1, 2) or x between 0.5 and 1) and day < '2026-01-31' and yes"},
     "score": {"score": "sum(price)", "clip": 100},
 }
+DOMAIN = ("domain_multiplicities", "domain_names", "domain_found", "domain_places")
 
 
 @pytest.mark.skipif(not ibis.__version__.startswith(WRITTEN_BY), reason=f"pinned with Ibis {WRITTEN_BY}x")
 @pytest.mark.parametrize("engine", ["duckdb", EMBEDDED, "postgres", "pyspark"])
-@pytest.mark.parametrize("name", [*QUESTIONS, "domain_multiplicities", "domain_names"])
+@pytest.mark.parametrize("name", [*QUESTIONS, *DOMAIN])
 @pytest.mark.filterwarnings("ignore")  # importing PySpark warns
 def test_the_sql_of_every_engine(engine: str, name: str) -> None:
     dialect = "duckdb" if engine == EMBEDDED else engine
@@ -51,4 +52,10 @@ def expression(counting: Counting, name: str) -> Any:
     if name in QUESTIONS:
         return counting.top(key)
     over = domain_counting(counting, ibis.table({"item": "string"}, name="catalogue"), lambda other: None)
-    return over.multiplicities(key) if name == "domain_multiplicities" else over.names([(3, 0), (0, 12)], key)
+    every = over.every_count(key)
+    return {
+        "domain_multiplicities": over.multiplicities(every),
+        "domain_names": over.names(every, [(3, 0), (0, 12)]),
+        "domain_found": over.found(key),
+        "domain_places": over.at([3, 7]),
+    }[name]

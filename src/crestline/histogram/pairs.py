@@ -1,6 +1,6 @@
 """Pairs of a user and an item, each once, and the few views of them that the sieve may look at (P18.3, P18.6).
 
-`PairViews` is what a source provides, all in one snapshot. `Pairs` gives the same views of pairs kept in memory, so that
+`PairViews` is what a source provides, all in one snapshot. `Pairs` gives the same views of pairs in memory, so that
 simulations and audits run without a database. Users and items are numbers there; labels name the items.
 """
 
@@ -67,7 +67,8 @@ class Pairs:
 
     def users_by_items(self) -> Counts:
         many = self._items_of_users[self._items_of_users > 0]
-        return np.bincount(cell_of(many), minlength=CELLS)
+        cells: Counts = np.bincount(cell_of(many), minlength=CELLS)
+        return cells
 
     def loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
         placed = np.unique(self._users * buckets + self._buckets(key, buckets)[self._items])
@@ -108,12 +109,13 @@ class Pairs:
 
     def _buckets(self, key: bytes, buckets: int) -> Counts:
         items = np.arange(int(self._items.max(initial=-1)) + 1)
-        return (_mixed(key, items) % np.uint64(buckets)).astype(np.int64)
+        placed: Counts = (_mixed(key, items) % np.uint64(buckets)).astype(np.int64)
+        return placed
 
 
 def cell_of(many: Counts) -> Counts:
     """The cell of a user with so many items: 1 → 0, 2 → 1, 3–4 → 2, 5–8 → 3, …"""
-    exponent = np.frexp(np.maximum(many, 1) - 1)[1].astype(np.int64)  # bits of m - 1: exact for whole numbers
+    exponent: Counts = np.frexp(np.maximum(many, 1) - 1)[1].astype(np.int64)  # bits of m - 1: exact for whole numbers
     return np.minimum(exponent, CELLS - 1)
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from crestline.histogram.observed import ObservedItems
-from crestline.mechanisms.top_ranks import top_keys
+from crestline.mechanisms.public_list.top_ranks import top_keys
 from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.comparison import exceeding, rounded
 from crestline.randomness.entropy import Entropy

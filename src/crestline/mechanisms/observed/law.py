@@ -9,8 +9,8 @@ import numpy as np
 
 from crestline.errors import ParameterError
 from crestline.histogram.observed import ObservedItems
-from crestline.mechanisms.order_law import support
-from crestline.mechanisms.quadrature import between
+from crestline.mechanisms.numerics.order_law import support
+from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import orderings
 from crestline.randomness.laws.law import Law

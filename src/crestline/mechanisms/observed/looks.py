@@ -13,6 +13,7 @@ from crestline.randomness.comparison import rounded
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws import GAUSSIAN
+from crestline.randomness.points import Floats
 from crestline.randomness.scores import Linear
 
 FINE = 64
@@ -27,9 +28,9 @@ class Look:
     sigma: Fraction
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Floats:
         """The released numbers as doubles, for what is decided from them afterwards."""
-        return self.steps * (float(self.sigma) / FINE)
+        return np.multiply(self.steps, float(self.sigma) / FINE, dtype=np.float64)
 
 
 def look(numbers: NDArray[np.int64], unit: int, mu_squared: Fraction, entropy: Entropy) -> Look:

@@ -63,7 +63,7 @@ def top_keys(
     entropy: Entropy,
     scale: Fraction = Fraction(1),
 ) -> Top:
-    """The `k` largest of `score + scale · noise` for each trial; `k` items must exist. `scores` has one for each group."""
+    """The `k` largest of `score + scale · noise` for each trial; `k` items must exist, `scores` has one for a group."""
     uniforms = entropy.uniforms(rows, universe.groups)
     maxima = Keys(scores, law, Single(uniforms, universe.copies), scale)
     chosen = largest(maxima, min(k, universe.groups))
