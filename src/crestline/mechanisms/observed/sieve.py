@@ -16,9 +16,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
-from crestline.guarantees.guarantee import GaussianDP
+from crestline.guarantees.guarantee import GaussianDP, Guarantee
 from crestline.histogram.pairs import PairViews
 from crestline.mechanisms.observed.draw import passed
 from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing
@@ -82,6 +83,10 @@ class Sieve:
     def cost(self) -> Cost:
         return steps(GaussianDP(self.mu_squared, theorem=self.theorem), delta=self.delta_new)
 
+    def guarantee(self) -> Guarantee:
+        """The promise for one release."""
+        return total(self.cost(), self.slack, theorem=self.theorem)
+
     def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
         """One release. Which steps follow is decided from what the earlier ones released."""
         popular = self._popular(pairs, entropy)
@@ -122,11 +127,14 @@ class Sieve:
         return Selection(items.names(one.ranks), len(one.ranks) < self.k)
 
 
-def heavy(loads: Look, k: int) -> NDArray[np.bool_]:
-    """The buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 4k-th largest (P18.1)."""
+def heavy(loads: Look, k: int, wide: int = _WIDE) -> NDArray[np.bool_]:
+    """The buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 4k-th largest (P18.1).
+
+    A rank beyond the last bucket means the smallest load.
+    """
     ranked = np.sort(loads.steps)[::-1]
     last = len(ranked) - 1
-    cut = min(int(ranked[min(k - 1, last)]) - _BELOW * FINE, int(ranked[min(_WIDE * k - 1, last)]))
+    cut = min(int(ranked[min(k - 1, last)]) - _BELOW * FINE, int(ranked[min(wide * k - 1, last)]))
     return loads.steps >= cut
 
 

@@ -1,0 +1,82 @@
+"""Pairs in memory: every view against plain Python, and what one user can change of each."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crestline.histogram.pairs import CELLS, Pairs, cell_of
+from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
+
+KEY = bytes(range(32))
+pairs = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 12)), max_size=60)
+
+
+def made(rows: list[tuple[int, int]]) -> Pairs:
+    return Pairs(np.array([u for u, _ in rows], dtype=np.int64), np.array([i for _, i in rows], dtype=np.int64))
+
+
+@given(pairs)
+def test_views_are_those_of_plain_python(rows: list[tuple[int, int]]) -> None:
+    view, distinct = made(rows), set(rows)
+    counts = sorted(Counter(item for _, item in distinct).values(), reverse=True)
+    assert [view.users_with(rank) for rank in range(1, 15)] == [*counts, *[0] * (14 - len(counts))]
+    of_users = Counter(user for user, _ in distinct)
+    cells = Counter(math.ceil(math.log2(many)) for many in of_users.values())
+    assert view.users_by_items().tolist() == [cells[j] for j in range(CELLS)]
+
+
+@given(pairs, st.sampled_from([1, 2, 5]))
+def test_users_add_one_weight_to_each_of_their_different_buckets(rows: list[tuple[int, int]], buckets: int) -> None:
+    view, weights = made(rows), gaussian_weights(1, buckets)
+    every = made([(0, item) for item in range(13)])
+    bucket_of = {item: b for b in range(buckets) for item in _alive(every, b, buckets)}
+    held: dict[int, set[int]] = defaultdict(set)
+    for user, item in rows:
+        held[user].add(bucket_of[item])
+    wanted = [0] * buckets
+    for mine in held.values():
+        for bucket in mine:
+            wanted[bucket] += int(weights[len(mine) - 1])
+    assert view.loads(KEY, buckets, weights).tolist() == wanted
+
+
+def _alive(every: Pairs, bucket: int, buckets: int) -> list[int]:
+    """Which items of one user lie in a bucket, found through the views alone."""
+    kept = np.arange(buckets) == bucket
+    items = every.within(KEY, kept).observed(KEY, np.full(13, UNIT))
+    return [int(items.name(rank)) for rank in range(items.size)]
+
+
+@given(pairs, st.integers(1, 4))
+def test_users_keep_at_most_the_cap_and_their_weight_depends_on_what_they_keep(
+    rows: list[tuple[int, int]], cap: int
+) -> None:
+    weights = gaussian_weights(1, cap)
+    of_users = Counter(user for user, _ in set(rows))
+    scores = made(rows).observed(KEY, weights)
+    total = sum(scores.score_of(rank) for rank in range(scores.size))
+    assert total == sum(min(many, cap) * int(weights[min(many, cap) - 1]) for many in of_users.values())
+
+
+@given(pairs, st.lists(st.integers(0, 12), min_size=1, max_size=8), st.integers(1, 6))
+def test_one_user_changes_little(rows: list[tuple[int, int]], items: list[int], buckets: int) -> None:
+    before, after = made(rows), made([*rows, *((99, item) for item in items)])
+    weights = gaussian_weights(1, buckets)
+    moved = after.loads(KEY, buckets, weights) - before.loads(KEY, buckets, weights)
+    assert (moved >= 0).all()
+    assert (moved.astype(object) ** 2).sum() <= UNIT**2
+    cells = after.users_by_items() - before.users_by_items()
+    assert sorted(cells.tolist()) == [*[0] * (CELLS - 1), 1]
+    for rank in (1, 2, 5):
+        assert after.users_with(rank) - before.users_with(rank) in (0, 1)
+
+
+def test_cells_are_exact_at_powers_of_two() -> None:
+    assert cell_of(np.array([1, 2, 3, 4, 5, 8, 9, 2048, 2049, 4096, 4097, 10**9])).tolist() == [
+        0, 1, 2, 2, 3, 3, 4, 11, 12, 12, 12, 12,
+    ]  # fmt: skip

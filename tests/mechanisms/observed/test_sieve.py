@@ -1,0 +1,209 @@
+"""The sieve: one round and the last step audited exactly on all small neighbours, broken twins, and made data."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from tests.mechanisms.conformance import SIGNIFICANCE, p_value
+from tests.mechanisms.observed.test_observed import User, hockey_stick, neighbours
+
+from crestline.guarantees.gaussian import delta_of
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.pairs import Pairs
+from crestline.mechanisms.observed import sieve
+from crestline.mechanisms.observed.law import threshold_law
+from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
+from crestline.mechanisms.observed.sieve import Sieve, heavy
+from crestline.mechanisms.observed.thresholds import gaussian_threshold
+from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
+from crestline.mechanisms.selection import Selection
+from crestline.randomness.entropy import replay
+from crestline.randomness.laws import GAUSSIAN
+
+FIRST, LAST = Fraction(35, 100), Fraction(65, 100)  # shares of the round and of the threshold in the audit
+
+
+class Audited:
+    """One round over two buckets and the threshold, as in `Sieve`, with its law written down.
+
+    The buckets that reach the larger noisy load less 2 σ are kept: the rule of P18.1 for k = 1 where it can bite.
+    """
+
+    def __init__(self, mechanism: Sieve, *, skip_empty: bool = False, new: int = 3) -> None:
+        self.sigma = float(sigma_of(FIRST * mechanism.mu_squared))
+        self.last = sigma_of(LAST * mechanism.mu_squared)
+        self.threshold = gaussian_threshold(1, new, self.last, mechanism.delta_new)
+        self.skip_empty = skip_empty
+        self.weights = gaussian_weights(1, 3)
+
+    def law(self, users: tuple[User, ...], bucket: Mapping[str, int]) -> dict[Any, float]:
+        loads = [0.0, 0.0]
+        for items in users:
+            mine = {bucket[item] for item in items}
+            for one in mine:
+                loads[one] += float(self.weights[len(mine) - 1]) / UNIT
+        if self.skip_empty and not users:
+            return {"skipped": 1.0}
+        lead = (loads[0] - loads[1]) / (self.sigma * math.sqrt(2))
+        only_first = float(norm.sf(2 / math.sqrt(2) - lead))
+        only_second = float(norm.cdf(-2 / math.sqrt(2) - lead))
+        result: dict[Any, float] = {}
+        for kept, chance in (((0,), only_first), ((1,), only_second), ((0, 1), 1 - only_first - only_second)):
+            for outcome, part in self.named(users, {item for item in "abc" if bucket[item] in kept}).items():
+                result[kept, outcome] = chance * part
+        return result
+
+    def named(self, users: tuple[User, ...], alive: set[str]) -> Mapping[Selection, float]:
+        scores: Counter[str] = Counter()
+        for items in users:
+            left = [item for item in items if item in alive]
+            for item in left:
+                scores[item] += int(self.weights[len(left) - 1])
+        view = ObservedItems.from_scores(scores, step=UNIT)
+        return threshold_law(view, 2, GAUSSIAN, float(self.last), float(self.threshold))
+
+
+def worst(audited: Audited, epsilon: float) -> float:
+    found = 0.0
+    for places in product((0, 1), repeat=3):
+        bucket = dict(zip("abc", places, strict=True))
+        law = cache(lambda users, bucket=bucket: audited.law(users, bucket))
+        for more, less in neighbours():
+            left, right = law(more), law(less)
+            found = max(found, hockey_stick(left, right, epsilon), hockey_stick(right, left, epsilon))
+    return found
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "0.05"), ("1", "0.001")])
+def test_a_round_and_the_threshold_keep_the_promise_on_all_small_neighbours(epsilon: str, delta: str) -> None:
+    found = worst(Audited(Sieve(2, epsilon, delta)), float(epsilon))
+    assert 0.05 * float(delta) < found <= float(delta)
+
+
+def test_counting_items_instead_of_different_buckets_is_caught() -> None:
+    """Without `distinct`, a user with three items in one bucket moves its load by √3, and the noise is for one."""
+    mechanism = Sieve(2, "1", "1e-6")
+    user = Pairs(np.zeros(3, dtype=np.int64), np.arange(3))
+    honest = int(user.loads(bytes(16), 1, gaussian_weights(1, 3))[0])
+    broken = 3 * int(gaussian_weights(1, 3)[2])
+    spent = [delta_of(1, mechanism.mu_squared * Fraction(moved, UNIT) ** 2) for moved in (honest, broken)]
+    assert spent[0] <= mechanism.slack
+    assert spent[1] > 30 * mechanism.delta
+
+
+def test_skipping_the_round_when_nothing_is_there_is_caught() -> None:
+    assert worst(Audited(Sieve(2, "0.5", "0.05"), skip_empty=True), 0.5) > 0.9
+
+
+def test_a_threshold_for_one_new_item_is_caught() -> None:
+    mechanism = Sieve(2, "0.5", "0.05")
+    user = ("a", "b", "c")
+    honest, broken = Audited(mechanism), Audited(mechanism, new=1)
+    passing = [1 - audited.named((user,), set("abc"))[Selection((), True)] for audited in (honest, broken)]
+    assert passing[0] <= float(mechanism.delta_new) < passing[1]
+
+
+@pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.9, False), (1.1, False)])
+def test_a_look_follows_its_law_and_ten_percent_are_noticed(factor: float, right: bool) -> None:
+    counts = np.full(200_000, 7 * UNIT, dtype=np.int64)
+    seen = look(counts, UNIT, Fraction(1, 4), replay("looks"))
+    assert float(seen.sigma) == pytest.approx(2.0)
+    assert (p_value(_unrounded(seen), _grid_law(factor)) > SIGNIFICANCE) == right
+
+
+def _unrounded(seen: Look) -> list[int]:
+    """The released steps around the true value, far ones pooled, in groups of seven steps of the grid."""
+    groups: list[int] = np.clip((seen.steps - 7 * FINE // 2) // 7, -40, 40).tolist()
+    return groups
+
+
+def _grid_law(factor: float) -> dict[int, float]:
+    """The exact chance of each group of seven grid steps: the ideal value is rounded to the nearest step."""
+    sigma = FINE * factor
+
+    def below(group: int) -> float:
+        return float(norm.cdf((7 * group - 0.5) / sigma))
+
+    law = {group: below(group + 1) - below(group) for group in range(-40, 41)}
+    law[-40], law[40] = below(-39), 1 - below(40)
+    return law
+
+
+def test_the_cut_keeps_what_may_be_among_the_k_heaviest() -> None:
+    loads = Look(np.array([1000, 900, 880, 700, 100, 0, -50]), Fraction(1))
+    assert heavy(loads, 1, wide=1).tolist() == [True, True, True, False, False, False, False]  # 2 σ are 128 steps
+    assert heavy(loads, 1).tolist() == [True] * 4 + [False] * 3  # the four largest are kept in any case
+    assert heavy(loads, 3).all()  # a rank beyond the last bucket is the smallest load
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.MonkeyPatch, light: bool) -> None:
+    spent: list[Fraction] = []
+    original = sieve.look
+
+    def spy(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
+        seen = original(numbers, unit, mu_squared, entropy)
+        spent.append(1 / seen.sigma**2)
+        return seen
+
+    last: list[Fraction] = []
+    named = Sieve._named
+
+    def final(self: Sieve, pairs: Any, setting: Any, mu_squared: Fraction, entropy: Any) -> Selection:
+        last.append(mu_squared)
+        return named(self, pairs, setting, mu_squared, entropy)
+
+    monkeypatch.setattr(sieve, "look", spy)
+    monkeypatch.setattr(Sieve, "_named", final)
+    mechanism = Sieve(5, 1, "1e-6")
+    mechanism.release(planted(light), replay("path"))
+    total = sum(spent) + last[0]
+    assert mechanism.mu_squared * Fraction(999_999, 10**6) < total <= mechanism.mu_squared
+    assert len(spent) == 2 if light else len(spent) in (4, 5)  # one round or two, and a look before and after
+
+
+def planted(light: bool) -> Pairs:
+    """3,000 users; items 0 to 9 are popular. Light users have one or two items, heavy ones about forty."""
+    rng = np.random.default_rng(7)
+    users, items = [], []
+    for user in range(3_000):
+        mine = {int(item) for item in np.flatnonzero(rng.random(10) < (0.1 if light else 0.5))}
+        if not light:
+            mine |= {int(item) for item in rng.integers(10, 40_000, 35)}
+        users += [user] * len(mine)
+        items += list(mine)
+    return Pairs(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_popular_items_come_back_and_nobodys_own_do(light: bool) -> None:
+    mechanism, entropy = Sieve(10, 1, "1e-6"), replay(f"planted {light}")
+    for _ in range(5):
+        selection = mechanism.release(planted(light), entropy)
+        assert set(selection.items) <= set(range(10))
+        assert len(selection) >= 8
+
+
+def test_an_empty_table_names_nothing() -> None:
+    none = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    for key in range(5):
+        assert Sieve(10, 1, "1e-6").release(none, replay(key)) == Selection((), True)
+
+
+def test_the_promise_uses_what_is_given_and_a_ledger_is_charged_for_it() -> None:
+    mechanism = Sieve(10, 1, "1e-6")
+    promise = mechanism.guarantee()
+    assert promise.epsilon is not None
+    assert Fraction(99, 100) <= promise.epsilon <= 1
+    assert promise.delta == Fraction(1, 10**6)  # type: ignore[attr-defined] # it is approximate
+    assert mechanism.cost().rho == mechanism.mu_squared / 2
+    assert mechanism.cost().delta == Fraction(4, 10**7)
