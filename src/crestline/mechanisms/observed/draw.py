@@ -15,13 +15,13 @@ import numpy as np
 from crestline.histogram.observed import ObservedItems
 from crestline.mechanisms.public_list.top_ranks import top_keys
 from crestline.mechanisms.universe import Indices, Universe
-from crestline.randomness.comparison import exceeding, rounded
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import exceeding, rounded
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import fixed
 from crestline.randomness.laws.law import Law
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Linear, Listed
-from crestline.randomness.trials import batches
 
 
 @dataclass(frozen=True)

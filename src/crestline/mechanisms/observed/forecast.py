@@ -15,7 +15,7 @@ from crestline.histogram.pairs import CELLS
 from crestline.mechanisms.observed.looks import Look
 from crestline.mechanisms.observed.thresholds import rough_threshold
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 # The number of items that stands for a cell: 1, and a little below the middle of 2^(j-1) < m ≤ 2^j.
 _MIDDLES = np.array([1.0, *(2 ** (j - 0.42) for j in range(1, CELLS))])

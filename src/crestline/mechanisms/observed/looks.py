@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.guarantees.rounding import ball, precision, upper
-from crestline.randomness.comparison import rounded
+from crestline.randomness.compare import rounded
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
 from crestline.randomness.laws import GAUSSIAN
-from crestline.randomness.points import Floats
 from crestline.randomness.scores import Linear
+from crestline.randomness.unit_points import Floats
 
 FINE = 64
 """A released number is a whole multiple of σ/64."""

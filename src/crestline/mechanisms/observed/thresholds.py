@@ -16,7 +16,7 @@ from flint import arb
 
 from crestline.guarantees.rounding import ball, precision
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
-from crestline.randomness.points import Floats
+from crestline.randomness.unit_points import Floats
 
 Tail = Callable[[arb], arb]
 
