@@ -26,7 +26,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pictures": set(),
     "answer": {"histogram", "guarantees", "question", "pictures"},
     "choose": {"answer", "mechanisms", "guarantees", "histogram", "question"},
-    "ask": {"answer", "choose", "guarantees", "histogram", "ledger", "mechanisms", "question", "randomness", "sources"},
+    "identity": {"choose", "ledger", "question", "randomness", "sources"},
+    "ask": {
+        *("answer", "choose", "guarantees", "histogram", "identity", "ledger", "mechanisms", "question"),
+        *("randomness", "sources"),
+    },
     "audit": {"histogram", "mechanisms", "randomness", "guarantees", "pictures"},
 }
 # Faces may use everything of the core. Nothing of the core uses a face, and nothing uses the command line.
@@ -36,6 +40,7 @@ CORE = {
     "choose",
     "guarantees",
     "histogram",
+    "identity",
     "ledger",
     "mechanisms",
     "question",
@@ -43,15 +48,15 @@ CORE = {
     "sources",
 }
 MAY_IMPORT |= {
-    "plan": CORE - {"ask", "ledger"} | {"pictures"},
-    "price": CORE - {"ask", "sources"},
+    "plan": CORE - {"ask", "identity", "ledger"} | {"pictures"},
+    "price": CORE - {"ask", "identity", "sources"},
     "api": CORE | {"price"},
     "service": CORE
     | {"plan", "price", "dashboard", "cli", "__init__"},  # dashboard and cli are still to be parted from it
     "dashboard": CORE | {"plan", "price", "service", "cli"},  # as above
     "cli": CORE | {"api", "audit", "pictures", "plan", "price", "service", "__init__"},
     "__main__": {"cli"},
-    "__init__": CORE - {"ask"} | {"api"},  # the public names
+    "__init__": CORE - {"ask", "identity"} | {"api"},  # the public names
 }
 ALWAYS = {"errors", "parameters", "precision"}
 

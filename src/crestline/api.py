@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
-from crestline.ask import ask, identity
+from crestline.ask import ask
 from crestline.choose import AUTO, Chosen, choose
+from crestline.identity import find_stored, identify, stated_version
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.parameters import Exact
@@ -44,6 +45,7 @@ def top_k(
     domain: Any = None,
     ledger: Ledger | Address | None = None,
     table: str | None = None,
+    version: str | None = None,
     entropy: Entropy | None = None,
 ) -> Answer:
     """The most popular items of a source, as far as they can be named privately.
@@ -52,7 +54,8 @@ def top_k(
     table, or a `Histogram`. `epsilon` and `delta` are the total for this answer. Items are ranked by their distinct
     users, or, with `score="sum(column)"`, by a sum to which each user adds at most `clip` (a public number) per item.
     With a `ledger` the release is charged to it before a row is read, and the same question on the same data is
-    answered again at no cost.
+    answered again at no cost. `version` is a public label of the data, such as the day they were loaded; without one
+    a file's size and time tell whether the data are the same, and so whoever asks learns that it was touched.
     """
     opened = open_source(source, table=table)
     chosen = choose(
@@ -71,7 +74,15 @@ def top_k(
     question = _question(user, item, k, chosen, where, contribution, score, clip)
     books = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
     try:
-        return ask(question, source=opened, chosen=chosen, entropy=entropy or system(), ledger=books, domain=domain)
+        return ask(
+            question,
+            source=opened,
+            chosen=chosen,
+            entropy=entropy or system(),
+            ledger=books,
+            domain=domain,
+            version=version,
+        )
     finally:
         if books is not None and books is not ledger:
             books.close()
@@ -97,13 +108,25 @@ class Connection:
         object.__setattr__(self, "_memory", None if self.ledger is not None else _books_in_memory())
 
     def dataset(
-        self, name: str, *, user: str, budget: Budget, contribution: int | None = None, entropy: Entropy | None = None
+        self,
+        name: str,
+        *,
+        user: str,
+        budget: Budget,
+        contribution: int | None = None,
+        version: str | None = None,
+        entropy: Entropy | None = None,
     ) -> Dataset:
         """One table with its user column and its budget. Both are fixed once, and never change: whoever asks for the
-        data set again gets the same books, and other users or another budget are refused."""
+        data set again gets the same books, and other users or another budget are refused.
+
+        `version` is a public label of the data, such as the day they were loaded: answers are stored under it, and
+        served again until it changes.
+        """
+        stated = None if version is None else stated_version(version)
         in_database = isinstance(self.source, str) and "://" in self.source
         source = open_source(self.source, table=name if in_database else None)
-        return Dataset(source, user, self._books(name, budget, user), contribution, entropy or system())
+        return Dataset(source, user, self._books(name, budget, user), contribution, entropy or system(), stated)
 
     def _books(self, name: str, budget: Budget, user: str) -> Ledger:
         if self._memory is not None:
@@ -121,6 +144,7 @@ class Dataset:
     ledger: Ledger
     contribution: int | None
     entropy: Entropy
+    version: str | None = None
 
     def top(
         self,
@@ -154,6 +178,7 @@ class Dataset:
             ledger=self.ledger,
             analyst=analyst,
             domain=domain,
+            version=self.version,
         )
 
     def price(
@@ -178,9 +203,8 @@ class Dataset:
             k, item, where, epsilon, delta, mechanism, k_bar, contribution, counts, domain, score, clip
         )
         self.source.check(question)
-        key = identity(question, self.source, chosen, domain)
-        version = None if chosen.identity is None else self.source.version()
-        stored = self.ledger.find_answer(key, version, analyst=analyst, record=False)
+        known = identify(question, self.source, chosen, self.entropy, domain=domain, version=self.version)
+        stored = find_stored(self.ledger, known, analyst, record=False)
         payers = [(payer.analyst or "the data set", payer.balance) for payer in self.ledger.payers(analyst)]
         return price(chosen, payers, stored=stored is not None)
 

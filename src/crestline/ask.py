@@ -6,9 +6,7 @@ anything fails after `reserve`, the reservation stays charged.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +15,7 @@ from crestline.choose import Chosen
 from crestline.errors import QuestionError
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label, Padding, label_order
+from crestline.identity import find_stored, identify
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
 from crestline.mechanisms.framework.restricted import own_cost
@@ -26,7 +25,6 @@ from crestline.randomness.entropy import Entropy
 from crestline.sources.source import Source, Universal
 
 KEY_BYTES = 32
-UNNAMED = "a table"
 
 
 def ask(
@@ -38,10 +36,12 @@ def ask(
     ledger: Ledger | None = None,
     analyst: str | None = None,
     domain: Any = None,
+    version: str | None = None,
 ) -> Answer:
     """Ask one question of one source, with one mechanism, on one ledger (or none).
 
-    `domain` is the public universe, for mechanisms that need one: items, or what the source takes for them.
+    `domain` is the public universe, for mechanisms that need one: items, or what the source takes for them. `version`
+    is a public label of the data, under which an answer is stored instead of under the source's own version.
     """
     source.check(question)
     if domain is not None:
@@ -50,39 +50,20 @@ def ask(
     if ledger is None:
         selection = _release(question, source, chosen, entropy, domain)
         return _answer(question, source, chosen, entropy, selection, promise)
-    key = identity(question, source, chosen, domain)
-    told = key["domain"] != UNNAMED and chosen.identity is not None
-    version = source.version() if told else None  # what cannot be told from others is never served again
-    stored = ledger.find_answer(key, version, analyst=analyst)
+    known = identify(question, source, chosen, entropy, domain=domain, version=version)
+    stored = find_stored(ledger, known, analyst, record=True)
     if stored is not None:
         return _again(stored.answer)
     receipt = ledger.reserve(
-        own_cost(chosen.mechanism), question=key, data_version=version, analyst=analyst, mechanism=chosen.choice.name
+        own_cost(chosen.mechanism),
+        question=known.question,
+        data_version=known.version,
+        analyst=analyst,
+        mechanism=chosen.choice.name,
     )
     selection = _release(question, source, chosen, entropy, domain)
     answer = _answer(question, source, chosen, entropy, selection, promise)
     return _settled(answer, chosen, selection, ledger, receipt, analyst)
-
-
-def identity(question: Question, source: Source, chosen: Chosen, domain: Any = None) -> dict[str, Any]:
-    """Everything an answer depends on besides the data: what makes two questions the same."""
-    return {
-        "source": source.name,
-        "domain": _domain_name(domain),
-        **asdict(question),
-        "item": list(question.item),
-        "mechanism": chosen.choice.name,
-        "parameters": dict(chosen.identity or {}),
-    }
-
-
-def _domain_name(domain: Any) -> str | None:
-    """What tells one public universe from another: its text, or a hash of its items."""
-    if domain is None or isinstance(domain, str):
-        return domain
-    if isinstance(domain, list | tuple):
-        return hashlib.sha256(repr(list(domain)).encode()).hexdigest()
-    return UNNAMED
 
 
 def _release(question: Question, source: Source, chosen: Chosen, entropy: Entropy, domain: Any) -> Selection:

@@ -145,3 +145,19 @@ def test_a_sum_is_ranked_on_request(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (answer["question"]["score"], answer["question"]["clip"]) == ("sum(cents)", 20)
     assert run(["top", str(path), *CALL, "--score", "sum(cents)"]) == 2
     assert "needs clip" in capsys.readouterr().err
+
+
+def test_a_stated_version_decides_what_is_stored(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    books = loans.with_name("books.db")
+    assert run(["ledger", "create", str(books), "--epsilon", "9", "--delta", "1e-4"]) == 0
+
+    def stored(version: str) -> bool:
+        capsys.readouterr()
+        options = ["--ledger", str(books), "--data-version", version, "--format", "json"]
+        assert run(["top", str(loans), *CALL, *options]) == 0
+        return bool(json.loads(capsys.readouterr().out)["stored"])
+
+    assert not stored("2026-11")
+    loans.write_text(loans.read_text() + "r1,Ponds\n")
+    assert stored("2026-11")
+    assert not stored("2026-12")

@@ -316,3 +316,10 @@ def test_numbers_beyond_a_mechanism_are_refused_before_a_charge(
     response = service.top(mechanism="LimitedDomain", epsilon="0.0123")  # no other test asks this: nothing is kept yet
     assert (response.status_code, response.json()["error"]["code"]) == (422, "bad_question")
     assert not service.spent().loss
+
+
+def test_with_a_stated_version_nobody_sees_that_the_file_was_touched(service: Service, folder: Path) -> None:
+    assert service.top().json()["stored"] is False
+    file = folder / "loans.csv"
+    file.write_text(file.read_text() + "r1,Ponds,nature,DE,1\n")
+    assert service.top().json()["stored"] is True

@@ -39,6 +39,12 @@ def top(
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
+    data_version: Annotated[
+        str | None,
+        typer.Option(
+            help="A public label of the data, such as 2026-01-31: with --ledger, answers are stored under it."
+        ),
+    ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
     ] = Format.AUTO,
@@ -71,6 +77,7 @@ def top(
         domain=domain,
         table=table,
         ledger=ledger,
+        version=data_version,
     )
     print_answer(answer, form, explain=explain)
     if plot is not None:

@@ -19,7 +19,7 @@ PayersOf: TypeAlias = Callable[[str | None], Payers]  # the accounts that pay fo
 ARGUMENTS = frozenset(
     {
         *("source", "table", "user", "item", "where", "k", "k_bar", "epsilon", "delta", "mechanism", "contribution"),
-        *("counts", "score", "clip", "domain", "analyst"),
+        *("counts", "score", "clip", "domain", "version", "analyst"),
     }
 )
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
-from crestline.ask import ask, identity
+from crestline.ask import ask
 from crestline.choose import AUTO, Chosen, choose
 from crestline.cli.ledger_rows import amount_of
 from crestline.errors import CrestlineError, MechanismError, ParameterError, QuestionError
+from crestline.identity import find_stored, identify
 from crestline.ledger.records import Account
 from crestline.mechanisms.catalogue import entry
 from crestline.parameters import Exact, decimal_text, exact
@@ -82,7 +83,11 @@ def answered(served: Served, caller: Caller, wanted: Wanted, limits: Limits, ent
     answer = ask(
         question, source=served.source, chosen=chosen, entropy=entropy, ledger=served.ledger, analyst=caller.payer
     )
-    return shown(answer, _number(answer, served, question, chosen, caller))
+    if answer.bill is not None:
+        return shown(answer, answer.bill.receipt)
+    known = identify(question, served.source, chosen, entropy)
+    found = find_stored(served.ledger, known, caller.payer, record=False)
+    return shown(answer, None if found is None else found.number)
 
 
 def stored(house: House, caller: Caller, number: int) -> dict[str, Any]:
@@ -240,12 +245,3 @@ def _within(name: str, value: Exact, ends: tuple[Fraction, Fraction]) -> None:
     low, high = ends
     if not low <= exact(value, name) <= high:
         raise ParameterError(f"{name} must lie between {decimal_text(low)} and {decimal_text(high)} here")
-
-
-def _number(answer: Answer, served: Served, question: Question, chosen: Chosen, caller: Caller) -> int | None:
-    """Under which number the answer can be fetched again."""
-    if answer.bill is not None:
-        return answer.bill.receipt
-    key, version = identity(question, served.source, chosen), served.source.version()
-    found = served.ledger.find_answer(key, version, analyst=caller.payer, record=False)
-    return None if found is None else found.number

@@ -1,0 +1,115 @@
+"""What makes two questions the same, and which of them may be answered from the books.
+
+The books serve an answer again, free of charge, to the same question on the same version of the data. So a question's
+identity names everything an answer depends on besides the data, and where one part of it cannot be named, nothing is
+ever served again: to pay twice is a nuisance, to be served the answer to another question is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from crestline.choose import Chosen
+from crestline.errors import ParameterError, QuestionError
+from crestline.ledger.ledger import Ledger
+from crestline.ledger.receipt import StoredAnswer
+from crestline.question import Question
+from crestline.randomness.entropy import Entropy
+from crestline.sources.source import Source
+
+UNNAMED = "a table"
+_PLAIN = (str, bytes, int, float, Decimal, date, time, timedelta, type(None))  # their text tells them apart
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`question` is plain JSON; `version` says which data were asked. Without a version nothing is served again."""
+
+    question: dict[str, Any]
+    version: str | None
+
+
+def identify(
+    question: Question,
+    source: Source,
+    chosen: Chosen,
+    entropy: Entropy,
+    *,
+    domain: Any = None,
+    version: str | None = None,
+) -> Identity:
+    """The identity of a question. `version` is a public label of the data; without one the source is asked for its own.
+
+    With a label nothing of the source is looked at, so that what is stored depends on no row.
+    """
+    parameters = chosen.identity  # None: not to be told from other mechanisms
+    asked = {
+        "source": source.name,
+        "domain": _universe(domain),
+        **asdict(question),
+        "item": list(question.item),
+        "mechanism": chosen.choice.name,
+        "parameters": dict(parameters or {}),
+    }
+    stated = None if version is None else stated_version(version)
+    told = parameters is not None and asked["domain"] != UNNAMED
+    # Whoever knows the key of a replayable source can undo its noise: such an answer must not stand in for a real one.
+    return Identity(asked, _version(source, domain, stated) if told and not entropy.replayable else None)
+
+
+def find_stored(ledger: Ledger, known: Identity, analyst: str | None, *, record: bool) -> StoredAnswer | None:
+    """The answer to the same question, if it may be served again; serving it is recorded."""
+    found = ledger.find_answer(known.question, known.version, analyst=analyst, record=False)
+    if found is None or not isinstance(found.answer, Mapping) or found.answer.get("replayed"):
+        return None  # earlier versions kept replayed answers like all others
+    return ledger.find_answer(known.question, known.version, analyst=analyst) if record else found
+
+
+def stated_version(version: str) -> str:
+    """A label of the data, checked."""
+    if not isinstance(version, str) or not version or len(version) > 200 or not version.isprintable():
+        raise ParameterError("version must be a text of 1 to 200 printable characters, such as '2026-01-31'")
+    return version
+
+
+def _version(source: Source, domain: Any, stated: str | None) -> str | None:
+    """The version of the data, and of a universe that is kept in files; for one in a table only a label speaks."""
+    data = source.version() if stated is None else stated
+    if data is None or not isinstance(domain, str):
+        return data
+    universe = _files(domain)
+    return stated if universe is None else f"{data}, universe {universe}"
+
+
+def _files(domain: str) -> str | None:
+    """What the file system knows of the files that a universe names; None where it names none."""
+    from crestline.sources.files import fingerprint
+
+    try:
+        return fingerprint(domain)
+    except (QuestionError, OSError, ValueError):
+        return None
+
+
+def _universe(domain: Any) -> str | None:
+    """What tells one public universe from another: its text, or a hash of its items."""
+    if domain is None or isinstance(domain, str):
+        return domain
+    if isinstance(domain, list | tuple) and _plain(domain):
+        return _hash(domain)
+    if isinstance(domain, set | frozenset) and _plain(domain):
+        return _hash(sorted(domain, key=repr))
+    return UNNAMED
+
+
+def _plain(items: Iterable[Any]) -> bool:
+    return all(isinstance(item, _PLAIN) or (isinstance(item, tuple) and _plain(item)) for item in items)
+
+
+def _hash(items: Iterable[Any]) -> str:
+    return hashlib.sha256(repr(list(items)).encode("utf-8", "surrogatepass")).hexdigest()
