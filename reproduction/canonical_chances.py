@@ -11,17 +11,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from crestline.histogram.groups import Groups
 from crestline.mechanisms.canonical.classes import Classes, RowWeights, classes_of
 from crestline.mechanisms.canonical.sizes import log_sum
 from crestline.mechanisms.canonical.weights import row_weights
-from crestline.mechanisms.universe import Universe
 
 
-def canonical_chance(universe: Universe, k: int, gamma: Fraction, rate: Fraction, head: int, tail: int) -> float:
+def canonical_chance(domain: Groups, k: int, gamma: Fraction, rate: Fraction, head: int, tail: int) -> float:
     """The chance that the first `head` ranks are chosen and none after `tail`; `head ≤ k ≤ tail`, ranks from 1."""
-    if universe.items <= k:
+    if domain.items <= k:
         return 1.0
-    classes = classes_of(universe, k, gamma, rate)
+    classes = classes_of(domain, k, gamma, rate)
     total = float(log_sum(RowWeights(classes).approx))
     return min(1.0, math.exp(_log_weight(classes, head, tail) - total))
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from crestline.errors import MechanismError
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.slots import unit_rate
-from crestline.mechanisms.universe import universe
 from crestline.randomness.laws.gumbel import GUMBEL
 from reproduction.canonical_chances import canonical_chance
 from reproduction.one_shot_chances import one_shot_chance
@@ -53,7 +53,7 @@ def chance(mechanism: Lipschitz | Canonical, histogram: Histogram, quality: Qual
 
     `Lipschitz` with any noise, or `Canonical` with Gumbel noise; with Gumbel noise `Lipschitz` is peeling (P2.1).
     """
-    items, k = universe(histogram), mechanism.k
+    items, k = groups_of(histogram), mechanism.k
     per_user = mechanism.epsilon if mechanism.monotone else mechanism.epsilon / 2
     if isinstance(mechanism, Lipschitz):
         rate = float(unit_rate(per_user / k, histogram))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import kl_div
 
-from crestline.mechanisms.universe import Universe
+from crestline.histogram.groups import Groups
 from crestline.randomness.unit_points import Floats
 from reproduction.noise_logs import NoiseLogs, noise_logs
 from reproduction.tilted import exactly
@@ -49,26 +49,26 @@ class _Keys:
         return result
 
 
-def one_shot_chance(universe: Universe, k: int, rate: float, noise: str, head: int, tail: int) -> float:
+def one_shot_chance(domain: Groups, k: int, rate: float, noise: str, head: int, tail: int) -> float:
     """The chance that the first `head` ranks are chosen and none after `tail`; `head ≤ k ≤ tail`, ranks from 1."""
-    if universe.items <= k:
+    if domain.items <= k:
         return 1.0
     law = noise_logs(noise)
-    keys = _keys(universe, k, rate, law, head, min(tail, universe.items))
+    keys = _keys(domain, k, rate, law, head, min(tail, domain.items))
     starts, ends = _pieces_that_matter(keys, law)
     return min(1.0, _integral(lambda z: _density(z, keys, law), starts, ends))
 
 
-def _keys(universe: Universe, k: int, rate: float, law: NoiseLogs, head: int, tail: int) -> _Keys:
+def _keys(domain: Groups, k: int, rate: float, law: NoiseLogs, head: int, tail: int) -> _Keys:
     """All keys that are not decided wherever the lowest chosen key can be."""
-    leading = universe.leading(tail)
+    leading = domain.leading(tail)
     middle = int(leading[k - 1])
     low = law.lowest(-_NEGLIGIBLE - math.log(k))
-    high = law.highest(-_NEGLIGIBLE - math.log(universe.items))
+    high = law.highest(-_NEGLIGIBLE - math.log(domain.items))
     best, between = np.split((leading - middle).astype(np.float64) * rate, [head])
     certain, hopeless = high - law.lowest(-_NEGLIGIBLE), low - law.highest(-_NEGLIGIBLE)
     heads, sizes = np.unique(best[best < certain], return_counts=True)
-    beyond, beyonds = _after(universe, tail)
+    beyond, beyonds = _after(domain, tail)
     rest = (beyond - middle) * rate
     open_ones = rest > hopeless
     return _Keys(
@@ -83,11 +83,11 @@ def _keys(universe: Universe, k: int, rate: float, law: NoiseLogs, head: int, ta
     )
 
 
-def _after(universe: Universe, tail: int) -> tuple[Floats, Floats]:
+def _after(domain: Groups, tail: int) -> tuple[Floats, Floats]:
     """The counts after a rank, and how many items have each."""
-    sizes = np.minimum(universe.sizes, universe.starts[1:] - tail)
+    sizes = np.minimum(domain.sizes, domain.starts[1:] - tail)
     some = sizes > 0
-    return universe.counts[some].astype(np.float64), sizes[some].astype(np.float64)
+    return domain.counts[some].astype(np.float64), sizes[some].astype(np.float64)
 
 
 def _pieces_that_matter(keys: _Keys, law: NoiseLogs) -> tuple[Floats, Floats]:

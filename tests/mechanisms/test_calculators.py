@@ -91,11 +91,16 @@ def test_unless_asked_nothing_is_added_to_delta(mechanism: Any) -> None:
 @pytest.mark.parametrize(
     ("module", "limit", "law", "outcomes"),
     [
-        ("limited_domain.additive_law", "_MOST_OUTCOMES", LimitedDomainLaplace(2, 4, 1, "1e-3", 3).law, 1 + 4 + 12),
-        ("canonical.with_stop", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
-        ("canonical.law", "_MOST_SUBSETS", Canonical(2, 1).law, 6),
-        ("limited_domain.fixed_threshold", "_MOST_ITEMS", FixedThreshold(4, 1, "1e-3").law, 4),
-        ("universe", "_MOST_LISTED", Canonical(2, 1).law, 4),
+        (
+            "mechanisms.limited_domain.additive_law",
+            "_MOST_OUTCOMES",
+            LimitedDomainLaplace(2, 4, 1, "1e-3", 3).law,
+            1 + 4 + 12,
+        ),
+        ("mechanisms.canonical.with_stop", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
+        ("mechanisms.canonical.law", "_MOST_SUBSETS", Canonical(2, 1).law, 6),
+        ("mechanisms.limited_domain.fixed_threshold", "_MOST_ITEMS", FixedThreshold(4, 1, "1e-3").law, 4),
+        ("histogram.groups", "_MOST_LISTED", Canonical(2, 1).law, 4),
     ],
     ids=lambda case: case if isinstance(case, str) and not case.startswith("_") else "",
 )
@@ -103,12 +108,12 @@ def test_a_law_is_written_down_up_to_the_limit(
     module: str, limit: str, law: Any, outcomes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four items: as many outcomes as are allowed, and one more than that."""
-    known = module in ("canonical.law", "universe")
+    known = module in ("mechanisms.canonical.law", "histogram.groups")
     counts = {"a": 9, "b": 7, "c": 5, "d": 4}
     histogram = Histogram.over_domain(counts) if known else Histogram.from_counts(counts, 4)
-    monkeypatch.setattr(f"crestline.mechanisms.{module}.{limit}", outcomes)
+    monkeypatch.setattr(f"crestline.{module}.{limit}", outcomes)
     assert sum(law(histogram).values()) == pytest.approx(1)
-    monkeypatch.setattr(f"crestline.mechanisms.{module}.{limit}", outcomes - 1)
+    monkeypatch.setattr(f"crestline.{module}.{limit}", outcomes - 1)
     with pytest.raises(ParameterError, match="small histograms only"):
         law(histogram)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.selection import Selection, collected, listed, ranked_selections, selections
+from crestline.mechanisms.selection import Selection, collected, items_at, listed, ranked_selections, selections
 
 HISTOGRAM = Histogram.from_counts({"a": 9, "b": 5, "c": 1}, 5)  # slots 3 and 4 are empty
 LABELS = [HISTOGRAM.name(slot) for slot in range(5)]
@@ -63,3 +63,10 @@ def test_long_rows_are_cut_like_short_ones(rows: int, width: int) -> None:
     for k in (width, width + 1):
         whole = ranked_selections(histogram, np.tile(np.arange(width), (rows, 1)), 60, k)
         assert whole == [Selection(tuple(f"i{n:02}" for n in range(width)), width < k)] * rows
+
+
+def test_fewer_than_k_items_of_a_public_list_are_a_stop() -> None:
+    histogram = Histogram.over_domain({"a": 9, "b": 5, "c": 1})
+    assert items_at(histogram, [1, 0], 2, ordered=True) == Selection(("b", "a"), False)
+    assert items_at(histogram, [1, 0], 3, ordered=True) == Selection(("b", "a"), True)
+    assert items_at(histogram, [1, 0], 1, ordered=False) == Selection(frozenset("ab"), False)

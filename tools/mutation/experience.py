@@ -100,9 +100,10 @@ class Experience:
 
 def distance(name: str, module: Path) -> int:
     """Nought for the tests that mirror a module, one for those of its package, two elsewhere."""
-    if f"/test_{module.stem}.py::" in name:
+    inside = module.relative_to(SOURCE)
+    if name.startswith(f"tests/{inside.parent.as_posix()}/test_{module.stem}.py::"):
         return 0
-    return 1 if name.startswith(f"tests/{module.relative_to(SOURCE).parts[0]}/") else 2
+    return 1 if name.startswith(f"tests/{inside.parts[0]}/") else 2
 
 
 def learned(name: str, folder: Path, processor: float, run_tests: Callable[[Sequence[str], object], int]) -> Experience:

@@ -34,7 +34,7 @@ class Histogram:
     items        the slots' labels, best first; `Padding` where a slot is empty
     counts       their counts, in the same order
     next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public universe
-    domain_size  the size of a public universe, or None when the domain is unknown
+    domain_size  the size of a public domain, or None when the domain is unknown
     step         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
     filled       how many slots hold an item; empty slots come after all of them
     padded       whether empty slots stand where there were fewer than `k_bar` rows (P0.6)

@@ -47,6 +47,12 @@ def collected(labels: Sequence[Label], k: int) -> Selection:
     return Selection(kept, len(kept) < k)
 
 
+def items_at(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:
+    """The items at some ranks of a public list; fewer than `k` of them is a stop."""
+    names = histogram.names(ranks)
+    return Selection(names if ordered else frozenset(names), len(names) < k)
+
+
 def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
     """One selection for each row of drawn columns; equal short rows share one (selections are values)."""
     if drawn.shape[1] > _SHARED:

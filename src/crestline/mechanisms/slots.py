@@ -6,11 +6,17 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.observed import ObservedItems
 from crestline.parameters import whole
 
+Slots = NDArray[np.int64]
+
+NO_SLOT = -1  # stands in a table of slots where none was chosen
 _MOST_ORDERS = 200_000  # more would take too long to list
 
 

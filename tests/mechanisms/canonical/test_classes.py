@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.classes import ClassScores, ClassSizes, RowWeights, classes_of, every_class
 from crestline.mechanisms.canonical.lowest import lowest_classes
 from crestline.mechanisms.canonical.sizes import _least_above, log_factorials, log_sizes, log_sum, lowest, size, sizes
 from crestline.mechanisms.canonical.weights import _neighbouring, _scattered, row_weights
-from crestline.mechanisms.universe import universe
 from crestline.randomness.entropy import replay
 from crestline.randomness.uniforms import Uniforms
 
@@ -28,7 +28,7 @@ from crestline.randomness.uniforms import Uniforms
 def test_the_classes_are_the_subsets_counted_one_by_one(gamma: Fraction) -> None:
     counts = {"a": 5, "b": 5, "c": 3, "d": 2, "e": 2, "f": 2, "g": 0}
     histogram, k = Histogram.over_domain(counts), 3
-    classes = classes_of(universe(histogram), k, gamma, Fraction(1))
+    classes = classes_of(groups_of(histogram), k, gamma, Fraction(1))
     ranked = histogram.counts
     plain: Counter[Fraction] = Counter()
     for subset in combinations(range(7), k):
@@ -83,22 +83,22 @@ def test_both_ways_to_weigh_rows_agree(spread: float, first: int, length: int, k
 def test_class_sizes_add_up_to_all_subsets_of_a_large_universe() -> None:
     """d = 20,000, k = 1,000: C(d, k) has 1,723 digits; its logarithm comes out, and probabilities add up to one."""
     histogram = Histogram.over_domain({n: 10**6 // (n + 1) for n in range(20_000)})
-    flat = RowWeights(classes_of(universe(histogram), 1_000, Fraction(1, 2), Fraction(1, 10**12)))
+    flat = RowWeights(classes_of(groups_of(histogram), 1_000, Fraction(1, 2), Fraction(1, 10**12)))
     assert log_sum(flat.approx) == pytest.approx(math.log(math.comb(20_000, 1_000)), abs=1e-4)
     every = row_weights(np.arange(19_000), np.arange(19_000), np.zeros(1_000))[0]
     assert log_sum(np.append(every, 0.0)) == pytest.approx(math.log(math.comb(20_000, 1_000)), abs=1e-8)
     for gamma in (Fraction(0), Fraction(1, 3), Fraction(1, 2)):
-        weights = RowWeights(classes_of(universe(histogram), 1_000, gamma, Fraction(1, 10))).approx
+        weights = RowWeights(classes_of(groups_of(histogram), 1_000, gamma, Fraction(1, 10))).approx
         assert np.isfinite(weights).all()
         probabilities = np.exp(weights - log_sum(weights))
         assert probabilities.sum() == pytest.approx(1, abs=1e-9)
-    lowest_only = lowest_classes(universe(histogram), 1_000, Fraction(1, 10))
+    lowest_only = lowest_classes(groups_of(histogram), 1_000, Fraction(1, 10))
     assert log_sum(lowest_only.sizes.approx) == pytest.approx(math.log(math.comb(20_000, 1_000)), abs=1e-8)
 
 
 def test_row_weights_lie_within_their_balls() -> None:
     histogram = Histogram.from_multiplicities({90: 2, 80: 1, 70: 3, 5: 40, 2: 1, 0: 10**9})
-    weights = RowWeights(classes_of(universe(histogram), 5, Fraction(1, 3), Fraction(1, 7)))
+    weights = RowWeights(classes_of(groups_of(histogram), 5, Fraction(1, 3), Fraction(1, 7)))
     for row in range(weights.classes.rows):
         with ctx.workprec(200):
             assert abs(float(weights.ball(0, row).mid()) - weights.approx[row]) <= weights.error
@@ -106,7 +106,7 @@ def test_row_weights_lie_within_their_balls() -> None:
 
 def test_class_scores_and_sizes_lie_within_their_balls() -> None:
     histogram = Histogram.from_multiplicities({90: 2, 80: 1, 70: 3, 5: 40, 2: 1, 0: 10**9})
-    classes = classes_of(universe(histogram), 5, Fraction(1, 3), Fraction(1, 7))
+    classes = classes_of(groups_of(histogram), 5, Fraction(1, 3), Fraction(1, 7))
     places = every_class(classes, range(classes.rows))
     assert len(places[0]) == 1 + 5 * (classes.rows - 1)
     for scores in (ClassSizes(classes, *places), ClassScores(classes, *places), ClassScores(classes, *places, True)):
@@ -118,14 +118,14 @@ def test_class_scores_and_sizes_lie_within_their_balls() -> None:
 def test_scores_of_lowest_classes_are_relative_to_the_best_k() -> None:
     """However large the counts: what is left of them keeps its digits."""
     counts = {10**15 + 9: 2, 10**15 + 7: 3, 10**15 + 5: 1, 10**15: 4}
-    scores = lowest_classes(universe(Histogram.from_multiplicities(counts)), 4, Fraction(1, 2)).scores
+    scores = lowest_classes(groups_of(Histogram.from_multiplicities(counts)), 4, Fraction(1, 2)).scores
     assert scores.approx.tolist() == [0.0, -1.0, -3.5]
     assert scores.error < 1e-14
 
 
 def test_sizes_of_lowest_classes_lie_within_their_balls() -> None:
     for how_many in ({9: 2, 7: 3, 5: 1, 1: 4}, {9: 2, 7: 3, 5: 1, 0: 10**12}):
-        sizes_of = lowest_classes(universe(Histogram.from_multiplicities(how_many)), 4, Fraction(1)).sizes
+        sizes_of = lowest_classes(groups_of(Histogram.from_multiplicities(how_many)), 4, Fraction(1)).sizes
         for column in range(len(sizes_of.approx)):
             with ctx.workprec(200):
                 assert abs(float(sizes_of.ball(0, column).mid()) - sizes_of.approx[column]) <= sizes_of.error

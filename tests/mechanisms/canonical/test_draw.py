@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical import draw as canonical_ranks
 from crestline.mechanisms.canonical.draw import Subsets
-from crestline.mechanisms.universe import universe
 from crestline.randomness.entropy import replay
 from crestline.randomness.laws import LAWS
 
@@ -39,7 +39,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
 @pytest.mark.parametrize("k", [1, 4])
 def test_no_draw_gives_no_subset(gamma: Fraction, table: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canonical_ranks, "TABLE", table)
-    subsets = Subsets(universe(TIED), k, gamma, Fraction(1))
+    subsets = Subsets(groups_of(TIED), k, gamma, Fraction(1))
     assert subsets.draw(LAWS["gumbel"], 0, replay("none")).shape == (0, k)
     some = subsets.draw(LAWS["gumbel"], 7, replay("some"))
     assert some.shape == (7, k)
@@ -54,7 +54,7 @@ def test_one_uniform_for_each_class_for_the_lowest_rank_and_for_each_of_the_othe
     entropy, asked = replay("work"), list[tuple[int, int]]()
     draw = entropy.uniforms
     monkeypatch.setattr(entropy, "uniforms", lambda rows, columns: asked.append((rows, columns)) or draw(rows, columns))
-    Subsets(universe(TIED), k, gamma, Fraction(1)).draw(LAWS["gumbel"], 30, entropy)
+    Subsets(groups_of(TIED), k, gamma, Fraction(1)).draw(LAWS["gumbel"], 30, entropy)
     counts = [9, 9, 7, 7, 7, 5, 1, 1, 1, 1]
     lower = len(set(counts[k - 1 :] if gamma == 1 else counts[k:])) if gamma else 1
     classes = lower if gamma == 1 else 1 + k * lower
@@ -64,13 +64,13 @@ def test_one_uniform_for_each_class_for_the_lowest_rank_and_for_each_of_the_othe
 def test_only_a_choice_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of one lowest rank has no rank to find; one place cannot be taken twice."""
     found, dealt = counted(monkeypatch, "lowest"), counted(monkeypatch, "dealt")
-    apart = Subsets(universe(APART), 4, Fraction(1, 2), Fraction(1, 100)).draw(LAWS["gumbel"], 300, replay("apart"))
+    apart = Subsets(groups_of(APART), 4, Fraction(1, 2), Fraction(1, 100)).draw(LAWS["gumbel"], 300, replay("apart"))
     assert found == []
     lowest, missing = apart[:, -1], (apart != np.arange(4)).sum(axis=1)  # of the best four so many were replaced
     several = int(((missing > 2) & (lowest > 3)).sum())
     assert several <= len(dealt) < 300
     assert all(len(choices) > 1 for (choices,) in dealt)
-    Subsets(universe(TIED), 4, Fraction(1, 2), Fraction(1, 100)).draw(LAWS["gumbel"], 100, replay("tied"))
+    Subsets(groups_of(TIED), 4, Fraction(1, 2), Fraction(1, 100)).draw(LAWS["gumbel"], 100, replay("tied"))
     assert found
     assert all(first < last for first, last, *_ in found)
 
@@ -79,7 +79,7 @@ def test_only_a_choice_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_rank_below_the_lowest_may_be_taken(gamma: Fraction) -> None:
     """At a rate near nought subsets are alike: ten pairs of five, each a tenth of 4,000 draws (six deviations)."""
     histogram = Histogram.over_domain({n: 10 - n for n in range(5)})
-    drawn = Subsets(universe(histogram), 2, gamma, Fraction(1, 10**9)).draw(LAWS["gumbel"], 4_000, replay("alike"))
+    drawn = Subsets(groups_of(histogram), 2, gamma, Fraction(1, 10**9)).draw(LAWS["gumbel"], 4_000, replay("alike"))
     found = Counter(map(tuple, drawn.tolist()))
     assert len(found) == 10
     assert all(abs(number - 400) < 6 * 19 for number in found.values())

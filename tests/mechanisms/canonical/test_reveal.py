@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical import reveal as canonical_reveal
 from crestline.mechanisms.canonical.classes import ClassScores, RowWeights, classes_of, every_class
 from crestline.mechanisms.canonical.reveal import CEILINGS, Revealed, Winner, winning_class
-from crestline.mechanisms.universe import universe
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys
@@ -35,7 +35,7 @@ def test_no_noise_exceeds_its_ceiling(name: str) -> None:
 @pytest.mark.parametrize("first_bits", [9, 64])
 def test_rough_ends_and_balls_agree(name: str, first_bits: int) -> None:
     histogram = Histogram.from_multiplicities({60: 1, 50: 2, 40: 3, 7: 30, 0: 10**9})
-    classes = classes_of(universe(histogram), 4, Fraction(1, 3), Fraction(1, 2))
+    classes = classes_of(groups_of(histogram), 4, Fraction(1, 3), Fraction(1, 2))
     row, m = every_class(classes, range(classes.rows))
     for trial in range(20):
         entropy = replay(f"reveal {trial}", first_bits=first_bits)
@@ -62,7 +62,7 @@ def test_rough_ends_and_balls_agree(name: str, first_bits: int) -> None:
 def test_no_row_that_stays_hidden_could_have_won(name: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is revealed at most once, the winner is the largest of those, and no other row holds a larger key."""
     histogram = Histogram.from_multiplicities({30: 3, 29: 2, 28: 2, 27: 3, 26: 3, 12: 5, 9: 5, 5: 5, 1: 5, 0: 9})
-    classes, law = classes_of(universe(histogram), 4, Fraction(1, 3), Fraction(1, 2)), LAWS[name]
+    classes, law = classes_of(groups_of(histogram), 4, Fraction(1, 3), Fraction(1, 2)), LAWS[name]
     weights, reveal = RowWeights(classes), canonical_reveal._reveal
     shown: list[tuple[list[int], Winner]] = []
 
@@ -97,7 +97,7 @@ def test_no_row_that_stays_hidden_could_have_won(name: str, at_once: int, monkey
 def test_the_best_score_of_a_row_is_exact() -> None:
     """Without noise, relative to the best k: what its count falls short of the k-th, weighted."""
     histogram = Histogram.from_multiplicities({30: 1, 29: 1, 25: 2, 12: 5, 0: 9})
-    classes = classes_of(universe(histogram), 2, Fraction(1, 3), Fraction(1, 2))
+    classes = classes_of(groups_of(histogram), 2, Fraction(1, 3), Fraction(1, 2))
     best = canonical_reveal._BestScores(classes)
     short = [Fraction(0), *(Fraction(29 - count, 6) for count in (25, 12, 0))]
     assert best.approx == pytest.approx([-float(part) for part in short])
@@ -108,7 +108,7 @@ def test_the_best_score_of_a_row_is_exact() -> None:
 def test_every_row_has_one_class_that_attains_its_largest() -> None:
     """The best k are alone in their row; in any other row all classes have their chance."""
     histogram = Histogram.from_multiplicities({30: 3, 29: 2, 28: 2, 0: 9})
-    classes = classes_of(universe(histogram), 3, Fraction(1, 3), Fraction(1, 50))
+    classes = classes_of(groups_of(histogram), 3, Fraction(1, 3), Fraction(1, 50))
     entropy, law = replay("attains"), LAWS["laplace"]
     seen = set()
     for _ in range(40):

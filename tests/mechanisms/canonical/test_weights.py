@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical import lowest as canonical_lowest
 from crestline.mechanisms.canonical import weights as canonical_weights
@@ -20,14 +21,13 @@ from crestline.mechanisms.canonical.reveal import Revealed
 from crestline.mechanisms.canonical.sizes import size
 from crestline.mechanisms.canonical.weights import _neighbouring, _scattered, correlation
 from crestline.mechanisms.public_list.joint_values import values_of
-from crestline.mechanisms.universe import universe
 from crestline.randomness.entropy import replay
 
 ULP = 2.0**-53  # one rounding
 WIDEST = 2.0**8  # a bound more than this many times the roundings would send too much to slow comparisons
 
 CLASSES = classes_of(
-    universe(Histogram.from_multiplicities({900: 2, 800: 1, 700: 3, 50: 40, 20: 1, 0: 10**6})),
+    groups_of(Histogram.from_multiplicities({900: 2, 800: 1, 700: 3, 50: 40, 20: 1, 0: 10**6})),
     5,
     Fraction(1, 3),
     Fraction(1, 7),
@@ -61,7 +61,7 @@ def test_a_small_class_far_down(rank: int) -> None:
     The size of the class itself does not show them.
     """
     histogram = Histogram.from_multiplicities({9: 1, 8: rank, 7: 1, 0: 5})
-    classes = classes_of(universe(histogram), 1, Fraction(1, 3), Fraction(1, 7))
+    classes = classes_of(groups_of(histogram), 1, Fraction(1, 3), Fraction(1, 7))
     sizes = ClassSizes(classes, np.array([2]), np.array([0]))
     assert classes.exact_size(2, 0) == 1
     assert abs(sizes.approx[0]) <= sizes.error
@@ -139,7 +139,7 @@ def test_rows_on_their_own_may_be_many(rows: int, monkeypatch: pytest.MonkeyPatc
 def test_values_of_sequences() -> None:
     """Sums over as many events as there are groups within reach of each of the k places."""
     counts = {f"i{n}": 10 * n for n in range(50)}
-    values = values_of(universe(Histogram.over_domain(counts)), 3, Fraction(1, 10))
+    values = values_of(groups_of(Histogram.over_domain(counts)), 3, Fraction(1, 10))
     events = 3 + sum(range(47, 50))
     everything = sum(math.log(n) for n in (50, 49, 48))
     covered(values.error, events * everything + (490 + values.horizon) / 10)

@@ -11,7 +11,7 @@ from tests.mechanisms.conformance import items_law
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
-from crestline.mechanisms.framework.framework import NO_SLOT, Framework, checked_test, named, slot_view
+from crestline.mechanisms.framework.framework import Framework, checked_test, named, slot_view
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest, chance
 from crestline.mechanisms.framework.gap_tests.shared_threshold import SharedThreshold
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
@@ -19,6 +19,7 @@ from crestline.mechanisms.framework.gumbel import RestrictedGumbel
 from crestline.mechanisms.framework.normal import RestrictedNormal
 from crestline.mechanisms.framework.one_shot import RestrictedLaplace
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import NO_SLOT
 from crestline.randomness.entropy import replay
 
 TESTS = [LaplaceTest("0.8", "1e-3"), ExponentialTest("0.7", "0.3", "1e-3"), JointTest("0.8", "1e-3")]

@@ -271,9 +271,9 @@ def test_an_empty_histogram_is_a_stop(lazy: bool) -> None:
 @pytest.mark.parametrize("lazy", [False, True])
 def test_nothing_is_tested_when_nothing_was_left_out(lazy: bool) -> None:
     mechanism = RestrictedGumbel(2, 2, 1, ExponentialTest("0.7", "0.3", "1e-12"), lazy=lazy)
-    universe = Histogram.over_domain({"a": 1, "b": 0})
-    assert {frozenset(s.items) for s in mechanism.release_many(universe, 50, replay("all"))} == {frozenset("ab")}
-    assert sum(mechanism.law(universe).values()) == pytest.approx(1, abs=1e-12)
+    domain = Histogram.over_domain({"a": 1, "b": 0})
+    assert {frozenset(s.items) for s in mechanism.release_many(domain, 50, replay("all"))} == {frozenset("ab")}
+    assert sum(mechanism.law(domain).values()) == pytest.approx(1, abs=1e-12)
     small = Histogram.over_domain({"a": 3})
     assert mechanism.release(small, replay(0)) == Selection(("a",), True)
 

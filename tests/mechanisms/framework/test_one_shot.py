@@ -66,8 +66,8 @@ def test_one_item_with_exponential_noise_is_permute_and_flip() -> None:
             accept = np.exp(-epsilon * (counts.max() - counts[slot]))
             wanted[slot] += left * accept
             left *= 1 - accept
-    universe = Histogram.over_domain({"a": 3, "b": 2, "c": 2})  # nothing left out: nothing is tested
-    law = items_law(RestrictedPermuteAndFlip(1, 3, "0.9", TEST).law(universe))
+    domain = Histogram.over_domain({"a": 3, "b": 2, "c": 2})  # nothing left out: nothing is tested
+    law = items_law(RestrictedPermuteAndFlip(1, 3, "0.9", TEST).law(domain))
     for slot, label in enumerate("abc"):
         assert law[(label,)] == pytest.approx(wanted[slot], abs=1e-12)
 

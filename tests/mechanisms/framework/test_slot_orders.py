@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import chisquare
 
 from crestline.errors import MechanismError
-from crestline.mechanisms.framework.framework import NO_SLOT
 from crestline.mechanisms.framework.slot_orders import chosen_slots, order_law, orders_of
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import NO_SLOT
 from crestline.randomness.entropy import replay
 
 SLOTS = {"x": 0, "y": 1, "z": 2}

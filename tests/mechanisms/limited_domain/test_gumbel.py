@@ -206,8 +206,8 @@ def test_length_law_agrees_with_the_law(name: str) -> None:
     for selection, chance in mechanism.law(histogram).items():
         lengths[len(selection)] += chance
     assert mechanism.length_law(histogram) == pytest.approx(lengths, abs=1e-10)
-    universe = Histogram.over_domain({"a": 2, "b": 1})
-    assert LimitedDomain(2, 2, 1, "0.1").length_law(universe) == [0.0, 0.0, 1.0]
+    domain = Histogram.over_domain({"a": 2, "b": 1})
+    assert LimitedDomain(2, 2, 1, "0.1").length_law(domain) == [0.0, 0.0, 1.0]
 
 
 def test_the_margin_is_the_chance_to_beat_the_stop() -> None:

@@ -7,15 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list.joint_draw import sequences
 from crestline.mechanisms.public_list.joint_values import values_of
-from crestline.mechanisms.universe import universe
 from crestline.randomness import batches as sizes
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.uniforms import Uniforms
 
-VALUES = values_of(universe(Histogram.from_multiplicities({7: 2, 5: 3, 2: 4})), 3, Fraction(1, 2))
+VALUES = values_of(groups_of(Histogram.from_multiplicities({7: 2, 5: 3, 2: 4})), 3, Fraction(1, 2))
 
 
 class Counting:

@@ -19,12 +19,12 @@ from tests.mechanisms.conformance import follows_its_law, is_equivariant, notice
 from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import small_pairs
 from crestline.errors import HistogramError, ParameterError
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list import joint_values
 from crestline.mechanisms.public_list.joint_exponential import JointExponential
 from crestline.mechanisms.public_list.joint_values import values_of
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.universe import universe
 from crestline.randomness.entropy import replay
 
 COUNTS = {"a": 7, "b": 5, "c": 5, "d": 2, "e": 2, "f": 0}
@@ -51,7 +51,7 @@ def test_values_and_their_sequences_are_those_of_plain_enumeration(numbers: list
         short = [ranked[i] - ranked[rank] for i, rank in enumerate(order)]
         plain[max(short)] += 1
         first[max(short), short.index(max(short))] += 1
-    items = universe(Histogram.over_domain(dict(enumerate(ranked))))
+    items = groups_of(Histogram.over_domain(dict(enumerate(ranked))))
     values = values_of(items, k, Fraction(1))
     assert values.values.tolist() == sorted(plain)
     assert not values.beyond
@@ -87,7 +87,7 @@ def test_what_lies_beyond_the_horizon_follows_the_law(monkeypatch: pytest.Monkey
     """With a near horizon many draws fall into the column beyond it; those up to the horizon are drawn again."""
     monkeypatch.setattr(joint_values, "BEYOND", -1.0)
     mechanism, histogram = JointExponential(2, 1), Histogram.over_domain({"a": 9, "b": 8, "c": 5, "d": 4, "e": 0})
-    values = values_of(universe(histogram), 2, Fraction(1, 2))
+    values = values_of(groups_of(histogram), 2, Fraction(1, 2))
     assert values.beyond
     assert values.values[-1] == values.horizon
     assert np.exp(values.approx).sum() > 1.2 * np.exp(values.approx[:-1]).sum()
@@ -97,7 +97,7 @@ def test_what_lies_beyond_the_horizon_follows_the_law(monkeypatch: pytest.Monkey
 
 def test_the_column_beyond_lies_within_its_ball() -> None:
     histogram = Histogram.from_multiplicities({10**6: 3, 50: 7, 0: 10**10})
-    values = values_of(universe(histogram), 4, Fraction(1, 2))
+    values = values_of(groups_of(histogram), 4, Fraction(1, 2))
     assert values.beyond
     with ctx.workprec(128):
         for column in range(len(values.approx)):
@@ -199,7 +199,7 @@ def test_bad_parameters_and_histograms_are_refused() -> None:
 def test_many_values_add_up_within_the_stated_error() -> None:
     """Sums of thousands of logarithms, against exact whole numbers."""
     counts = {f"i{n}": int(count) for n, count in enumerate(np.random.default_rng(3).integers(0, 10**6, 300))}
-    values = values_of(universe(Histogram.over_domain(counts)), 60, Fraction(1, 10**5))
+    values = values_of(groups_of(Histogram.over_domain(counts)), 60, Fraction(1, 10**5))
     columns = np.linspace(0, len(values.approx) - 1, 12).astype(int).tolist()
     with ctx.workprec(200):
         worst = max(abs(float(values.ball(0, column) - values.approx[column])) for column in columns)

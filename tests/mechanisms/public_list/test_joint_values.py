@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from flint import ctx
 
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list.joint_values import BEYOND, Values, log_sequences, values_of
-from crestline.mechanisms.universe import universe
 
 
 def off_by(values: Values) -> float:
@@ -21,7 +21,7 @@ def off_by(values: Values) -> float:
 
 
 def of(multiplicities: dict[int, int], k: int, rate: Fraction) -> Values:
-    return values_of(universe(Histogram.from_multiplicities(multiplicities)), k, rate)
+    return values_of(groups_of(Histogram.from_multiplicities(multiplicities)), k, rate)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -60,13 +60,13 @@ def test_the_error_covers_sums_of_thousands_of_logarithms() -> None:
 
 def test_values_are_listed_up_to_the_horizon_and_no_further() -> None:
     """A value at the horizon is listed; what lies beyond is one column, and there is none where nothing does."""
-    items = universe(Histogram.from_multiplicities({9: 1, 7: 2, 5: 1, 2: 1}))
+    items = groups_of(Histogram.from_multiplicities({9: 1, 7: 2, 5: 1, 2: 1}))
     for horizon in range(9):
         values = Values(items, 2, Fraction(1, 2), horizon)
         assert values.values.tolist() == [value for value in (0, 2, 4, 5, 7) if value <= horizon]
         assert values.beyond == (horizon < 7)
         assert len(values.approx) == len(values.values) + (horizon < 7)
-    tied = universe(Histogram.from_multiplicities({9: 4}))
+    tied = groups_of(Histogram.from_multiplicities({9: 4}))
     assert not Values(tied, 2, Fraction(1, 2), 0).beyond
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list.top_ranks import top_ranks
-from crestline.mechanisms.universe import universe
 from crestline.randomness import batches as sizes
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.laws.gumbel import GUMBEL
@@ -30,7 +30,7 @@ class Counting:
 def drawn(multiplicities: dict[int, int], k: int, trials: int = 20) -> tuple[np.ndarray, list[int]]:
     """The ranks, and how many uniforms each trial took, table by table. Counts that differ never change places."""
     entropy = Counting(replay("ranks"))
-    items = universe(Histogram.from_multiplicities(multiplicities))
+    items = groups_of(Histogram.from_multiplicities(multiplicities))
     ranks = top_ranks(items, k, Fraction(10**6), GUMBEL, trials, entropy)  # type: ignore[arg-type] # all it asks
     assert ranks.shape == (trials, k)
     assert (np.diff(np.sort(ranks, axis=1)) > 0).all()  # no item twice

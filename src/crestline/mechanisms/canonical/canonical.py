@@ -17,14 +17,14 @@ from fractions import Fraction
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import BoundedRange, PureDP
+from crestline.histogram.groups import Remembered, groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.draw import Subsets
 from crestline.mechanisms.canonical.law import subset_chances
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.public_list.noises import lipschitz_noise
-from crestline.mechanisms.selection import Selection, selections
+from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import unit_rate
-from crestline.mechanisms.universe import Remembered, chosen, universe
 from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
@@ -97,7 +97,7 @@ class Canonical(Catalogued):
         return steps(step)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = universe(histogram)
+        items = groups_of(histogram)
         if items.items <= self.k:  # there is only one subset
             return [self._selection(histogram, range(items.items))] * n
         rate = self._rate(histogram)
@@ -109,7 +109,7 @@ class Canonical(Catalogued):
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every subset, for small histograms."""
-        counts = universe(histogram).listed()
+        counts = groups_of(histogram).listed()
         if len(counts) <= self.k:
             return {self._selection(histogram, range(len(counts))): 1.0}
         chances = subset_chances(counts, self.k, float(self.gamma), float(self._rate(histogram)), LAWS[self.noise])
@@ -137,4 +137,4 @@ class Canonical(Catalogued):
         return unit_rate(self._unit_rate(), histogram)
 
     def _selection(self, histogram: Histogram, ranks: range | list[int]) -> Selection:
-        return chosen(histogram, ranks, self.k, ordered=False)
+        return items_at(histogram, ranks, self.k, ordered=False)

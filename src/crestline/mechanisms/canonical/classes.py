@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 
+from crestline.histogram.groups import Groups, Indices
 from crestline.mechanisms.canonical.sizes import ROUNDING, log_sizes, size, sizes, sizes_error
 from crestline.mechanisms.canonical.weights import row_weights
-from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.reals import rational_ball
 from crestline.randomness.unit_points import Floats
 
@@ -149,11 +149,11 @@ class ClassSizes:
         return arb(fmpz(self.classes.exact_size(int(self.row[column]), int(self.m[column])))).log()
 
 
-def classes_of(universe: Universe, k: int, gamma: Fraction, rate: Fraction) -> Classes:
+def classes_of(domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> Classes:
     """The classes of a universe with more than k items."""
-    leading = universe.leading(k)
-    inside = int(np.searchsorted(universe.starts, k, side="right")) - 1  # the group that holds rank k
-    counts, starts = universe.counts[inside:], universe.starts[inside:].copy()
+    leading = domain.leading(k)
+    inside = int(np.searchsorted(domain.starts, k, side="right")) - 1  # the group that holds rank k
+    counts, starts = domain.counts[inside:], domain.starts[inside:].copy()
     starts[0] = k
     if not gamma:  # the lowest rank does not matter: one row
         counts, starts = counts[:1], starts[[0, -1]]

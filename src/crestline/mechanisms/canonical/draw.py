@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from crestline.histogram.groups import Groups, Indices
 from crestline.mechanisms.canonical.classes import (
     Classes,
     ClassScores,
@@ -17,7 +18,6 @@ from crestline.mechanisms.canonical.classes import (
 from crestline.mechanisms.canonical.lowest import LowestClasses, lowest_classes
 from crestline.mechanisms.canonical.reveal import winning_class
 from crestline.mechanisms.canonical.sizes import lowest
-from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
 from crestline.randomness.draws import Single
@@ -33,8 +33,8 @@ TABLE = 1 << 12  # up to here a table is quicker; both ways have the law
 class Subsets:
     """The k-subsets of a universe with more than k items, ready to be drawn from; what is computed once is kept."""
 
-    def __init__(self, universe: Universe, k: int, gamma: Fraction, rate: Fraction) -> None:
-        self._kind = _Lowest(universe, k, rate) if gamma == 1 else _Rows(universe, k, gamma, rate)
+    def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> None:
+        self._kind = _Lowest(domain, k, rate) if gamma == 1 else _Rows(domain, k, gamma, rate)
 
     def draw(self, law: Law, trials: int, entropy: Entropy) -> Indices:
         """For each trial the ranks of one subset, ascending."""
@@ -44,8 +44,8 @@ class Subsets:
 class _Lowest:
     """gamma = 1."""
 
-    def __init__(self, universe: Universe, k: int, rate: Fraction) -> None:
-        self._classes: LowestClasses = lowest_classes(universe, k, rate)
+    def __init__(self, domain: Groups, k: int, rate: Fraction) -> None:
+        self._classes: LowestClasses = lowest_classes(domain, k, rate)
         self._k = k
 
     def draw(self, law: Law, trials: int, entropy: Entropy) -> Indices:
@@ -58,8 +58,8 @@ class _Lowest:
 class _Rows:
     """gamma < 1."""
 
-    def __init__(self, universe: Universe, k: int, gamma: Fraction, rate: Fraction) -> None:
-        self._classes: Classes = classes_of(universe, k, gamma, rate)
+    def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> None:
+        self._classes: Classes = classes_of(domain, k, gamma, rate)
         self._weights = RowWeights(self._classes)
 
     def draw(self, law: Law, trials: int, entropy: Entropy) -> Indices:

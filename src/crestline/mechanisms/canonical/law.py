@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from crestline.errors import ParameterError
+from crestline.histogram.groups import Indices
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
-from crestline.mechanisms.universe import Indices
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.unit_points import Floats

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 
+from crestline.histogram.groups import Groups, Indices
 from crestline.mechanisms.canonical.sizes import log_factorials, log_size, log_sum_groups, size, sizes_error
 from crestline.mechanisms.canonical.weights import by_density
-from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
 from crestline.randomness.draws import Single
@@ -85,11 +85,11 @@ class LowestClasses:
         return result
 
 
-def lowest_classes(universe: Universe, k: int, rate: Fraction) -> LowestClasses:
+def lowest_classes(domain: Groups, k: int, rate: Fraction) -> LowestClasses:
     """The classes of a universe with at least k items; scores are relative to the best k."""
-    inside = int(np.searchsorted(universe.starts, k - 1, side="right")) - 1  # the group that holds the k-th item
-    starts = universe.starts[inside:].copy()
+    inside = int(np.searchsorted(domain.starts, k - 1, side="right")) - 1  # the group that holds the k-th item
+    starts = domain.starts[inside:].copy()
     starts[0] = k - 1
-    counts = universe.counts[inside:]
+    counts = domain.counts[inside:]
     sizes = LowestSizes(k, starts[:-1] - (k - 1), starts[1:] - k)
     return LowestClasses(Linear(counts - counts[0], rate), sizes)

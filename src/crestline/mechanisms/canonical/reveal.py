@@ -19,9 +19,9 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
+from crestline.histogram.groups import Indices
 from crestline.mechanisms.canonical.classes import Classes, ClassScores, ClassSizes, RowWeights, every_class
 from crestline.mechanisms.canonical.sizes import ROUNDING
-from crestline.mechanisms.universe import Indices
 from crestline.randomness.compare import exceeding, largest
 from crestline.randomness.draws import STEEPEST, Single
 from crestline.randomness.entropy import Entropy

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from flint import fmpz
 
-from crestline.mechanisms.universe import Indices
+from crestline.histogram.groups import Indices
 from crestline.randomness.sampling import place
 from crestline.randomness.uniforms import Uniforms
 from crestline.randomness.unit_points import Floats

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from crestline.histogram.groups import Indices
 from crestline.mechanisms.canonical.sizes import (
     ROUNDING,
     log_factorials,
@@ -20,7 +21,6 @@ from crestline.mechanisms.canonical.sizes import (
     log_sum,
     log_sum_groups,
 )
-from crestline.mechanisms.universe import Indices
 from crestline.randomness.unit_points import Floats
 
 Way = Callable[[Indices, Indices], tuple[Floats, float]]

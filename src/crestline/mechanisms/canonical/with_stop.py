@@ -24,10 +24,9 @@ from crestline.errors import ParameterError
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.framework.framework import NO_SLOT, Slots
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import check_slots, slot_numbers, unit_rate
+from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, slot_numbers, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest

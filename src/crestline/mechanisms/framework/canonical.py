@@ -17,10 +17,10 @@ from typing import Self
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
-from crestline.mechanisms.framework.framework import Choices, Framework, Slots, checked_test
+from crestline.mechanisms.framework.framework import Choices, Framework, checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
 from crestline.mechanisms.framework.slot_orders import order_law, orders_of
-from crestline.mechanisms.slots import slot_numbers
+from crestline.mechanisms.slots import Slots, slot_numbers
 from crestline.parameters import Exact, fill, not_negative, positive, probability, proportion, whole
 from crestline.randomness.entropy import Entropy
 

@@ -13,21 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, gap_for
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.selection import Selection, listed, selections
-from crestline.mechanisms.slots import check_slots
+from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots
 from crestline.randomness.batches import batches
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.unit_points import Floats
-
-Slots = NDArray[np.int64]
-
-NO_SLOT = -1
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
-from crestline.mechanisms.framework.framework import NO_SLOT, Slots, checked_test, named, slot_view
+from crestline.mechanisms.framework.framework import checked_test, named, slot_view
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.gap_tests.sparse import SparseTest
 from crestline.mechanisms.framework.noisy_order import OneShot
 from crestline.mechanisms.framework.split.budget import gumbel_parts, slots_for
 from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import slot_numbers, unit_rate
+from crestline.mechanisms.slots import NO_SLOT, Slots, slot_numbers, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding, largest

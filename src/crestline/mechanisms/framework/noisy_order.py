@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.framework.framework import Choices, Framework, Slots
+from crestline.mechanisms.framework.framework import Choices, Framework
 from crestline.mechanisms.numerics.order_law import order_chances
-from crestline.mechanisms.slots import orderings
+from crestline.mechanisms.slots import Slots, orderings
 from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys

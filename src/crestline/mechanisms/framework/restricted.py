@@ -20,11 +20,12 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.contract import check_equivariance, released
-from crestline.mechanisms.framework.framework import Choices, Framework, Slots, checked_test
+from crestline.mechanisms.framework.framework import Choices, Framework, checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.slot_orders import order_law, orders_of
 from crestline.mechanisms.mechanism import Mechanism, fast_release
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import Slots
 from crestline.parameters import Exact, fill, not_negative, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.sampling import subsets

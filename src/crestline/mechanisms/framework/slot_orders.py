@@ -14,8 +14,9 @@ import numpy as np
 
 from crestline.errors import MechanismError
 from crestline.histogram.labels import Label
-from crestline.mechanisms.framework.framework import NO_SLOT, Choices, Slots
+from crestline.mechanisms.framework.framework import Choices
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import NO_SLOT, Slots
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.sampling import subsets
 

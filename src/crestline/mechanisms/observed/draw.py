@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from crestline.histogram.groups import Groups, Indices
 from crestline.histogram.observed import ObservedItems
 from crestline.mechanisms.public_list.top_ranks import top_keys
-from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding, rounded
 from crestline.randomness.entropy import Entropy
@@ -47,7 +47,7 @@ def passed(
     if not wanted:
         yield from (Passed([], []) for _ in range(trials))
         return
-    groups = Universe(items.scores, items.starts)
+    groups = Groups(items.scores, items.starts)
     scores = Linear(items.scores, Fraction(1, items.step))
     bar = Listed([Real(threshold)])
     for rows in batches(trials, max(groups.groups, wanted)):

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import numpy as np
 
+from crestline.histogram.groups import Indices
 from crestline.mechanisms.public_list.joint_values import Values
-from crestline.mechanisms.universe import Indices
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding, largest
 from crestline.randomness.entropy import Entropy
@@ -61,8 +61,8 @@ def _from_beyond(values: Values, trials: int, entropy: Entropy) -> Indices:
     A uniform sequence is kept with probability `exp(-rate · (value - horizon))` if its value does lie beyond; otherwise
     nothing was drawn, and all is drawn again. What is kept has the weight it should have.
     """
-    ranks = np.array(subsets(values.universe.items, values.k, trials, entropy), dtype=np.int64)
-    short = values.leading - values.universe.counts_at(ranks)
+    ranks = np.array(subsets(values.domain.items, values.k, trials, entropy), dtype=np.int64)
+    short = values.leading - values.domain.counts_at(ranks)
     beyond = short.max(axis=1, keepdims=True) - values.horizon
     noisy = keys(Linear(-beyond, values.rate), EXPONENTIAL, entropy.uniforms(*beyond.shape))
     again = ((beyond <= 0) | ~exceeding(noisy, fixed(Equal(1), trials))).ravel()

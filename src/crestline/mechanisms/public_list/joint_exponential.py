@@ -19,13 +19,13 @@ import numpy as np
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
+from crestline.histogram.groups import Remembered, groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.public_list.joint_draw import sequences
 from crestline.mechanisms.public_list.joint_values import Values, log_sequences, values_of
-from crestline.mechanisms.selection import Selection, selections
+from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import orderings, unit_rate
-from crestline.mechanisms.universe import Remembered, chosen, universe
 from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
 from crestline.randomness.entropy import Entropy
 
@@ -60,7 +60,7 @@ class JointExponential(Catalogued):
         return steps(BoundedRange(self.epsilon, theorem=self.theorem))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = universe(histogram)
+        items = groups_of(histogram)
         many, rate = min(self.k, items.items), self._rate(histogram)
         if not many:
             return [self._selection(histogram, [])] * n
@@ -69,7 +69,7 @@ class JointExponential(Catalogued):
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every list, for small histograms."""
-        counts = universe(histogram).listed()
+        counts = groups_of(histogram).listed()
         many = min(self.k, len(counts))
         if not many:
             return {self._selection(histogram, []): 1.0}
@@ -89,4 +89,4 @@ class JointExponential(Catalogued):
         return unit_rate(self.epsilon / 2, histogram)  # the score moves either way by one
 
     def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
-        return chosen(histogram, ranks, self.k, ordered=True)
+        return items_at(histogram, ranks, self.k, ordered=True)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 
+from crestline.histogram.groups import Groups, Indices
 from crestline.histogram.histogram import LARGEST_COUNT
-from crestline.mechanisms.universe import Indices, Universe
 from crestline.randomness.reals import rational_ball
 from crestline.randomness.unit_points import Floats
 
@@ -35,19 +35,19 @@ class Values:
     """Scores of all values up to the horizon, `ln(number of sequences) - rate · value`; then, if any are left out, one
     column for all that lie beyond: `ln(all sequences) - rate · horizon`."""
 
-    universe: Universe
+    domain: Groups
     k: int
     rate: Fraction
     horizon: int
 
     @cached_property
     def leading(self) -> Indices:
-        return self.universe.leading(self.k)
+        return self.domain.leading(self.k)
 
     @cached_property
     def beyond(self) -> bool:
         """Whether values larger than the horizon exist."""
-        return int(self.universe.counts[0] - self.universe.counts[-1]) > self.horizon
+        return int(self.domain.counts[0] - self.domain.counts[-1]) > self.horizon
 
     @cached_property
     def _table(self) -> tuple[Indices, Floats, int]:
@@ -64,7 +64,7 @@ class Values:
 
     def _events(self) -> tuple[Indices, Floats]:
         """Where `ln(n_i - i)` grows, and by how much: `k` events at zero that start it, then one for each group."""
-        starts, counts, sizes = self.universe.starts, self.universe.counts, self.universe.sizes
+        starts, counts, sizes = self.domain.starts, self.domain.counts, self.domain.sizes
         values, growths = [np.zeros(self.k, dtype=np.int64)], [np.zeros(self.k)]
         for i, count in enumerate(self.leading.tolist()):
             own = int(np.searchsorted(starts, i, side="right"))  # the first group below that of rank i
@@ -90,11 +90,11 @@ class Values:
 
     @cached_property
     def _log_all(self) -> float:
-        return log_sequences(self.universe.items, self.k)
+        return log_sequences(self.domain.items, self.k)
 
     def ball(self, row: int, column: int) -> Any:
         if column == len(self.values):
-            every = math.perm(self.universe.items, self.k)
+            every = math.perm(self.domain.items, self.k)
             return arb(fmpz(every)).log() - rational_ball(self.rate * self.horizon)
         value = int(self.values[column])
         inside, below = self.within(value)
@@ -106,10 +106,10 @@ class Values:
 
         The latter fall by one at most from place to place, so that one of them is 0 before any is negative.
         """
-        places, counts = np.arange(self.k), -self.universe.counts
+        places, counts = np.arange(self.k), -self.domain.counts
         upto = np.searchsorted(counts, value - self.leading, side="right")
         before = np.searchsorted(counts, value - self.leading, side="left")
-        inside, below = ((self.universe.starts[ends] - places).tolist() for ends in (upto, before))
+        inside, below = ((self.domain.starts[ends] - places).tolist() for ends in (upto, before))
         return inside, below
 
     def first_attaining(self, value: int) -> list[int]:
@@ -126,7 +126,7 @@ def log_sequences(items: int, k: int) -> float:
     return sum(math.log(items - i) for i in range(k))
 
 
-def values_of(universe: Universe, k: int, rate: Fraction) -> Values:
+def values_of(domain: Groups, k: int, rate: Fraction) -> Values:
     """The values of a universe with at least k items; the horizon depends on public numbers only."""
-    reach = Fraction(log_sequences(universe.items, k) + BEYOND) / rate
-    return Values(universe, k, rate, min(LARGEST_COUNT, math.ceil(reach)))
+    reach = Fraction(log_sequences(domain.items, k) + BEYOND) / rate
+    return Values(domain, k, rate, min(LARGEST_COUNT, math.ceil(reach)))

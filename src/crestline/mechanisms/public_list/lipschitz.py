@@ -22,14 +22,14 @@ import numpy as np
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange, PureDP
+from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
 from crestline.mechanisms.public_list.noises import lead, lipschitz_noise
 from crestline.mechanisms.public_list.top_ranks import top_ranks
-from crestline.mechanisms.selection import Selection, selections
+from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import orderings, unit_rate
-from crestline.mechanisms.universe import chosen, universe
 from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
@@ -99,13 +99,13 @@ class Lipschitz(Catalogued):
         return steps(PureDP(self.epsilon, theorem=self.theorem))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = universe(histogram)
+        items = groups_of(histogram)
         ranks = top_ranks(items, min(self.k, items.items), self._rate(histogram), LAWS[self.noise], n, entropy)
         return selections(ranks, lambda row: self._selection(histogram, row))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms."""
-        counts = universe(histogram).listed()
+        counts = groups_of(histogram).listed()
         drawn = min(self.k, len(counts))
         if not drawn:
             return {self._selection(histogram, []): 1.0}
@@ -138,4 +138,4 @@ class Lipschitz(Catalogued):
         return unit_rate(self._unit_rate(), histogram)
 
     def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
-        return chosen(histogram, ranks, self.k, ordered=self.ordered)
+        return items_at(histogram, ranks, self.k, ordered=self.ordered)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from crestline.mechanisms.universe import Indices, Universe
+from crestline.histogram.groups import Groups, Indices
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
 from crestline.randomness.draws import Ordered, Single
@@ -21,23 +21,23 @@ from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
 from crestline.randomness.sampling import Deck, places
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import Linear, Logs
 from crestline.randomness.uniforms import Uniforms, interleaved, picked
 
 _FIRST_DEPTH = 4  # how deep to look at first
 
 
-def top_ranks(universe: Universe, k: int, rate: Fraction, law: Law, trials: int, entropy: Entropy) -> Indices:
+def top_ranks(domain: Groups, k: int, rate: Fraction, law: Law, trials: int, entropy: Entropy) -> Indices:
     """For each trial the ranks of the items with the `k` largest keys, largest first; `k` of them must exist."""
     tables = [
-        _batch(universe, k, Linear(universe.counts, rate), law, rows, entropy)
-        for rows in batches(trials, max(universe.groups, k))
+        _batch(domain, k, Linear(domain.counts, rate), law, rows, entropy)
+        for rows in batches(trials, max(domain.groups, k))
     ]
     return np.concatenate([np.zeros((0, k), dtype=np.int64), *tables])
 
 
-def _batch(universe: Universe, k: int, scores: Linear, law: Law, rows: int, entropy: Entropy) -> Indices:
-    return top_keys(universe, k, scores, law, rows, entropy).ranks
+def _batch(domain: Groups, k: int, scores: Linear, law: Law, rows: int, entropy: Entropy) -> Indices:
+    return top_keys(domain, k, scores, law, rows, entropy).ranks
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Top:
 
 
 def top_keys(
-    universe: Universe,
+    domain: Groups,
     k: int,
     scores: Linear,
     law: Law,
@@ -64,17 +64,18 @@ def top_keys(
     scale: Fraction = Fraction(1),
 ) -> Top:
     """The `k` largest of `score + scale · noise` for each trial; `k` items must exist, `scores` has one for a group."""
-    uniforms = entropy.uniforms(rows, universe.groups)
-    maxima = Keys(scores, law, Single(uniforms, universe.copies), scale)
-    chosen = largest(maxima, min(k, universe.groups))
-    sizes = universe.sizes[chosen]
+    uniforms = entropy.uniforms(rows, domain.groups)
+    copies = None if domain.items == domain.groups else Logs(domain.sizes)
+    maxima = Keys(scores, law, Single(uniforms, copies), scale)
+    chosen = largest(maxima, min(k, domain.groups))
+    sizes = domain.sizes[chosen]
     if (sizes == 1).all():  # then these are k groups: no fewer than k items exist
-        return Top(maxima, chosen, universe.starts[chosen])
+        return Top(maxima, chosen, domain.starts[chosen])
     parts = [picked(uniforms, chosen)]
     keys, columns, depth = _descend(scores.counts[chosen], sizes, k, scores.rate, law, parts, entropy, scale)
     places_of, ranks = np.divmod(columns, depth)
     groups = np.take_along_axis(chosen, places_of, axis=1)
-    members = universe.starts[groups] + _members(groups, ranks, universe.sizes[groups], entropy)
+    members = domain.starts[groups] + _members(groups, ranks, domain.sizes[groups], entropy)
     return Top(keys, columns, members)
 
 

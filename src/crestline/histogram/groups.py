@@ -6,7 +6,7 @@ from 0 through all groups, the largest count first; a histogram names the item a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
-from crestline.mechanisms.selection import Selection
-from crestline.randomness.scores import Logs
 
 Indices = NDArray[np.int64]
 
-LARGEST_UNIVERSE = 2**62
+LARGEST_DOMAIN = 2**62
 _MOST_LISTED = 100_000  # more would take too much memory to list
 
 
 @dataclass(frozen=True)
-class Universe:
+class Groups:
     """Groups of equal counts.
 
     counts   the different counts, largest first
@@ -50,11 +48,6 @@ class Universe:
     def sizes(self) -> Indices:
         return np.diff(self.starts)
 
-    @cached_property
-    def copies(self) -> Logs | None:
-        """Logarithms of the sizes; None when every group is one item."""
-        return None if self.items == self.groups else Logs(self.sizes)
-
     def leading(self, many: int) -> Indices:
         """The counts of the first `many` ranks."""
         last = int(np.searchsorted(self.starts, many))
@@ -72,10 +65,10 @@ class Universe:
         return np.repeat(self.counts, self.sizes)
 
 
-_KNOWN: WeakKeyDictionary[Histogram, Universe] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Histogram, Groups] = WeakKeyDictionary()
 
 
-def universe(histogram: Histogram) -> Universe:
+def groups_of(histogram: Histogram) -> Groups:
     """The groups of a histogram over a public universe; any other histogram is refused, whatever its counts."""
     found = _KNOWN.get(histogram)
     if found is None:
@@ -83,29 +76,23 @@ def universe(histogram: Histogram) -> Universe:
     return found
 
 
-def _grouped(histogram: Histogram) -> Universe:
+def _grouped(histogram: Histogram) -> Groups:
     size = histogram.domain_size
     if size is None or (histogram.k_bar < size):
         raise HistogramError(
             "this mechanism needs the whole public universe: use Histogram.over_domain without k_bar, or "
             "Histogram.from_multiplicities; for an unknown domain choose another mechanism"
         )
-    if size >= LARGEST_UNIVERSE:
+    if size >= LARGEST_DOMAIN:
         raise HistogramError("the universe is too large: fewer than 2^62 items can be ranked")
     if isinstance(histogram, Multiplicities):
         counts, sizes = histogram.distinct
         starts = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
-        return Universe(counts, starts)
+        return Groups(counts, starts)
     ranked = histogram.array
     edges = np.flatnonzero(ranked[1:] != ranked[:-1]) + 1
     starts = np.concatenate([np.zeros(min(1, size), dtype=np.int64), edges, [size]]).astype(np.int64)
-    return Universe(ranked[starts[:-1]], starts)
-
-
-def chosen(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:
-    """The items at some ranks of a universe; fewer than `k` of them is a stop."""
-    names = histogram.names(ranks)
-    return Selection(names if ordered else frozenset(names), len(names) < k)
+    return Groups(ranked[starts[:-1]], starts)
 
 
 class Remembered:

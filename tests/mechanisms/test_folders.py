@@ -1,0 +1,70 @@
+"""Folders of the numerical packages: small, and among mechanisms each knows which of its siblings it may use."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "crestline"
+MODULES = sorted((PACKAGE / "mechanisms").rglob("*.py"))
+MOST_MODULES = 12
+
+# What each folder or module at the top may import of its siblings. The protocol, selections and slots know no folder;
+# the catalogue loads classes by name; noisy counts follow any selection.
+BASE = {"mechanism", "selection", "slots", "stages"}
+MAY_IMPORT: dict[str, set[str]] = {
+    **dict.fromkeys(BASE, BASE),
+    "__init__": {"catalogue"},
+    "catalogue": set(),
+    "identity": set(),
+    "stated": {*BASE, "catalogue"},
+    "numerics": set(),
+    "limited_domain": {*BASE, "numerics"},
+    "public_list": {*BASE, "numerics"},
+    "observed": {*BASE, "numerics", "public_list"},
+    "canonical": {*BASE, "numerics", "public_list"},
+    "framework": {*BASE, "stated", "numerics", "canonical"},
+    "stability": {*BASE, "stated", "numerics", "public_list", "framework"},
+    "noisy_counts": {*BASE, "stated", "numerics", "limited_domain", "framework"},
+}
+
+
+def siblings(path: Path) -> set[str]:
+    """What a module imports of `crestline.mechanisms`, at the top or inside a function: folders and top modules."""
+    prefix, found = "crestline.mechanisms.", set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.removeprefix(prefix).split(".")[0] for name in names if name.startswith(prefix)}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_folders_import_in_one_direction(path: Path) -> None:
+    own = path.relative_to(PACKAGE / "mechanisms").parts[0].removesuffix(".py")
+    assert own in MAY_IMPORT, f"say in MAY_IMPORT what {own!r} may import"
+    extra = siblings(path) - MAY_IMPORT[own] - {own}
+    assert not extra, f"mechanisms/{own} must not import {sorted(extra)}"
+
+
+def test_the_directions_have_no_cycle() -> None:
+    """Folders can be taken away one by one, each when nothing that is left imports it."""
+    left = {own: uses - {own} - BASE for own, uses in MAY_IMPORT.items()}
+    while left:
+        used = set().union(*left.values())
+        free = left.keys() - used
+        assert free, f"a cycle among {sorted(left)}"
+        left = {own: uses for own, uses in left.items() if own not in free}
+
+
+@pytest.mark.parametrize("package", ["histogram", "randomness", "guarantees", "mechanisms"])
+def test_a_folder_holds_a_dozen_modules_at_most(package: str) -> None:
+    for folder in (PACKAGE / package, *(path for path in (PACKAGE / package).rglob("*") if path.is_dir())):
+        modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(modules) <= MOST_MODULES, f"{folder.name} has {len(modules)} modules: give some their own folder"
