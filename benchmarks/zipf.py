@@ -48,7 +48,8 @@ def plain(path: str) -> list[tuple[Any, ...]]:
 
 def counted(source: Source, contribution: int | None = None) -> Histogram:
     """The part of the database alone."""
-    return source.top_counts(Question("user", ("item",), K, K_BAR, contribution=contribution), KEY)
+    with source.reading(Question("user", ("item",), K, K_BAR, contribution=contribution), KEY) as reading:
+        return reading.histogram
 
 
 def private(source: Any, **options: Any) -> Any:

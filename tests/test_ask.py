@@ -11,7 +11,6 @@ import crestline as cl
 from crestline.ask import ask
 from crestline.choose import choose
 from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError, SourceError
-from crestline.histogram.labels import Padding
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 from crestline.sources import open_source
@@ -111,12 +110,12 @@ class Unreadable:
 
     name = "unreadable"
 
-    def check(self, question: Question) -> None: ...
+    def check(self, question: Question, domain: Any = None) -> None: ...
 
     def version(self) -> None:
         return None
 
-    def top_counts(self, question: Question, key: bytes = b"") -> Any:
+    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Any:
         raise AssertionError("a refused question must not touch the data")
 
 
@@ -130,7 +129,7 @@ def test_a_refusal_touches_no_data() -> None:
 
 
 class Breaking(Unreadable):
-    def top_counts(self, question: Question, key: bytes = b"") -> Any:
+    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Any:
         raise SourceError("the engine went away; try again")
 
 
@@ -217,36 +216,6 @@ def test_the_question_is_checked_before_it_is_charged(loans: Path) -> None:
 
 def test_sources_name_no_row(loans: Path) -> None:
     assert "Rivers" not in open_source(loans).name
-
-
-class Changing:
-    """A source whose table changes between the counting and the naming: the item of count 2 is gone."""
-
-    name = "changing"
-
-    def check(self, question: Question) -> None: ...
-
-    def check_domain(self, question: Question, domain: Any) -> None: ...
-
-    def version(self) -> None: ...
-
-    def top_counts(self, question: Question, key: bytes = b"") -> cl.Histogram:
-        raise AssertionError("a universe was given")
-
-    def multiplicities(self, question: Question, domain: Any, key: bytes = b"") -> cl.Histogram:
-        return cl.Histogram.from_multiplicities({300: 1, 200: 1, 100: 1})
-
-    def names(self, question: Question, domain: Any, picks: Any, key: bytes = b"") -> list[Any]:
-        return [{300: "a", 200: Padding(0), 100: "c"}[count] for count, _ in picks]
-
-
-def test_an_item_that_is_gone_before_it_is_named_is_a_stop() -> None:
-    question = Question("user", ("item",), 3, 3)
-    for name, items in (("Lipschitz", ("a",)), ("Canonical", frozenset("ac"))):
-        chosen = choose(name, k=3, k_bar=3, epsilon=50, delta="1e-6", contribution=None, known_domain=True)
-        answer = ask(question, source=Changing(), chosen=chosen, entropy=replay("gone"), domain=["a", "b", "c"])
-        assert answer.stopped
-        assert answer.items == items
 
 
 def test_a_universe_that_does_not_fit_is_refused_before_anything_is_charged(loans: Path, tmp_path: Path) -> None:

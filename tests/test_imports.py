@@ -21,7 +21,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "randomness": set(),
     "guarantees": set(),
     "mechanisms": {"histogram", "randomness", "guarantees"},
-    "sources": {"histogram", "question", "randomness"},  # only the protocol of entropy, for fresh keys
+    # Only the protocol of entropy, for fresh keys, and what a selection is, which a reading brings back to its names.
+    "sources": {"histogram", "question", "randomness", "mechanisms"},
     "ledger": {"guarantees"},
     "pictures": set(),
     "answer": {"histogram", "guarantees", "question", "pictures"},

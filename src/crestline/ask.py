@@ -6,15 +6,11 @@ anything fails after `reserve`, the reservation stays charged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill
 from crestline.choose import Chosen
-from crestline.errors import QuestionError
 from crestline.guarantees.guarantee import Guarantee
-from crestline.histogram.labels import Label, Padding, label_order
 from crestline.identity import find_stored, identify
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
@@ -22,7 +18,7 @@ from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
-from crestline.sources.source import Source, Universal
+from crestline.sources.source import Source
 
 KEY_BYTES = 32
 
@@ -43,9 +39,7 @@ def ask(
     `domain` is the public universe, for mechanisms that need one: items, or what the source takes for them. `version`
     is a public label of the data, under which an answer is stored instead of under the source's own version.
     """
-    source.check(question)
-    if domain is not None:
-        _universal(source).check_domain(question, domain)
+    source.check(question, domain)
     promise = chosen.mechanism.guarantee()  # before anything is charged: what cannot be promised is not released
     if ledger is None:
         selection = _release(question, source, chosen, entropy, domain)
@@ -67,46 +61,10 @@ def ask(
 
 
 def _release(question: Question, source: Source, chosen: Chosen, entropy: Entropy, domain: Any) -> Selection:
+    """Counts, the mechanism and the names of its choice, in one snapshot of the data."""
     key = entropy.words(KEY_BYTES // 8).tobytes()
-    if domain is None:
-        histogram = source.top_counts(question, key)
-        return _in_units(question, histogram.step, chosen.mechanism.release(histogram, entropy))
-    counter = _universal(source)
-    counted = counter.multiplicities(question, domain, key)
-    picked: Selection = chosen.mechanism.release(counted, entropy)
-    named = _named(picked, lambda picks: counter.names(question, domain, picks, key))
-    return _in_units(question, counted.step, named)
-
-
-def _in_units(question: Question, step: int, selection: Selection) -> Selection:
-    """Published sums in the units of their column: one user adds at most `step` to a histogram and `clip` to a sum."""
-    if question.clip is None or selection.counts is None:
-        return selection
-    unit = Fraction(question.clip, step)
-    return Selection(selection.items, selection.stopped, tuple(unit * count for count in selection.counts))
-
-
-def _universal(source: Source) -> Universal:
-    if not isinstance(source, Universal):
-        raise QuestionError("this source cannot count over a public universe; ask a file, a table or a database")
-    return source
-
-
-def _named(picked: Selection, names_of: Callable[[Sequence[tuple[int, int]]], list[Label]]) -> Selection:
-    """A selection of `(count, index)` pairs under the items' own names; counts stay with their items.
-
-    An item that is gone, because the table changed in between, is an empty slot: a list ends there, a set goes without.
-    """
-    ordered = isinstance(picked.items, tuple)
-    names = names_of(list(picked.items) if ordered else sorted(picked.items, key=label_order))
-    there = [i for i, name in enumerate(names) if not isinstance(name, Padding)]
-    if ordered:
-        kept = [i for place, i in enumerate(there) if place == i]
-    else:
-        kept = sorted(there, key=lambda i: label_order(names[i]))
-    items = tuple(names[i] for i in kept)
-    counts = None if picked.counts is None else tuple(picked.counts[i] for i in kept)
-    return Selection(items if ordered else frozenset(items), picked.stopped or len(kept) < len(names), counts)
+    with source.reading(question, key, domain) as reading:
+        return reading.named(chosen.mechanism.release(reading.histogram, entropy))
 
 
 def _answer(

@@ -4,6 +4,7 @@ CrestlineError
 ├── ParameterError          a number or an option of the call is not usable
 ├── QuestionError           the question cannot be asked of this source (column, filter, file, table)
 ├── SourceError             the engine did not answer (unreachable, timed out, refused)
+│   └── EngineDefect        the engine failed on what we asked: a defect of crestline
 ├── HistogramError          the mechanism cannot work on this kind of histogram (known or unknown domain)
 ├── MechanismError          a mechanism is unknown, or does not keep the contract of the framework
 ├── BudgetError             the ledger refuses
@@ -34,6 +35,18 @@ class QuestionError(CrestlineError, ValueError):
 
 class SourceError(CrestlineError):
     """The engine did not answer."""
+
+
+class EngineDefect(SourceError):
+    """The engine failed on what we asked: a defect of crestline. `kind` is the class of the engine's error."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"internal error: the engine failed on a statement of ours ({kind}), which must not happen whatever the "
+            "rows are. What was reserved stays charged. Please report it with the question's columns and their types; "
+            "the engine's own log has its words, which may quote rows"
+        )
+        self.kind = kind
 
 
 class HistogramError(CrestlineError, TypeError):

@@ -34,9 +34,9 @@ class LostSource:
 
     name = "lost"
 
-    def check(self, question: Question) -> None: ...
+    def check(self, question: Question, domain: Any = None) -> None: ...
 
-    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
+    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Any:
         raise Interrupted
 
     def version(self) -> None: ...

@@ -76,7 +76,7 @@ def test_a_forecast_reads_no_row(visit: Visit, service: Service, monkeypatch: py
     def refuse(*_: object) -> None:
         raise AssertionError("a row was read")
 
-    monkeypatch.setattr(ServedSource, "top_counts", refuse)
+    monkeypatch.setattr(ServedSource, "reading", refuse)
     visit.sign_in("ann")
     assert "Expect about" in visit.ask(do="forecast", users="100000").text
     assert visit.status == 200

@@ -117,13 +117,13 @@ def test_a_price_reads_no_row() -> None:
     class Sealed:
         name = "sealed"
 
-        def check(self, question: object) -> None:
+        def check(self, question: object, domain: object = None) -> None:
             """Anything may be asked."""
 
         def version(self) -> None:
             return None
 
-        def top_counts(self, question: object, key: bytes = b"") -> object:
+        def reading(self, question: object, key: bytes = b"", domain: object = None) -> object:
             raise AssertionError("a row was read")
 
     ledger = Ledger.in_memory(cl.Budget(epsilon=1, delta="1e-6"))

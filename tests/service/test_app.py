@@ -202,13 +202,13 @@ def test_a_key_pays_once_where_the_data_have_no_version(folder: Path) -> None:
 
 def test_a_key_sent_twice_at_once_pays_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     both, released = threading.Barrier(2, timeout=30), []
-    plain = TableSource.top_counts
+    plain = TableSource.reading
 
     def counted(self: TableSource, *arguments: Any) -> Any:
         released.append(1)
         return plain(self, *arguments)
 
-    monkeypatch.setattr(TableSource, "top_counts", counted)
+    monkeypatch.setattr(TableSource, "reading", counted)
 
     def send(_: int) -> Any:
         both.wait()
@@ -227,7 +227,7 @@ def test_what_failed_after_it_was_charged_is_not_charged_again(
     def broken(*_: Any) -> Any:
         raise SourceError("the engine did not answer (a row says: hello)")
 
-    monkeypatch.setattr(TableSource, "top_counts", broken)
+    monkeypatch.setattr(TableSource, "reading", broken)
     first = service.top(key="one")
     spent = service.spent()
     monkeypatch.undo()
@@ -241,7 +241,7 @@ def test_a_request_that_never_ended_is_not_asked_anew(service: Service, monkeypa
     def dies(*_: Any) -> Any:
         raise RuntimeError("a private row")
 
-    monkeypatch.setattr(TableSource, "top_counts", dies)
+    monkeypatch.setattr(TableSource, "reading", dies)
     first = service.top(key="one")
     monkeypatch.undo()
     assert (first.status_code, first.json()["error"]["code"]) == (500, "fault")

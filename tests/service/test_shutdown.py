@@ -22,14 +22,14 @@ def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.Monkey
     house = open_house(load_config(folder / "crestline.toml"))
     token = house.tokens.create("ann")
     reading, go_on = threading.Event(), threading.Event()
-    plain = TableSource.top_counts
+    plain = TableSource.reading
 
     def slow(self: TableSource, *arguments: Any) -> Any:
         reading.set()
         assert go_on.wait(30)
         return plain(self, *arguments)
 
-    monkeypatch.setattr(TableSource, "top_counts", slow)
+    monkeypatch.setattr(TableSource, "reading", slow)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(create_app(house), ws="none", log_level="critical"))
     running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -26,4 +26,5 @@ def public_counts(path: str, *, declared: bool, user: str | None, item: Sequence
     source = open_source(path)
     question = Question(user, tuple(item), wish.k, max(wish.k_bars), contribution=wish.contribution)
     source.check(question)
-    return source.top_counts(question, system().words(_KEY_WORDS).tobytes())
+    with source.reading(question, system().words(_KEY_WORDS).tobytes()) as reading:
+        return reading.histogram

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError
-from crestline.histogram.histogram import Histogram
 from crestline.ledger.budget import Budget
 from crestline.ledger.database import Database
 from crestline.ledger.ledger import Ledger
@@ -25,6 +25,7 @@ from crestline.service.requests import Requests
 from crestline.service.sessions import Sessions
 from crestline.service.tokens import Tokens
 from crestline.sources import Source, open_source
+from crestline.sources.source import Reading
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class ServedSource:
     inner: Source
     stated: str | None
 
-    def check(self, question: Question) -> None:
-        self.inner.check(question)
+    def check(self, question: Question, domain: Any = None) -> None:
+        self.inner.check(question, domain)
 
-    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
-        return self.inner.top_counts(question, key)
+    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> AbstractContextManager[Reading]:
+        return self.inner.reading(question, key, domain)
 
     def version(self) -> str | None:
         return self.stated or self.inner.version()

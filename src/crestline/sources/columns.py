@@ -14,7 +14,7 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Label
-from crestline.sources.engines import DUCKDB, Expression, Function, attempted, codec, total_cast
+from crestline.sources.engines import DUCKDB, Expression, Function, attempted, codec, comparable, total_cast
 
 _MICROSECONDS, _NANOSECONDS = 6, 9
 
@@ -65,7 +65,7 @@ def representable(value: Expression, engine: str) -> Expression:
 
 def key_of(value: Expression, name: str, engine: str) -> Key:
     """A column as a key. Refuses types that have no plain Python value; `name` is for the refusal."""
-    value = representable(value, engine)
+    value = comparable(representable(value, engine), name, engine)
     kind = value.type()
     if kind.is_string() or kind.is_uuid():
         return _text(value, engine)

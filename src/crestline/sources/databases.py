@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.columns import column
 from crestline.sources.engines import Expression
+from crestline.sources.limits import milliseconds
 from crestline.sources.table import TableSource
 
 
@@ -44,24 +47,44 @@ def connect(url: str, timeout: float) -> Any:
         return _connected(scheme, lambda ibis: ibis.connect(url, options=_postgres_options(timeout)))
     if scheme in ("spark", "sc"):
         return _connected(scheme, lambda ibis: ibis.pyspark.connect(_spark_session(url)))
-    return _connected(scheme, lambda ibis: ibis.connect(url))
+    if scheme == "sqlite":
+        return _sqlite(rest)
+    return _connected(scheme, lambda ibis: ibis.connect(url))  # as the URL says: nothing of ours is tested there
+
+
+def _sqlite(rest: str) -> Any:
+    path = _file("sqlite", "SQLite", rest)
+
+    def opened(ibis: Any) -> Any:
+        # Questions come from several threads, one at a time (`Runner`).
+        connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        return ibis.sqlite.from_connection(connection)
+
+    return _connected("sqlite", opened)
 
 
 def _duckdb(rest: str) -> Any:
-    path = unquote(rest.partition("?")[0].removeprefix("/"))  # three slashes: from here; four: from the root
-    if not os.path.isfile(path):
-        raise QuestionError(
-            f"there is no DuckDB database {path!r}; write duckdb:///shop.duckdb for a path from here, and four slashes "
-            "for a path from the root"
-        )
+    path = _file("duckdb", "DuckDB", rest)
     return _connected("duckdb", lambda ibis: ibis.duckdb.connect(path, read_only=True))
 
 
+def _file(scheme: str, product: str, rest: str) -> str:
+    """The path behind a URL: three slashes from here; four from the root."""
+    path = unquote(rest.partition("?")[0].removeprefix("/"))
+    if not os.path.isfile(path):
+        raise QuestionError(
+            f"there is no {product} database {path!r}; write {scheme}:///shop.{scheme} for a path from here, and four "
+            "slashes for a path from the root"
+        )
+    return path
+
+
 def _postgres_options(timeout: float) -> str:
-    """Read only, for so long, and a backslash in a text is a backslash."""
+    """Read only, for so long, and a backslash in a text is a backslash. Every statement says the first two again
+    (`limits.read_only`); these hold for what Ibis asks to learn a table's columns."""
     settings = {
         "default_transaction_read_only": "on",
-        "statement_timeout": str(int(timeout * 1000)),
+        "statement_timeout": str(milliseconds(timeout)),
         "standard_conforming_strings": "on",
     }
     return " ".join(f"-c {name}={value}" for name, value in settings.items())

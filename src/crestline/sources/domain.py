@@ -2,12 +2,14 @@
 
 Two queries per release, whatever the size of the domain: how many items have each count, and, once the mechanism has
 chosen `(count, index)` pairs, the names of those items. The index is the item's place within its count, in label order.
+Both must see the same rows, or somebody who arrives in between would decide the outcome: see `snapshot.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from crestline.errors import QuestionError
@@ -21,6 +23,7 @@ Lookup: TypeAlias = Callable[[str], Expression]
 
 _HOW_MANY = "how_many"
 _INDEX = "index"
+_PLACE = "place_in_list"
 
 
 @dataclass(frozen=True)
@@ -36,25 +39,27 @@ class DomainCounting:
 
     def every_count(self, key: bytes) -> Expression:
         """Every item of the universe with its count, zeros included."""
-        names, pairs = list(self.items.names), self.counting.pairs
-        if self.counting.question.contribution is not None:
-            # Items outside the universe are never released, so they must not use up a user's contribution.
-            pairs = pairs.semi_join(self.domain, names)
-        counts = self.counting.counts(pairs, key)
+        names, counts = self.items.names, self._counts(key)
         found = counts.rename({f"found_{name}": name for name in names})
         joined = self.domain.left_join(found, [self.domain[name] == found[f"found_{name}"] for name in names])
         return joined.select(*(self.domain[name] for name in names), **{COUNT: joined[COUNT].fill_null(0)})
 
-    def multiplicities(self, key: bytes) -> Expression:
-        """How many items have each count."""
-        every = self.every_count(key)
+    def _counts(self, key: bytes) -> Expression:
+        pairs = self.counting.pairs
+        if self.counting.question.contribution is not None:
+            # Items outside the universe are never released, so they must not use up a user's contribution.
+            pairs = pairs.semi_join(self.domain, list(self.items.names))
+        return self.counting.counts(pairs, key)
+
+    def multiplicities(self, every: Expression) -> Expression:
+        """How many items have each count, of `every_count` or a table that holds it."""
         return every.group_by(COUNT).agg(**{_HOW_MANY: every.count()})
 
-    def names(self, picks: Iterable[tuple[int, int]], key: bytes) -> Expression:
-        """Count, index and label of the picked items."""
+    def names(self, every: Expression, picks: Iterable[tuple[int, int]]) -> Expression:
+        """Count, index and label of the picked items, of `every_count` or a table that holds it."""
         import ibis
 
-        every, chosen = self.every_count(key), sorted(set(picks))
+        chosen = sorted(set(picks))
         every = every.filter(every[COUNT].isin(sorted({count for count, _ in chosen})))
         order = [every[name] for name in self.items.names]
         placed = every.mutate(**{_INDEX: ibis.row_number().over(group_by=COUNT, order_by=order)})
@@ -63,6 +68,31 @@ class DomainCounting:
         )  # one flat list for any number of picks
         picked = placed.filter(place.isin([f"{count}:{index}" for count, index in chosen]))
         return picked.select(COUNT, _INDEX, **self.items.fetched(picked))
+
+    @cached_property
+    def _placed(self) -> Expression:
+        """The universe alone, each item with its place in label order."""
+        import ibis
+
+        order = [self.domain[name] for name in self.items.names]
+        return self.domain.mutate(**{_PLACE: ibis.row_number().over(order_by=order)})
+
+    def size(self) -> Expression:
+        """How many items the universe has, as one row."""
+        return self.domain.aggregate(**{_HOW_MANY: self.domain.count()})
+
+    def found(self, key: bytes) -> Expression:
+        """Place, count and label of every item that somebody has."""
+        placed, counts = self._placed, self._counts(key)
+        names = self.items.names
+        renamed = counts.rename({f"found_{name}": name for name in names})
+        joined = placed.inner_join(renamed, [placed[name] == renamed[f"found_{name}"] for name in names])
+        return joined.select(_PLACE, COUNT, **self.items.fetched(joined))
+
+    def at(self, places: Iterable[int]) -> Expression:
+        """Place and label of the items at these places of the universe; no private row is read."""
+        placed = self._placed.filter(self._placed[_PLACE].isin(sorted(set(places))))
+        return placed.select(_PLACE, **self.items.fetched(placed))
 
 
 def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> DomainCounting:

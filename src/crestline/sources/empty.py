@@ -5,16 +5,17 @@ Refusing it would tell that nobody is in it. So it is asked like a table that ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
 from crestline.question import Question
 from crestline.sources import where
 from crestline.sources.domain import Domain
 from crestline.sources.engines import embedded
 from crestline.sources.score import score_column
+from crestline.sources.source import Reading
 from crestline.sources.table import TableSource
 
 
@@ -26,27 +27,19 @@ class EmptySource:
         self._timeout = timeout
         self._version = version
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question, domain: Domain | None = None) -> None:
         """Refuse what no file could answer."""
-        self._table(question).check(question)
+        self._table(question).check(question, domain)
+
+    @contextmanager
+    def reading(self, question: Question, key: bytes = b"", domain: Domain | None = None) -> Iterator[Reading]:
+        """A histogram of padding; over a public list every item has count zero."""
+        with self._table(question).reading(question, key, domain) as reading:
+            yield reading
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
-        """A histogram of padding."""
+        """The histogram alone."""
         return self._table(question).top_counts(question, key)
-
-    def check_domain(self, question: Question, domain: Domain) -> None:
-        """Refuse a universe that does not fit the question."""
-        self._table(question).check_domain(question, domain)
-
-    def multiplicities(self, question: Question, domain: Domain, key: bytes = b"") -> Histogram:
-        """Every item of the universe has count zero."""
-        return self._table(question).multiplicities(question, domain, key)
-
-    def names(
-        self, question: Question, domain: Domain, picks: Sequence[tuple[int, int]], key: bytes = b""
-    ) -> list[Label]:
-        """The labels of `(count, index)` pairs."""
-        return self._table(question).names(question, domain, picks, key)
 
     def version(self) -> str | None:
         return None if self._version is None else self._version()

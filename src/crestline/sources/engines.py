@@ -2,7 +2,7 @@
 
 Engines compare text by a collation, which a server, a database or a column may set. Bytes have only one order and one
 equality, so text is turned into bytes before it is grouped or ranked (P0.5). The functions below are the engines' own,
-called through Ibis; no SQL is written by hand. An engine that is not listed compares text its own way. Files are
+called through Ibis; no SQL is written by hand. On an engine that is not listed text cannot be a key. Files are
 read by a DuckDB of our own, where nobody set a collation, and which checks that text is UTF-8: it has the order of its
 bytes as it is. (Tables in memory are not checked, and DuckDB ranks text that is none in an order of its own.)
 """
@@ -15,12 +15,16 @@ from functools import cache
 from inspect import Parameter, Signature
 from typing import Any, TypeAlias
 
+from crestline.errors import QuestionError
+from crestline.question import Question
+
 Expression: TypeAlias = Any  # an Ibis expression; Ibis carries no types that a checker could follow
 Function: TypeAlias = Callable[[Expression], Expression]
 
 
 EMBEDDED = "embedded"
 DUCKDB = ("duckdb", EMBEDDED)
+_ADVICE = "Use whole numbers as ids, or copy the table to what is tested: a Parquet file, DuckDB, PostgreSQL or Spark"
 
 
 def embedded() -> Any:
@@ -49,8 +53,33 @@ class Codec:
 
 
 def codec(engine: str) -> Codec:
-    """The functions of an engine; on one that is not listed, text stays as it is."""
-    return _codecs().get(engine) or Codec(_same, _same, lambda raw: raw.cast("string"))
+    """The functions of an engine. On one that is not listed nobody knows what it takes for equal: refused."""
+    if engine not in _codecs():
+        raise QuestionError(
+            f"on {engine} a collation decides which texts are equal and how they are ordered, so that one user's "
+            "spelling could become the name of an item: text, UUIDs and bytes cannot be users or items there, and text "
+            f"cannot be compared by order. {_ADVICE}"
+        )
+    return _codecs()[engine]
+
+
+def comparable(value: Expression, name: str, engine: str) -> Expression:
+    """A column that is to be a key. A column of SQLite may hold values of any type: only whole numbers are taken, and
+    whatever else stands there is made one by the engine, which cannot fail."""
+    if engine != "sqlite":
+        return value
+    if not value.type().is_integer():
+        raise QuestionError(
+            f"column {name!r} is of type {value.type()}; on SQLite users and items must be whole numbers, because its "
+            f"columns hold values of any type and compare text by a collation. {_ADVICE}"
+        )
+    return value & -1
+
+
+def allowed(question: Question, engine: str) -> None:
+    """Refuse what an engine has no functions for."""
+    if engine == "sqlite" and question.contribution is not None:
+        raise QuestionError(f"SQLite has no hash function to choose a user's items by: no `contribution`. {_ADVICE}")
 
 
 def md5(text: Expression, digits: int) -> Expression:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.question import Question
+from crestline.sources.source import Reading
 
 
 class ReadySource:
@@ -28,8 +33,12 @@ class ReadySource:
         """How many items a mechanism may see of it; None for a whole universe, which has all."""
         return None if self.whole_universe else self._histogram.k_bar
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question, domain: Any = None) -> None:
         """Refuse what can no longer be done once the rows are counted."""
+        if domain is not None:
+            raise QuestionError(
+                "a ready histogram is counted already; make one over a public list: Histogram.over_domain"
+            )
         for option, value in (("where", question.where), ("score", question.score)):
             if value is not None:
                 raise QuestionError(f"a ready histogram cannot apply `{option}`; apply it before counting")
@@ -47,6 +56,12 @@ class ReadySource:
         self.check(question)
         ready = self._histogram
         return ready if self.whole_universe else ready.cut(question.k_bar)
+
+    @contextmanager
+    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Iterator[Reading]:
+        """The same as a reading: its labels are its own."""
+        self.check(question, domain)
+        yield Reading(self.top_counts(question, key))
 
     def version(self) -> str | None:
         return None

@@ -1,18 +1,19 @@
-"""Running an expression: one at a time, for a limited time, and with errors that carry nothing from the rows."""
+"""Running expressions: one at a time, for a limited time, and with errors that carry nothing from the rows."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
-from crestline.errors import CrestlineError, QuestionError, SourceError
+from crestline.errors import CrestlineError, QuestionError
 from crestline.sources.engines import Expression
+from crestline.sources.failures import failed
+from crestline.sources.fetching import fetched, temporary
+from crestline.sources.limits import limited, literal, read_only
 
-_AGAIN = 0.01
-_GIVEN_UP = ("InterruptException", "QueryCanceled")
-_SPARK_LITERAL = ("spark.sql.variable.substitute", "spark.sql.parser.escapedStringLiterals")
+__all__ = ["Runner", "fetched", "refused_as"]
 
 
 class Runner:
@@ -21,7 +22,7 @@ class Runner:
     def __init__(self, engine: Any, timeout: float) -> None:
         self._engine = engine
         self._timeout = timeout
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def name(self) -> str:
@@ -29,19 +30,61 @@ class Runner:
         return str(self._engine.name)
 
     def rows(self, expression: Expression) -> list[tuple[Any, ...]]:
-        """The rows of an expression, as tuples of Python values.
+        """The rows of an expression, as tuples of Python values."""
+        rows: list[tuple[Any, ...]] = self._run(lambda: fetched(self._engine, expression))
+        return rows
 
-        Whatever the engine raises becomes an error without its words, which may quote rows or keys. It is raised
-        outside the handler, so that not even its context leads back to the engine's.
-        """
+    @contextmanager
+    def table_of(self, expression: Expression) -> Iterator[Expression]:
+        """The rows of an expression, read in one statement into a temporary table of DuckDB that can be asked again."""
+        made = self._run(lambda: temporary(self._engine, expression))
         try:
-            with self._lock, _limited(self._engine, self._timeout), _literal(self._engine):
-                return fetched(self._engine, expression)
+            yield made
+        finally:
+            with suppress(CrestlineError):  # the connection may be gone, and the table with it
+                self._run(lambda: self._engine.drop_table(made.get_name(), database=("temp", "main"), force=True))
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether `snapshot` can be used: on PostgreSQL, unless somebody else's transaction is under way."""
+        return self.name == "postgres" and int(self._engine.con.info.transaction_status) == 0
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let all statements in the context see the tables as they are at the first one (PostgreSQL)."""
+        with self._lock:
+            transaction = read_only(self._engine, self._timeout)
+            self._guarded(transaction.__enter__)
+            try:
+                yield
+            finally:
+                with suppress(CrestlineError):  # nothing was written: how it ends does not matter
+                    self._guarded(lambda: transaction.__exit__(None, None, None))
+
+    def _run(self, action: Callable[[], Any]) -> Any:
+        late = threading.Event()
+
+        def held() -> Any:
+            with self._lock, self._limits(late):
+                return action()
+
+        return self._guarded(held, late)
+
+    def _guarded(self, action: Callable[[], Any], late: threading.Event | None = None) -> Any:
+        """Whatever the engine raises becomes an error without its words, which may quote rows or keys. It is raised
+        outside the handler, so that not even its context leads back to the engine's."""
+        try:
+            return action()
         except Exception as failure:
-            kind = type(failure).__name__
-        if kind in _GIVEN_UP:
-            raise SourceError(f"the engine gave the statement up: it may take {self._timeout:g} seconds (`timeout`)")
-        raise SourceError(f"the engine did not answer ({kind}); its own log says why")
+            error = failed(failure, late=late is not None and late.is_set(), timeout=self._timeout)
+        raise error
+
+    @contextmanager
+    def _limits(self, late: threading.Event) -> Iterator[None]:
+        idle = self.name != "postgres" or self.has_snapshots
+        reading = read_only(self._engine, self._timeout) if idle else nullcontext()
+        with reading, limited(self._engine, self._timeout, late), literal(self._engine):
+            yield
 
 
 def refused_as(advice: str, action: Callable[[], Any]) -> Any:
@@ -53,57 +96,3 @@ def refused_as(advice: str, action: Callable[[], Any]) -> Any:
     except Exception:  # noqa: S110 -- replaced below, outside the handler, so that the words are gone for good
         pass
     raise QuestionError(advice)
-
-
-def fetched(engine: Any, expression: Expression) -> list[tuple[Any, ...]]:
-    """The rows of an expression. From DuckDB they come as Python values: neither Arrow (30 MB) nor pandas (40 MB, which
-    Ibis would import on the way) is needed, but for moments with a time zone."""
-    from ibis.expr.operations import InMemoryTable
-
-    plain = not any(kind.is_timestamp() and kind.timezone for kind in expression.schema().types)
-    if engine.name == "duckdb" and plain and not expression.op().find(InMemoryTable):
-        rows: list[tuple[Any, ...]] = engine.con.sql(engine.compile(expression)).fetchall()
-        return rows
-    table = engine.to_pyarrow(expression)
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-
-@contextmanager
-def _limited(engine: Any, timeout: float) -> Iterator[None]:
-    """Interrupt the engine after `timeout` seconds. PostgreSQL keeps the time itself (`databases.connect`)."""
-    if engine.name != "duckdb":
-        yield
-        return
-    done = threading.Event()
-
-    def watch() -> None:
-        """DuckDB forgets an interrupt that comes between two statements: it is repeated until ours has ended."""
-        wait = timeout
-        while not done.wait(wait):
-            engine.con.interrupt()
-            wait = _AGAIN
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-
-
-@contextmanager
-def _literal(engine: Any) -> Iterator[None]:
-    """Let Spark take text as it stands: by default it replaces ${env:HOME} and the like, even inside a value."""
-    if engine.name != "pyspark":
-        yield
-        return
-    settings = engine._session.conf
-    before = {name: settings.get(name) for name in _SPARK_LITERAL}
-    try:
-        for name in before:
-            settings.set(name, "false")
-        yield
-    finally:
-        for name, value in before.items():
-            settings.set(name, value)

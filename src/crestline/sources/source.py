@@ -1,13 +1,38 @@
-"""The protocol of a source: one table behind an engine."""
+"""The protocol of a source: one table behind an engine, and what one question reads of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
+from crestline.histogram.labels import Label, label_order
+from crestline.mechanisms.selection import Selection
 from crestline.question import Question
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one question reads of a table, all of it in one snapshot: the counts, and the way back to names and units.
+
+    histogram   the counts, as a mechanism may see them
+    unit        what one step of a count is worth where counts are published
+    labels      over a public list: from the histogram's items to their labels, in their order
+    """
+
+    histogram: Histogram
+    unit: Fraction = Fraction(1)
+    labels: Callable[[Sequence[Any]], list[Label]] | None = None
+
+    def named(self, selection: Selection) -> Selection:
+        """A selection of this histogram under the items' own names, its counts in the units of their column."""
+        counts = selection.counts
+        if counts is not None and self.unit != 1:
+            selection = replace(selection, counts=tuple(self.unit * count for count in counts))
+        return selection if self.labels is None else _relabelled(selection, self.labels)
 
 
 class Source(Protocol):
@@ -18,12 +43,16 @@ class Source(Protocol):
         """How the table is called in answers and in the ledger; never depends on its rows."""
         ...
 
-    def check(self, question: Question) -> None:
-        """Refuse a question that cannot be asked (missing column, bad filter) without reading a row."""
+    def check(self, question: Question, domain: Any = None) -> None:
+        """Refuse a question that cannot be asked (missing column, bad filter, a public list of other types) without
+        reading a row."""
         ...
 
-    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
-        """The top `k_bar + 1` rows of the question, ranked by count and then by label, as a histogram.
+    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> AbstractContextManager[Reading]:
+        """The counts of the question, in one snapshot that lasts as long as the context.
+
+        Without `domain` the histogram holds the top `k_bar + 1` rows, ranked by count and then by label. With one, a
+        public list of items, it holds how many of them have each count, without holding the list in memory.
 
         `key` decides which items of a user are kept when `question.contribution` is set; it must be fresh random bytes,
         at least 16 of them (`fresh_key`), drawn without looking at the data.
@@ -35,21 +64,11 @@ class Source(Protocol):
         ...
 
 
-@runtime_checkable
-class Universal(Protocol):
-    """A source that can also count over a public universe without holding it in memory (DESIGN D9)."""
-
-    def check_domain(self, question: Question, domain: Any) -> None:
-        """Refuse a universe that does not fit the question (no such table, other types) without reading a row."""
-        ...
-
-    def multiplicities(self, question: Question, domain: Any, key: bytes = b"") -> Histogram:
-        """How many items of the universe have each count."""
-        ...
-
-    def names(self, question: Question, domain: Any, picks: Sequence[tuple[int, int]], key: bytes = b"") -> list[Label]:
-        """The labels behind `(count, index)` pairs of `multiplicities` with the same key, in their order.
-
-        A pair that is gone, because the table changed in between, comes back as padding.
-        """
-        ...
+def _relabelled(picked: Selection, labels_of: Callable[[Sequence[Any]], list[Label]]) -> Selection:
+    """The selection under the names of its picks. Counts stay with their items: those of a set are in label order."""
+    if isinstance(picked.items, tuple):
+        return replace(picked, items=tuple(labels_of(picked.items)))
+    labels = labels_of(sorted(picked.items, key=label_order))
+    order = sorted(range(len(labels)), key=lambda place: label_order(labels[place]))
+    counts = None if picked.counts is None else tuple(picked.counts[place] for place in order)
+    return replace(picked, items=frozenset(labels), counts=counts)

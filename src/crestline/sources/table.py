@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label, Padding
 from crestline.question import Question
 from crestline.sources.counting import Counting
 from crestline.sources.domain import Domain, DomainCounting, Lookup, domain_counting
-from crestline.sources.engines import EMBEDDED, Expression
+from crestline.sources.engines import EMBEDDED, Expression, allowed
 from crestline.sources.running import Runner
+from crestline.sources.snapshot import over_list
+from crestline.sources.source import Reading
 
 _KEPT = 32
 """Questions whose expressions are kept: one is checked, then asked, and often asked again; building takes 10 ms."""
@@ -42,50 +45,44 @@ class TableSource:
     ) -> None:
         self.name = name
         self._runner = Runner(engine, timeout)
-        dialect = EMBEDDED if embedded else self._runner.name
+        self._dialect = dialect = EMBEDDED if embedded else self._runner.name
         self._counting = lru_cache(_KEPT)(lambda question: Counting(table, question, dialect, untyped))
         self._lookup = lookup or _no_lookup
         self._version = version
         if close is not None:
             weakref.finalize(self, close)  # the connection was opened for this source, and ends with it
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question, domain: Domain | None = None) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
-        self.expression(question, bytes(32))
+        allowed(question, self._dialect)
+        if domain is None:
+            self.expression(question, bytes(32))
+        else:
+            self._over(question, domain).every_count(bytes(32))
 
     def expression(self, question: Question, key: bytes = b"") -> Expression:
         """The question as one Ibis expression of at most `k_bar + 1` rows."""
         return self._counting(question).top(key)
 
+    @contextmanager
+    def reading(self, question: Question, key: bytes = b"", domain: Domain | None = None) -> Iterator[Reading]:
+        """Run the expression: the engine counts, and `k_bar + 1` rows come back. Over a public list its items are
+        `(count, index)` pairs until they are named."""
+        counting = self._counting(question)
+        unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
+        if domain is None:
+            yield Reading(self.top_counts(question, key), unit)
+            return
+        with over_list(self._runner, self._over(question, domain), key) as (histogram, labels):
+            yield Reading(histogram, unit, labels)
+
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
-        """Run the expression; the engine counts, and `k_bar + 1` rows come back."""
+        """The histogram alone, without a public list."""
         counting = self._counting(question)
         items = counting.items
         rows = self._runner.rows(counting.top(key))
         labelled = [(items.label(row[:-1]), row[-1]) for row in rows]
         return Histogram.from_ranked(labelled, question.k_bar, step=counting.step)
-
-    def check_domain(self, question: Question, domain: Domain) -> None:
-        """Build the expression over the domain and throw it away."""
-        self._over(question, domain).multiplicities(bytes(32))
-
-    def multiplicities(self, question: Question, domain: Domain, key: bytes = b"") -> Histogram:
-        """How many items of a public universe have each count; its items are `(count, index)` pairs for `names`."""
-        over = self._over(question, domain)
-        rows = self._runner.rows(over.multiplicities(key))
-        return Histogram.from_multiplicities(dict(rows), step=over.counting.step)
-
-    def names(
-        self, question: Question, domain: Domain, picks: Sequence[tuple[int, int]], key: bytes = b""
-    ) -> list[Label]:
-        """The labels of `(count, index)` pairs, in their order, with the key of `multiplicities`.
-
-        A pair that is no longer there, because the table changed in between, comes back as padding.
-        """
-        over = self._over(question, domain)
-        rows = self._runner.rows(over.names(picks, key))
-        found = {(count, index): over.items.label(values) for count, index, *values in rows}
-        return [found.get((int(count), int(index)), Padding(0)) for count, index in picks]
 
     def version(self) -> str | None:
         return None if self._version is None else self._version()

@@ -1,0 +1,61 @@
+"""What an engine's error means, from its class and its SQLSTATE alone: its words may quote rows, keys or passwords.
+
+Four things can happen while a statement runs. The time was over. The engine was lost (connection, disk, memory).
+The table is no longer what was opened (dropped, other columns, other rights). Everything else is a defect of ours:
+what is asked of an engine must not be able to fail on a row.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from crestline.errors import EngineDefect, SourceError
+
+_GIVEN_UP = {"InterruptException", "QueryCanceled", "SQLITE_INTERRUPT"}
+_LOST = {
+    # DuckDB
+    "IOException", "HTTPException", "ConnectionException", "OutOfMemoryException", "FatalException",
+    # PostgreSQL without a SQLSTATE: the connection broke before the server could answer
+    "OperationalError", "InterfaceError",
+    # Spark
+    "Py4JNetworkError", "Py4JError", "SparkConnectGrpcException", "ConnectionRefusedError", "ConnectionResetError",
+    # SQLite
+    "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_NOMEM", "SQLITE_FULL",
+    # any of them
+    "MemoryError", "TimeoutError", "BrokenPipeError",
+}  # fmt: skip
+_LOST_STATES = ("08", "40", "53", "57", "58")  # connection, rollback, resources, intervention, system
+_CHANGED = {"CatalogException", "BinderException", "PermissionException"}  # before any row is read
+_CHANGED_STATES = ("3D", "3F", "42P01", "42703", "42501")  # catalogue, schema, table, column, right
+
+
+def failed(failure: Exception, *, late: bool, timeout: float) -> SourceError:
+    """The error to raise for an engine's error. `late`: we have interrupted the statement ourselves."""
+    kind, state = _kind(failure), _state(failure)
+    if late or kind in _GIVEN_UP:
+        return SourceError(f"the engine gave the statement up: it may take {timeout:g} seconds (`timeout`)")
+    if state.startswith(_LOST_STATES) or (not state and kind in _LOST):
+        return SourceError(f"the engine did not answer ({kind}): it was lost or had no room left; its own log says why")
+    if state.startswith(_CHANGED_STATES) or (not state and kind in _CHANGED):
+        return SourceError(
+            f"the engine refused the statement ({kind}): the table, its columns or your rights to it have changed "
+            "since it was opened; open it again"
+        )
+    return EngineDefect(kind)
+
+
+def _kind(failure: Exception) -> str:
+    """The class of an error; SQLite has one class for everything and tells by a name."""
+    name = str(getattr(failure, "sqlite_errorname", None) or type(failure).__name__)
+    known = next((known for known in _LOST | _GIVEN_UP if known.startswith("SQLITE_") and name.startswith(known)), None)
+    return known or name
+
+
+def _state(failure: Exception) -> str:
+    """The SQLSTATE that psycopg and PySpark give; empty where there is none."""
+    own: Any = getattr(failure, "sqlstate", None)
+    if own is None and hasattr(failure, "getSqlState"):
+        with suppress(Exception):  # the session may be gone, and with it what it knew
+            own = failure.getSqlState()
+    return own if isinstance(own, str) else ""
