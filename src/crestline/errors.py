@@ -43,8 +43,8 @@ class EngineDefect(SourceError):
     def __init__(self, kind: str) -> None:
         super().__init__(
             f"internal error: the engine failed on a statement of ours ({kind}), which must not happen whatever the "
-            "rows are. What was reserved stays charged. Please report it with the question's columns and their types; "
-            "the engine's own log has its words, which may quote rows"
+            "rows are (unless the table is a view that fails by itself). What was reserved stays charged. Please "
+            "report it, with the types of the columns; the engine's own log has its words, which may quote rows"
         )
         self.kind = kind
 

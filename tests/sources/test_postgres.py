@@ -5,13 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
+import ibis
 import psycopg
+import pyarrow as pa
 import pytest
 
-from crestline.errors import SourceError
+from crestline.errors import EngineDefect, SourceError
 from crestline.histogram.labels import Padding
 from crestline.sources import open_source
+from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
 from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.engines import Postgres
@@ -32,6 +36,10 @@ def prepared(engine: Postgres, *statements: str) -> None:
     with psycopg.connect(engine.url, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement)
+
+
+def rows_of(table: pa.Table) -> str:
+    return ", ".join(f"({user}, {item})" for user, item in zip(*table.to_pydict().values(), strict=True))
 
 
 class TestPostgres(SourceConformance, ScoreConformance):
@@ -93,6 +101,66 @@ class TestPostgres(SourceConformance, ScoreConformance):
         with pytest.raises(SourceError, match="gave the statement up"):
             source.top_counts(question(1))
 
+    @pytest.mark.parametrize("domain", [DOMAIN, "catalogue"])
+    def test_what_is_written_between_counting_and_naming_changes_nothing(self, engine: Postgres, domain: Any) -> None:
+        schema = f"between_{len(domain)}"
+        prepared(
+            engine,
+            f"create schema {schema}",
+            f'create table {schema}.events ("user" bigint, item bigint)',
+            f"create table {schema}.catalogue (item bigint)",
+            f"insert into {schema}.events values {rows_of(BEFORE)}",
+            f"insert into {schema}.catalogue values {', '.join(f'({item})' for item in DOMAIN)}",
+        )
+        source = open_source(f"{engine.url}/{schema}", table="events")
+
+        def write() -> None:
+            prepared(engine, f"delete from {schema}.events", f"delete from {schema}.catalogue where item = 15")
+            prepared(engine, f"insert into {schema}.events values {rows_of(AFTER)}")
+
+        assert answered(source, write, domain).items == NAMED
+        assert ask(source, question(1)).items == (12,)  # the next question sees what was written
+        assert ask(source, question(1)).counts == (3,)
+
+    def test_a_connection_in_the_middle_of_a_transaction(self, engine: Postgres) -> None:
+        """Somebody else's transaction may see new rows at every statement: the counts are then held in memory."""
+        prepared(engine, 'create table busy ("user" bigint, item bigint)')
+        prepared(engine, f"insert into busy values {rows_of(BEFORE)}")
+        with psycopg.connect(engine.url) as connection:
+            backend = ibis.postgres.from_connection(connection)
+            source = open_source(backend.table("busy"))
+            connection.execute("select 1")
+            assert answered(source, lambda: prepared(engine, "delete from busy"), DOMAIN).items == NAMED
+
+    def test_a_question_reads_only_whatever_the_connection_may(self, engine: Postgres) -> None:
+        """A pooler may drop the options of the start, and a table of Ibis comes with a connection of its own."""
+        prepared(
+            engine,
+            "create table log (at timestamptz)",
+            "create function logged() returns int language sql as 'insert into log values (now()) returning 1'",
+            'create view writes as select logged() as "user", 1 as item',
+            'create view sleeps as select 1 as "user", 1 as item from pg_sleep(60)',
+        )
+        backend = ibis.postgres.from_connection(psycopg.connect(engine.url, autocommit=True))
+        with pytest.raises(EngineDefect):
+            open_source(backend.table("writes")).top_counts(question(1))
+        with pytest.raises(SourceError, match="gave the statement up"):
+            open_source(backend.table("sleeps"), timeout=0.2).top_counts(question(1))
+        assert backend.con.execute("select * from log").fetchall() == []
+        backend.con.close()
+
+    def test_what_an_error_means(self, engine: Postgres) -> None:
+        prepared(engine, 'create table gone ("user" int, item int)', 'create table lost ("user" int, item int)')
+        gone, lost = (open_source(engine.url, table=name) for name in ("gone", "lost"))
+        prepared(engine, "drop table gone")
+        with pytest.raises(SourceError, match="have changed"):
+            gone.top_counts(question(1))
+        backend = lost._runner._engine.con.info.backend_pid  # type: ignore[attr-defined] # its own connection
+        prepared(engine, f"select pg_terminate_backend({backend})")
+        with pytest.raises(SourceError, match="did not answer") as failure:
+            lost.top_counts(question(1))
+        assert not isinstance(failure.value, EngineDefect)
+
     def test_an_engine_error_says_nothing_of_the_rows(self, engine: Postgres) -> None:
         prepared(
             engine,
@@ -101,8 +169,9 @@ class TestPostgres(SourceConformance, ScoreConformance):
             'create view broken as select who as "user", cast(what as int) as item from secrets',
         )
         source = open_source(engine.url, table="broken")
-        with pytest.raises(SourceError, match="did not answer") as failure:
+        with pytest.raises(EngineDefect, match="internal error") as failure:
             source.top_counts(question(1))
+        assert failure.value.kind == "InvalidTextRepresentation"
         assert "secret" not in str(failure.value)
         assert failure.value.__context__ is None
         assert failure.value.__cause__ is None

@@ -23,20 +23,18 @@ def temporary(engine: Any, expression: Expression) -> Expression:
     """The rows of an expression in a temporary table of DuckDB, which also a read-only connection may have. They are
     stored as they are, without a conversion that could fail."""
     import ibis
-    import sqlglot
     from ibis.expr.operations import DatabaseTable, Namespace
 
-    name = ibis.util.gen_name("crestline")
-    statement = sqlglot.exp.Create(
-        kind="TABLE",
-        this=sqlglot.table(name, catalog="temp", db="main", quoted=True),
-        expression=engine.compiler.to_sqlglot(expression),
-        properties=sqlglot.exp.Properties(expressions=[sqlglot.exp.TemporaryProperty()]),
-    )
+    name = ibis.util.gen_name("crestline")  # letters, digits and underscores
     engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
-    engine.con.execute(statement.sql(engine.dialect))
+    engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {engine.compile(expression)}")
     namespace = Namespace(catalog="temp", database="main")
     return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
+
+
+def dropped(engine: Any, table: Expression) -> None:
+    """Drop what `temporary` made."""
+    engine.con.execute(f"DROP TABLE {table.op().name}")  # no other table has its name
 
 
 def _duckdb(engine: Any, expression: Expression) -> Any:

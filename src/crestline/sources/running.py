@@ -10,7 +10,7 @@ from typing import Any
 from crestline.errors import CrestlineError, QuestionError
 from crestline.sources.engines import Expression
 from crestline.sources.failures import failed
-from crestline.sources.fetching import fetched, temporary
+from crestline.sources.fetching import dropped, fetched, temporary
 from crestline.sources.limits import limited, literal, read_only
 
 __all__ = ["Runner", "fetched", "refused_as"]
@@ -42,7 +42,7 @@ class Runner:
             yield made
         finally:
             with suppress(CrestlineError):  # the connection may be gone, and the table with it
-                self._run(lambda: self._engine.drop_table(made.get_name(), database=("temp", "main"), force=True))
+                self._run(lambda: dropped(self._engine, made))
 
     @property
     def has_snapshots(self) -> bool:
