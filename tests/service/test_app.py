@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from crestline.errors import SourceError
+from crestline.errors import EngineDefect, SourceError
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.service.app import create_app
 from crestline.service.config import load_config
@@ -283,7 +283,26 @@ def test_metrics_count_routes_and_classes_and_nothing_else(service: Service) -> 
         'crestline_requests_total{route="/v1/datasets/{name}/top",status="2xx"} 1',
         'crestline_requests_total{route="/v1/datasets/{name}/top",status="4xx"} 1',
         'crestline_requests_total{route="other",status="4xx"} 1',
+        "# HELP crestline_engine_defects_total Statements that an engine failed on: report them.",
+        "# TYPE crestline_engine_defects_total counter",
     ]
+
+
+def test_a_statement_that_an_engine_fails_on_is_counted_for_the_owner(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The analyst is told what is told of a lost connection."""
+    said = []
+    for failure in (SourceError("the engine did not answer"), EngineDefect("ConversionException")):
+
+        def broken(*_: Any, failure: Exception = failure) -> Any:
+            raise failure
+
+        monkeypatch.setattr(TableSource, "reading", broken)
+        said.append(service.top().json()["error"] | {"request_id": None})
+    assert said[0] == said[1]
+    counted = [line for line in service.client.get("/metrics").text.splitlines() if "defects_total{" in line]
+    assert counted == ['crestline_engine_defects_total{error="ConversionException"} 1']
 
 
 def test_the_description_names_every_route(service: Service) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from crestline.errors import QuestionError
+from crestline.mechanisms.selection import Selection
 from crestline.question import Question
 from crestline.sources import open_source
 from crestline.sources.empty import EmptySource
@@ -34,9 +35,9 @@ def test_a_bad_filter_is_refused_all_the_same(source: EmptySource) -> None:
 
 def test_a_known_domain(source: EmptySource) -> None:
     asked = Question("user", ("item",), 1, 2)
-    histogram = source.multiplicities(asked, ["b", "a"])
-    assert histogram.domain_size == 2
-    assert source.names(asked, ["b", "a"], [(0, 1), (0, 0)]) == ["b", "a"]
+    with source.reading(asked, domain=["b", "a"]) as reading:
+        assert reading.histogram.domain_size == 2
+        assert reading.named(Selection(((0, 1), (0, 0)), False)).items == ("b", "a")
 
 
 def test_its_version_follows_the_file(source: EmptySource) -> None:

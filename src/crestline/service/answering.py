@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from crestline.errors import CrestlineError
+from crestline.errors import CrestlineError, EngineDefect
 from crestline.randomness.entropy import system
 from crestline.service.asking import Caller, Wanted, answered
 from crestline.service.house import House, Served
@@ -34,6 +34,8 @@ def _outcome(house: House, served: Served, caller: Caller, wanted: Wanted) -> Ou
     try:
         return Outcome(200, answered(served, caller, wanted, house.config.limits, system()))
     except CrestlineError as error:
+        if isinstance(error, EngineDefect):
+            house.metrics.defect(error.kind)
         problem = problem_of(error)
     except Problem as refusal:
         problem = refusal

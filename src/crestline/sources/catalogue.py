@@ -31,9 +31,12 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry("pandas, Polars, Arrow", "the table itself", "all", "in memory, time limit", "tests of each"),
     Entry("DuckDB", "duckdb:///shop.duckdb", "all", "reads only, time limit", "conformance suite"),
     Entry("PostgreSQL", "postgresql://host/shop", "all", "reads only, time limit", "conformance suite, real server"),
-    Entry("Spark", "spark://host:7077, spark://local", "all", "as the session", "conformance suite, local mode"),
-    Entry("Spark Connect", "sc://host", "all", "as the session", "not tested"),
+    Entry("Spark", "spark://host:7077, spark://local", "all", "as the session, time limit", "conformance suite, local"),
+    Entry("Spark Connect", "sc://host", "all", "as the session, time limit", "not tested"),
+    Entry("SQLite", "sqlite:///shop.sqlite", "whole numbers only", "reads only, time limit", "tests of snapshots"),
     Entry("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
-    Entry("other engines", "what ibis.connect takes", "what Ibis translates", "as the URL says", "not tested"),
+    Entry(
+        "other engines", "what ibis.connect takes", "no text as user or item", "none of ours: give a role", "not tested"
+    ),
     Entry("ready histogram", "Histogram.from_counts(…)", "it is counted already", "no connection", "unit tests"),
 )
