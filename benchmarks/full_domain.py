@@ -1,4 +1,4 @@
-"""The top 10 of a public universe: crestline, listed and by multiplicities, against NumPy, OpenDP and diffprivlib.
+"""The top 10 of a public list: crestline, listed and by multiplicities, against NumPy, OpenDP and diffprivlib.
 
 By multiplicities only `{count: how many items have it}` is given, as a database can answer in one query; the others
 need every item. NumPy is `argpartition` of `rate · count + gumbel`.

@@ -1,6 +1,6 @@
 """One release on a restricted domain: every mechanism, against a plain NumPy Gumbel top-k, OpenDP and diffprivlib.
 
-Everything that sees k_bar slots gets the same power law. Mechanisms of a public universe get k_bar listed items.
+Everything that sees k_bar slots gets the same power law. Mechanisms of a public list get k_bar listed items.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def ask(
 ) -> Answer:
     """Ask one question of one source, with one mechanism, on one ledger (or none).
 
-    `domain` is the public universe, for mechanisms that need one: items, or what the source takes for them. `version`
+    `domain` is the public list, for mechanisms that need one: items, or what the source takes for them. `version`
     is a public label of the data, under which an answer is stored instead of under the source's own version.
     """
     source.check(question, domain)

@@ -28,11 +28,13 @@ class Rule:
     reason: str
 
 
-KNOWN_DOMAIN_ONE = Rule("Lipschitz", "chosen because one item of a public universe is wanted: permute-and-flip")
-KNOWN_DOMAIN = Rule("Canonical", "chosen because the universe is public: it picks a whole set at the price of one step")
+KNOWN_DOMAIN_ONE = Rule("Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip")
+KNOWN_DOMAIN = Rule(
+    "Canonical", "chosen because the items are on a public list: it picks a whole set at the price of one step"
+)
 KNOWN_DOMAIN_MANY = Rule(
     "Lipschitz",
-    "chosen because many items of a public universe are wanted: its k steps add up to less than k of them",
+    "chosen because many items of a public list are wanted: its k steps add up to less than k of them",
 )
 KNOWN_CONTRIBUTION = Rule(
     "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
@@ -95,7 +97,7 @@ def choose(
     mechanism = _made(rule, counts, k=k, k_bar=k_bar, contribution=contribution, **budget)
     if k_bar is None and most_slots is not None and k <= most_slots < (getattr(mechanism, "k_bar", None) or 0):
         mechanism = _made(rule, counts, k=k, k_bar=most_slots, contribution=contribution, **budget)
-    own = getattr(mechanism, "k_bar", None) or k_bar or k  # a public universe has no slots
+    own = getattr(mechanism, "k_bar", None) or k_bar or k  # a public list has no slots
     return _fit_for(scored, known_domain, Chosen(mechanism, describe(mechanism, rule.reason), own))
 
 

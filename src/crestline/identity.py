@@ -97,7 +97,7 @@ def _files(domain: str) -> str | None:
 
 
 def _universe(domain: Any) -> str | None:
-    """What tells one public universe from another: its text, or a hash of its items."""
+    """What tells one public list from another: its text, or a hash of its items."""
     if domain is None or isinstance(domain, str):
         return domain
     if isinstance(domain, list | tuple) and _plain(domain):

@@ -65,7 +65,7 @@ def test_without_a_word_it_is_guessed_and_said() -> None:
     assert "k_bar" in guessed.notes[0]
     pure = subject(Plain(cl.PureDP(1)), replay("guess"))
     assert pure.shapes[0].k_bar is None
-    assert "public universe" in pure.notes[0]
+    assert "public list" in pure.notes[0]
 
 
 def test_a_mechanism_that_never_works_cannot_be_audited() -> None:

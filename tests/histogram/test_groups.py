@@ -37,7 +37,7 @@ def test_groups_are_the_different_counts_of_the_list(counts: list[int], listed: 
     assert found.counts_at(np.arange(len(counts))).tolist() == ranked
 
 
-def test_a_universe_is_grouped_once_as_long_as_its_histogram_lives() -> None:
+def test_a_public_list_is_grouped_once_as_long_as_its_histogram_lives() -> None:
     histogram, calls = Histogram.over_domain({"a": 1}), []
     assert groups_of(histogram) is groups_of(histogram)
     kept = Remembered()
@@ -46,7 +46,7 @@ def test_a_universe_is_grouped_once_as_long_as_its_histogram_lives() -> None:
     assert calls == [1, 2]
 
 
-def test_only_a_whole_universe_that_can_be_ranked() -> None:
+def test_only_a_whole_list_that_can_be_ranked() -> None:
     largest = Histogram.from_multiplicities({0: 2**62 - 1})
     assert groups_of(largest).items == 2**62 - 1 == LARGEST_DOMAIN - 1
     refused: Any

@@ -40,7 +40,7 @@ def test_without_padding_only_rows_remain() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=2), st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 9))
-def test_a_public_universe_lists_every_item(table: dict[str, int], k_bar: int) -> None:
+def test_a_public_list_lists_every_item(table: dict[str, int], k_bar: int) -> None:
     ranked = sorted(table.items(), key=lambda pair: (-pair[1], pair[0].encode()))
     full = Histogram.over_domain(table)
     assert list(full.items) == [label for label, _ in ranked]
@@ -103,7 +103,7 @@ def test_a_cut_is_what_would_have_been_seen(rows: dict[str, int], k_bar: int) ->
         assert getattr(found, name) == getattr(wanted, name)
 
 
-def test_a_cut_of_a_universe_still_knows_its_size() -> None:
+def test_a_cut_of_a_public_list_still_knows_its_size() -> None:
     found = Histogram.over_domain({"a": 5, "b": 3, "c": 1}).cut(2)
     assert (found.items, found.next_count, found.domain_size) == (("a", "b"), 1, 3)
 

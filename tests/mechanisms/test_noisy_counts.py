@@ -170,7 +170,7 @@ def test_a_set_s_counts_come_in_byte_order() -> None:
     assert [round(count, -2) for count in drawn.counts] == [500, 9_000, 70_000]
 
 
-def test_counts_of_a_universe_known_by_multiplicities() -> None:
+def test_counts_of_a_public_list_known_by_multiplicities() -> None:
     histogram = Histogram.from_multiplicities({10_000: 2, 3: 50})
     drawn = NoisyCounts(Lipschitz(2, 1), 1).release(histogram, replay("many"))
     assert drawn.counts is not None

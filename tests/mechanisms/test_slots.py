@@ -35,7 +35,7 @@ def test_numbers_of_slots() -> None:
         (None, None, 3),  # an unknown domain: every slot
         (None, 2, 2),
         (None, 9, 3),
-        (5, None, 2),  # two items of the public universe were left out
+        (5, None, 2),  # two items of the public list were left out
         (5, 1, 1),
         (3, None, 0),  # nothing was left out
         (3, 2, 0),
@@ -50,7 +50,7 @@ def test_how_many_slots_one_user_can_swap(domain: int | None, bound: int | None,
 def test_a_histogram_must_be_cut_for_the_mechanism() -> None:
     counts = {"a": 3, "b": 1}
     check_slots(Histogram.from_counts(counts, 4), 4)
-    check_slots(Histogram.over_domain(counts), 4)  # a universe of two has no more slots
+    check_slots(Histogram.over_domain(counts), 4)  # a public list of two has no more slots
     check_slots(Histogram.from_counts(counts, 4, pad=False), 4, raw_rows=True)
     for histogram, words in (
         (Histogram.from_counts(counts, 3), "make both with the same k_bar"),

@@ -13,7 +13,7 @@ Counts = dict[str, int]
 
 @dataclass(frozen=True)
 class Shape:
-    """How counts become a histogram: cut at `k_bar` and padded, or (None) every item of a public universe."""
+    """How counts become a histogram: cut at `k_bar` and padded, or (None) every item of a public list."""
 
     k_bar: int | None
     domain: tuple[str, ...] = ()

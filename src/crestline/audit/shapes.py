@@ -1,4 +1,4 @@
-"""Which histograms a mechanism is attacked on: cut at `k_bar` and padded, or over a public universe."""
+"""Which histograms a mechanism is attacked on: cut at `k_bar` and padded, or over a public list."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ def choose(mechanism: Any, *, k: int, delta: float, k_bar: int | None, domain: s
         return Choice([Shape(slots)] if slots else _unknown(k))
     if delta:
         return Choice(_unknown(k), "it states no k_bar; histograms of a few slots were tried")
-    # Without δ nothing can be named from an unknown domain: the promise must be meant for a public universe.
-    note = (
-        "it states no k_bar and its promise has no δ: a public universe was assumed (--domain unknown says otherwise)"
-    )
+    # Without δ nothing can be named from an unknown domain: the promise must be meant for a public list.
+    note = "it states no k_bar and its promise has no δ: a public list was assumed (--domain unknown says otherwise)"
     return Choice([_universe(k)], note)
 
 

@@ -52,7 +52,7 @@ def audit(
     seconds: Annotated[float, typer.Option(help="Stop after about this many seconds.", min=1)] = 40.0,
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.", min=1)] = None,
     domain: Annotated[
-        Domain | None, typer.Option(help="known: every item of a public universe; unknown: cut and padded.")
+        Domain | None, typer.Option(help="known: every item of a public list; unknown: cut and padded.")
     ] = None,
     contribution: Annotated[
         int | None, typer.Option(help="The most items of one user; 0: any number. What it states, unless given.", min=0)

@@ -1,4 +1,4 @@
-"""A public universe, seen as groups of items with equal counts (DESIGN D9).
+"""A public list, seen as groups of items with equal counts (DESIGN D9).
 
 Items of one group are alike, so a mechanism needs one draw for each group, however many items it has. Ranks count
 from 0 through all groups, the largest count first; a histogram names the item at a rank.
@@ -59,9 +59,11 @@ class Groups:
         return self.counts[np.searchsorted(self.starts, ranks, side="right") - 1]
 
     def listed(self) -> Indices:
-        """All counts, one by one: for exact laws of small universes."""
+        """All counts, one by one: for exact laws of short lists."""
         if self.items > _MOST_LISTED:
-            raise ParameterError("the universe has too many items to list: exact laws are for small histograms only")
+            raise ParameterError(
+                "the public list has too many items to write out: exact laws are for small histograms only"
+            )
         return np.repeat(self.counts, self.sizes)
 
 
@@ -69,7 +71,7 @@ _KNOWN: WeakKeyDictionary[Histogram, Groups] = WeakKeyDictionary()
 
 
 def groups_of(histogram: Histogram) -> Groups:
-    """The groups of a histogram over a public universe; any other histogram is refused, whatever its counts."""
+    """The groups of a histogram over a public list; any other histogram is refused, whatever its counts."""
     found = _KNOWN.get(histogram)
     if found is None:
         found = _KNOWN[histogram] = _grouped(histogram)
@@ -80,11 +82,11 @@ def _grouped(histogram: Histogram) -> Groups:
     size = histogram.domain_size
     if size is None or (histogram.k_bar < size):
         raise HistogramError(
-            "this mechanism needs the whole public universe: use Histogram.over_domain without k_bar, or "
+            "this mechanism needs the whole public list: use Histogram.over_domain without k_bar, or "
             "Histogram.from_multiplicities; for an unknown domain choose another mechanism"
         )
     if size >= LARGEST_DOMAIN:
-        raise HistogramError("the universe is too large: fewer than 2^62 items can be ranked")
+        raise HistogramError("the public list is too long: fewer than 2^62 items can be ranked")
     if isinstance(histogram, Multiplicities):
         counts, sizes = histogram.distinct
         starts = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
@@ -96,7 +98,7 @@ def _grouped(histogram: Histogram) -> Groups:
 
 
 class Remembered:
-    """What was computed from a universe, kept as long as its histogram lives: one value for each setting."""
+    """What was computed from a public list, kept as long as its histogram lives: one value for each setting."""
 
     def __init__(self) -> None:
         self._kept: WeakKeyDictionary[Histogram, dict[Any, Any]] = WeakKeyDictionary()

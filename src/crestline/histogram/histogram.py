@@ -1,7 +1,7 @@
 """Histogram: the ranked, cut and padded counts of P0.5 and P0.6.
 
 A mechanism sees `k_bar` slots with their counts, and `next_count`, the count of the first item left out. For a public
-universe the histogram may hold every item (`over_domain`) or only how many items have each count
+list the histogram may hold every item (`over_domain`) or only how many items have each count
 (`from_multiplicities`). An empty table is a legal histogram.
 """
 
@@ -33,8 +33,8 @@ class Histogram:
 
     items        the slots' labels, best first; `Padding` where a slot is empty
     counts       their counts, in the same order
-    next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public universe
-    domain_size  the size of a public domain, or None when the domain is unknown
+    next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public list
+    domain_size  the size of a public list, or None when the domain is unknown
     step         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
     filled       how many slots hold an item; empty slots come after all of them
     padded       whether empty slots stand where there were fewer than `k_bar` rows (P0.6)
@@ -89,7 +89,7 @@ class Histogram:
 
     @classmethod
     def over_domain(cls, counts: Counts, k_bar: int | None = None, *, step: int = 1) -> Histogram:
-        """Over a public universe: every item is listed, zeros included. Nothing is padded.
+        """Over a public list: every item is listed, zeros included. Nothing is padded.
 
         With `k_bar` only the best `k_bar` slots are kept, and the mechanism knows how many were left out.
         """
@@ -105,7 +105,7 @@ class Histogram:
 
     @classmethod
     def from_multiplicities(cls, how_many: Mapping[int, int], *, step: int = 1) -> Multiplicities:
-        """Over a public universe of which only `{count: how many items have it}` is known (DESIGN D9)."""
+        """Over a public list of which only `{count: how many items have it}` is known (DESIGN D9)."""
         return Multiplicities(how_many, step=step)
 
     @property
@@ -172,7 +172,7 @@ class Histogram:
 
 
 class Multiplicities(Histogram):
-    """A public universe known by its multiplicities; its items are `(count, index within that count)` pairs."""
+    """A public list known by its multiplicities; its items are `(count, index within that count)` pairs."""
 
     def __init__(self, how_many: Mapping[int, int], *, step: int = 1) -> None:
         groups = sorted(((_count(count), whole(size, "how_many", at_least=0)) for count, size in how_many.items()))
@@ -204,7 +204,7 @@ class Multiplicities(Histogram):
 
 
 def _filled(items: Sequence[Label], domain_size: int | None) -> int:
-    """How many slots hold an item: all of a public universe, and those before the first empty slot otherwise."""
+    """How many slots hold an item: all of a public list, and those before the first empty slot otherwise."""
     if domain_size is not None:
         return len(items)
     return next((place for place, item in enumerate(items) if isinstance(item, Padding)), len(items))

@@ -36,7 +36,7 @@ def contribution_of(mechanism: Any) -> int | None:
 
 
 def domain_of(mechanism: Any) -> str | None:
-    """`known` when the mechanism needs a public universe, `unknown` when it needs a cut one; None: it does not say."""
+    """`known` when the mechanism needs a public list, `unknown` when it needs a cut one; None: it does not say."""
     stated = getattr(mechanism, "domain", None)
     if stated in (KNOWN, UNKNOWN):
         return str(stated)

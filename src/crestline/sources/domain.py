@@ -1,4 +1,4 @@
-"""Known domains: the public universe stays in the engine (DESIGN D9).
+"""Known domains: the public list stays in the engine (DESIGN D9).
 
 Two queries per release, whatever the size of the domain: how many items have each count, and, once the mechanism has
 chosen `(count, index)` pairs, the names of those items. The index is the item's place within its count, in label order.
@@ -28,7 +28,7 @@ _PLACE = "place_in_list"
 
 @dataclass(frozen=True)
 class DomainCounting:
-    """One question over one public universe. `domain` holds the universe's items, each once, as keys."""
+    """One question over one public list. `domain` holds the list's items, each once, as keys."""
 
     counting: Counting
     domain: Expression
@@ -38,7 +38,7 @@ class DomainCounting:
         return self.counting.items
 
     def every_count(self, key: bytes) -> Expression:
-        """Every item of the universe with its count, zeros included."""
+        """Every item of the public list with its count, zeros included."""
         names, counts = self.items.names, self._counts(key)
         found = counts.rename({f"found_{name}": name for name in names})
         joined = self.domain.left_join(found, [self.domain[name] == found[f"found_{name}"] for name in names])
@@ -47,7 +47,7 @@ class DomainCounting:
     def _counts(self, key: bytes) -> Expression:
         pairs = self.counting.pairs
         if self.counting.question.contribution is not None:
-            # Items outside the universe are never released, so they must not use up a user's contribution.
+            # Items outside the public list are never released, so they must not use up a user's contribution.
             pairs = pairs.semi_join(self.domain, list(self.items.names))
         return self.counting.counts(pairs, key)
 

@@ -25,7 +25,7 @@ class ReadySource:
 
     @property
     def whole_universe(self) -> bool:
-        """Whether it lists every item of a public universe: then it is for mechanisms that need one."""
+        """Whether it lists every item of a public list: then it is for mechanisms that need one."""
         return self._histogram.k_bar == self._histogram.domain_size
 
     @property

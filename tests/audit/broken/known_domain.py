@@ -1,4 +1,4 @@
-"""Over a public universe (P8), broken in many ways."""
+"""Over a public list (P8), broken in many ways."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_ties_and_multiplicities_follow_the_law(noise: str, gamma: str, make: An
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("gamma", ["0.3", "0.5"])
 def test_rows_and_revealed_classes_follow_the_law(noise: str, gamma: str) -> None:
-    """The way of large universes, on a small one."""
+    """The way of long lists, on a small one."""
     histogram = Histogram.over_domain({"a": 5, "b": 3, "c": 2, "d": 2, "e": 0})
     follows_its_law(Canonical(2, "1.5", gamma, noise), histogram, trials=2_000)
 
@@ -196,7 +196,7 @@ def test_a_budget_is_kept_and_used(noise: str, epsilon: Any, delta: Any) -> None
     assert promise.delta <= Fraction(str(delta))
 
 
-def test_one_draw_from_a_large_universe_is_quick() -> None:
+def test_one_draw_from_a_long_list_is_quick() -> None:
     """d = 20,000, k = 1,000: under a second of processor time, and a subset of the right size comes back."""
     counts = {n: int(10**6 / (n + 10)) for n in range(20_000)}
     for noise in NOISES:
@@ -208,7 +208,7 @@ def test_one_draw_from_a_large_universe_is_quick() -> None:
         assert not selection.stopped
 
 
-def test_a_universe_of_ten_billion_items_is_as_quick() -> None:
+def test_a_public_list_of_ten_billion_items_is_as_quick() -> None:
     histogram = Histogram.from_multiplicities({**{n * n: 2 for n in range(1, 200)}, 0: 10**10})
     for gamma in GAMMAS:
         start = time.process_time()
@@ -269,7 +269,7 @@ def test_a_step_divides_the_rate() -> None:
     assert Canonical(2, 1).law(Histogram.over_domain(scaled, step=3)) == pytest.approx(law, abs=1e-13)
 
 
-def test_a_universe_no_larger_than_k_is_returned_whole() -> None:
+def test_a_public_list_no_larger_than_k_is_returned_whole() -> None:
     for counts in ({}, {"a": 1}, {"a": 1, "b": 0}):
         whole = Selection(frozenset(counts), len(counts) < 2)
         assert Canonical(2, 1).release_many(Histogram.over_domain(counts), 2, replay(1)) == [whole] * 2
@@ -291,7 +291,7 @@ def test_bad_parameters_are_refused(arguments: Any, words: str) -> None:
 
 
 def test_a_restricted_histogram_is_refused() -> None:
-    with pytest.raises(HistogramError, match="whole public universe"):
+    with pytest.raises(HistogramError, match="whole public list"):
         Canonical(1, 1).release(Histogram.from_counts({"a": 1}, 1), replay(0))
     with pytest.raises(ParameterError, match="too many outcomes"):
         Canonical(10, 1).law(Histogram.over_domain({n: n for n in range(40)}))

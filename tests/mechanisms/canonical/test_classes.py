@@ -80,7 +80,7 @@ def test_both_ways_to_weigh_rows_agree(spread: float, first: int, length: int, k
     assert other < 1e-6
 
 
-def test_class_sizes_add_up_to_all_subsets_of_a_large_universe() -> None:
+def test_class_sizes_add_up_to_all_subsets_of_a_long_list() -> None:
     """d = 20,000, k = 1,000: C(d, k) has 1,723 digits; its logarithm comes out, and probabilities add up to one."""
     histogram = Histogram.over_domain({n: 10**6 // (n + 1) for n in range(20_000)})
     flat = RowWeights(classes_of(groups_of(histogram), 1_000, Fraction(1, 2), Fraction(1, 10**12)))

@@ -75,7 +75,7 @@ def test_neighbours_stay_within_the_promise(k: int, k_bar: int) -> None:
 
 
 @pytest.mark.parametrize("k_bar", [3, 4])
-def test_neighbours_in_a_public_universe_stay_within_the_promise(k_bar: int) -> None:
+def test_neighbours_in_a_public_list_stay_within_the_promise(k_bar: int) -> None:
     mechanism = CanonicalBottom(2, k_bar, "0.7", "0.1")
     stays_within(mechanism, lambda counts: Histogram.over_domain(counts, k_bar))
 
@@ -116,7 +116,7 @@ def test_an_empty_histogram_is_a_stop() -> None:
     assert drawn == {Selection(frozenset(), True)}
 
 
-def test_a_small_universe_is_named_whole() -> None:
+def test_a_short_list_is_named_whole() -> None:
     mechanism = CanonicalBottom(2, 5, 1, "0.1")
     assert mechanism.release(Histogram.over_domain({"a": 0}), replay(0)) == Selection(frozenset("a"), True)
 
@@ -148,7 +148,7 @@ def test_raw_rows_are_refused() -> None:
         CanonicalBottom(1, 2, 1, "0.1").release(Histogram.from_counts({"a": 1}, 2, pad=False), replay(0))
 
 
-def test_an_empty_universe_is_a_stop() -> None:
+def test_an_empty_list_is_a_stop() -> None:
     mechanism, empty = CanonicalBottom(2, 3, 1, "0.1"), Histogram.over_domain({})
     assert mechanism.release_many(empty, 2, replay(0)) == [Selection(frozenset(), True)] * 2
     assert mechanism.law(empty) == {Selection(frozenset(), True): 1.0}

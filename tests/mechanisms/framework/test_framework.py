@@ -54,7 +54,7 @@ def test_a_law_lists_what_can_happen(test: GapTest) -> None:
 
 
 def test_where_nothing_was_left_out_everything_is_named() -> None:
-    """P0.8, and a universe smaller than k is a stop."""
+    """P0.8, and a public list smaller than k is a stop."""
     test = ExponentialTest("0.7", "0.3", "1e-9")
     law = RestrictedGumbel(2, 3, 1, test).law(Histogram.over_domain({"a": 2, "b": 1, "c": 0}))
     assert all(len(selection) == 2 and not selection.stopped for selection in law)

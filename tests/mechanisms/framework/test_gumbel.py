@@ -163,7 +163,7 @@ def test_neighbours_stay_within_the_promise_with_slack() -> None:
 
 
 @pytest.mark.parametrize("k_bar", [2, 4])
-def test_neighbours_in_a_public_universe_stay_within_the_promise(k_bar: int) -> None:
+def test_neighbours_in_a_public_list_stay_within_the_promise(k_bar: int) -> None:
     mechanism = RestrictedGumbel(2, k_bar, "0.5", ExponentialTest("0.4", "0.3", "0.1"))
     stays_within(mechanism, lambda counts: Histogram.over_domain(counts, k_bar))
 

@@ -75,7 +75,7 @@ def test_neighbours_stay_within_the_promise(noise: str, k: int, contribution: in
 
 
 @pytest.mark.parametrize("noise", NOISES.values())
-def test_neighbours_in_a_public_universe_stay_within_the_promise(noise: str) -> None:
+def test_neighbours_in_a_public_list_stay_within_the_promise(noise: str) -> None:
     mechanism = FixedThreshold(3, "0.7", "0.05", noise)
     stays_within(mechanism, lambda counts: Histogram.over_domain(counts, 3))
 

@@ -145,7 +145,7 @@ def test_neighbours_on_raw_rows_stay_within_the_promise() -> None:
 
 
 @pytest.mark.parametrize("k_bar", [2, 4])
-def test_neighbours_in_a_public_universe_stay_within_the_promise(k_bar: int) -> None:
+def test_neighbours_in_a_public_list_stay_within_the_promise(k_bar: int) -> None:
     mechanism = LimitedDomain(2, k_bar, "0.7", "0.1")
     stays_within(mechanism, lambda counts: Histogram.over_domain(counts, k_bar))
 

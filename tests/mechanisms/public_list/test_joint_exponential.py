@@ -148,7 +148,7 @@ def test_a_budget_is_kept_and_used(epsilon: Any, delta: Any) -> None:
     assert promise.delta <= Fraction(str(delta))
 
 
-def test_large_universes_are_quick() -> None:
+def test_long_lists_are_quick() -> None:
     """A million different counts, and ten billion items in two hundred groups."""
     counts = np.arange(10**6, 0, -1, dtype=np.int64) * 7
     for histogram in (
@@ -179,7 +179,7 @@ def test_permuting_labels_permutes_the_law() -> None:
     is_equivariant(JointExponential(2, 1), Histogram.over_domain, {"a": 7, "b": 5, "c": 3, "d": 1}, renaming)
 
 
-def test_a_universe_no_larger_than_k_comes_back_whole() -> None:
+def test_a_public_list_no_larger_than_k_comes_back_whole() -> None:
     mechanism = JointExponential(3, 1)
     assert mechanism.release(Histogram.over_domain({}), replay(0)) == Selection((), True)
     assert mechanism.law(Histogram.over_domain({})) == {Selection((), True): 1.0}
@@ -192,7 +192,7 @@ def test_bad_parameters_and_histograms_are_refused() -> None:
         JointExponential(0, 1)
     with pytest.raises(ParameterError, match="epsilon must be larger than zero"):
         JointExponential(1, 0)
-    with pytest.raises(HistogramError, match="whole public universe"):
+    with pytest.raises(HistogramError, match="whole public list"):
         JointExponential(1, 1).release(Histogram.from_counts({"a": 1}, 1), replay(0))
 
 

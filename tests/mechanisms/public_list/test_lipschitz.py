@@ -252,7 +252,7 @@ def test_only_differences_of_counts_matter(noise: str) -> None:
     assert Lipschitz(2, 1, noise).law(Histogram.over_domain(above)) == pytest.approx(law, abs=1e-13)
 
 
-def test_a_universe_smaller_than_k_is_returned_whole() -> None:
+def test_a_public_list_smaller_than_k_is_returned_whole() -> None:
     mechanism = Lipschitz(3, 1)
     selection = mechanism.release(Histogram.over_domain({"a": 1, "b": 5}), replay(1))
     assert selection.stopped
@@ -296,12 +296,12 @@ def test_a_chance_below_one_half_is_refused() -> None:
     "histogram", [Histogram.from_counts({"a": 1}, 1), Histogram.over_domain({"a": 1, "b": 2, "c": 3}, 2)]
 )
 def test_a_restricted_histogram_is_refused(histogram: Histogram) -> None:
-    with pytest.raises(HistogramError, match="whole public universe"):
+    with pytest.raises(HistogramError, match="whole public list"):
         Lipschitz(1, 1).release(histogram, replay(0))
 
 
-def test_a_universe_beyond_ranking_is_refused() -> None:
-    with pytest.raises(HistogramError, match="too large"):
+def test_a_public_list_beyond_ranking_is_refused() -> None:
+    with pytest.raises(HistogramError, match="too long"):
         Lipschitz(1, 1).release(Histogram.from_multiplicities({0: 2**62}), replay(0))
     with pytest.raises(ParameterError, match="too many items to list"):
         Lipschitz(1, 1).law(Histogram.from_multiplicities({0: 2**40}))

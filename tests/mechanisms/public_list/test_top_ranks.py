@@ -1,4 +1,4 @@
-"""The largest keys of a universe by groups: as few uniforms as it takes, and every item at most once."""
+"""The largest keys of a public list by groups: as few uniforms as it takes, and every item at most once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Canonical mechanism: one draw among all k-subsets of a public universe, scored by their worst mistake.
+"""Canonical mechanism: one draw among all k-subsets of a public list, scored by their worst mistake.
 
 Seed        ShekelyanLoukides2022, Algorithm 1, corrected (E-D2 to E-D5)
 Guarantee   ε-DP for any of the five noises; with Gumbel noise one step of ε-bounded range (P8.2)
-Assumes     the universe is public, all of it listed or counted; a user moves each count by at most the step
+Assumes     the list of items is public, every item listed or counted; a user moves each count by at most the step
 Numerics    exact: rational ε and γ, class sizes as whole numbers, ideal keys decided with certainty (P11)
 Proof note  docs/proofs/canonical.md
 """
@@ -84,7 +84,7 @@ class Canonical(Catalogued):
     ) -> Canonical:
         """The instance within a total (epsilon, delta), all of δ being slack.
 
-        The whole universe is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
         spare = proportion(delta, "delta")
         step = BoundedRange if lipschitz_noise(noise) == GUMBEL.name else PureDP

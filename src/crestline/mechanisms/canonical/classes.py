@@ -25,7 +25,7 @@ from crestline.randomness.unit_points import Floats
 
 @dataclass(frozen=True)
 class Classes:
-    """All k-subsets of a universe with more than k items, for `gamma` below one; `rate` is the `c` of P8.2."""
+    """All k-subsets of a public list with more than k items, for `gamma` below one; `rate` is the `c` of P8.2."""
 
     k: int
     gamma: Fraction
@@ -150,7 +150,7 @@ class ClassSizes:
 
 
 def classes_of(domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> Classes:
-    """The classes of a universe with more than k items."""
+    """The classes of a public list with more than k items."""
     leading = domain.leading(k)
     inside = int(np.searchsorted(domain.starts, k, side="right")) - 1  # the group that holds rank k
     counts, starts = domain.counts[inside:], domain.starts[inside:].copy()

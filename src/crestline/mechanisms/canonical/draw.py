@@ -1,4 +1,4 @@
-"""One k-subset of a public universe by the canonical mechanism (P8.2), as ranks: first its class, then a member."""
+"""One k-subset of a public list by the canonical mechanism (P8.2), as ranks: first its class, then a member."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TABLE = 1 << 12  # up to here a table is quicker; both ways have the law
 
 
 class Subsets:
-    """The k-subsets of a universe with more than k items, ready to be drawn from; what is computed once is kept."""
+    """The k-subsets of a public list with more than k items, ready to be drawn from; what is computed once is kept."""
 
     def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> None:
         self._kind = _Lowest(domain, k, rate) if gamma == 1 else _Rows(domain, k, gamma, rate)

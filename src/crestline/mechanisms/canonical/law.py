@@ -1,4 +1,4 @@
-"""The exact law of the canonical mechanism on small universes: every k-subset with its own score (P8.2)."""
+"""The exact law of the canonical mechanism on short public lists: every k-subset with its own score (P8.2)."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class LowestClasses:
 
 
 def lowest_classes(domain: Groups, k: int, rate: Fraction) -> LowestClasses:
-    """The classes of a universe with at least k items; scores are relative to the best k."""
+    """The classes of a public list with at least k items; scores are relative to the best k."""
     inside = int(np.searchsorted(domain.starts, k - 1, side="right")) - 1  # the group that holds the k-th item
     starts = domain.starts[inside:].copy()
     starts[0] = k - 1

@@ -48,7 +48,7 @@ def by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Floats, 
 
 
 def _scattered(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
-    """Row by row, from ratios of sizes: for universes with few different counts, however large."""
+    """Row by row, from ratios of sizes: for public lists with few different counts, however long."""
     k = len(shifts)
     many = max(1, _CELLS // k)
     blocks = [

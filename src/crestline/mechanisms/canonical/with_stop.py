@@ -79,7 +79,7 @@ class CanonicalBottom(Catalogued):
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         scores, copies = self._classes(histogram)
         slots, many = histogram.k_bar, min(self.k, histogram.k_bar)
-        if not slots:  # an empty public universe
+        if not slots:  # an empty public list
             return [self._selection(histogram, [])] * n
         result: list[Selection] = []
         for trials in batches(n, slots):

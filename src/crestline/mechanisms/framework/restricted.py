@@ -35,7 +35,7 @@ from crestline.randomness.sampling import subsets
 class Restricted(Framework):
     """A black box chooses among nameless slots; the test decides which of them are named.
 
-    The black box gets a `Histogram` of all `k_bar` slots, as over a public universe: counts in descending order, and
+    The black box gets a `Histogram` of all `k_bar` slots, as over a public list: counts in descending order, and
     names that are numbers in random order, drawn anew for every release. It returns a `Selection`: a tuple is tested in
     that order, a frozenset in a fresh random order. It is refused when its choice depends on names or on the order of
     equal counts.

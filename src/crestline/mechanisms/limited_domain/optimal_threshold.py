@@ -143,8 +143,10 @@ class OptimalThreshold(Catalogued):
     def _scores(self, histogram: Histogram) -> Scores:
         """For i from k to k_bar_max: `-ε h_(i+1) - ln min(Δ, i)`, h relative to the last so that it stays small."""
         check_slots(histogram, self.k_bar_max)
-        if histogram.next_count is None:  # public: it depends on the universe's size alone
-            raise HistogramError("nothing is left out of this universe, so there is no k_bar to choose: take Lipschitz")
+        if histogram.next_count is None:  # public: it depends on the length of the public list alone
+            raise HistogramError(
+                "nothing is left out of this public list, so there is no k_bar to choose: take Lipschitz"
+            )
         following = np.append(histogram.array, histogram.next_count)[self.k :] - np.int64(histogram.next_count)
         slots = np.arange(self.k, self.k_bar_max + 1, dtype=np.int64)
         unstable = slots if self.contribution is None else np.minimum(slots, self.contribution)

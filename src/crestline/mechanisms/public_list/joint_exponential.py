@@ -1,8 +1,8 @@
-"""Joint exponential mechanism: one draw among all ordered k-lists of a public universe, scored by their worst place.
+"""Joint exponential mechanism: one draw among all ordered k-lists of a public list, scored by their worst place.
 
 Seed        GillenwaterJosephMunozRibero2022, Algorithm 1
 Guarantee   ε-DP; one step of ε-bounded range (P14.4)
-Assumes     the universe is public, all of it listed or counted; a user moves each count by at most the step
+Assumes     the list of items is public, every item listed or counted; a user moves each count by at most the step
 Numerics    exact: rational ε, numbers of sequences as whole numbers, ideal Gumbel keys decided with certainty (P11)
 Proof note  docs/proofs/joint_exponential.md
 """
@@ -51,7 +51,7 @@ class JointExponential(Catalogued):
     ) -> JointExponential:
         """The instance within a total (epsilon, delta), all of δ being slack.
 
-        The whole universe is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
         spare = proportion(delta, "delta")
         return cls(k, per_step_epsilon(1, epsilon, spare), slack=spare)

@@ -127,6 +127,6 @@ def log_sequences(items: int, k: int) -> float:
 
 
 def values_of(domain: Groups, k: int, rate: Fraction) -> Values:
-    """The values of a universe with at least k items; the horizon depends on public numbers only."""
+    """The values of a public list with at least k items; the horizon depends on public numbers only."""
     reach = Fraction(log_sequences(domain.items, k) + BEYOND) / rate
     return Values(domain, k, rate, min(LARGEST_COUNT, math.ceil(reach)))

@@ -1,8 +1,8 @@
-"""One-shot Lipschitz mechanism: the k items with the largest noisy counts of a public universe.
+"""One-shot Lipschitz mechanism: the k items with the largest noisy counts of a public list.
 
 Seed        ShekelyanLoukides2022, Algorithm 2, corrected (E-D6, E-D8, E-D10)
 Guarantee   ε-DP for the set and for the order (P8.1); Gumbel noise: k bounded-range steps of ε/k (P2.1)
-Assumes     the universe is public, all of it listed or counted; a user moves each count by at most the step
+Assumes     the list of items is public, every item listed or counted; a user moves each count by at most the step
 Numerics    exact: integer counts, rational ε, ideal keys decided with certainty (P11)
 Proof note  docs/proofs/lipschitz.md
 
@@ -86,7 +86,7 @@ class Lipschitz(Catalogued):
     ) -> Lipschitz:
         """The instance within a total (epsilon, delta). Gumbel noise composes its k steps, all of δ being slack.
 
-        The whole universe is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
         spare = proportion(delta, "delta")
         if lipschitz_noise(noise) == GUMBEL.name:

@@ -54,7 +54,7 @@ class TopStable(Catalogued):
     """`share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
 
     Without `inner` those k are a uniformly random choice. With it they are a selection by any private mechanism for a
-    public universe of items: the stable set is public by then.
+    public list of items: the stable set is public by then.
     """
 
     k: int
@@ -187,8 +187,8 @@ class TopStable(Catalogued):
     def _gaps(self, histogram: Histogram) -> NDArray[np.int64]:
         """`h_(i) - h_(i+1) - step` for i from 1 to k_bar."""
         check_slots(histogram, self.k_bar)
-        if histogram.next_count is None:  # public: it depends on the universe's size alone
-            raise HistogramError("nothing is left out of this universe: take a mechanism for known domains")
+        if histogram.next_count is None:  # public: it depends on the length of the public list alone
+            raise HistogramError("nothing is left out of this public list: take a mechanism for a public list")
         return -np.diff(np.append(histogram.array, histogram.next_count)) - histogram.step
 
     def _stable(self, gaps: NDArray[np.int64], step: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
@@ -231,7 +231,7 @@ def _checked_inner(inner: Mechanism | None, k: int) -> Mechanism | None:
     if inner is None:
         return None
     if not isinstance(inner, Mechanism):
-        raise MechanismError("inner must be a mechanism for a public universe, with guarantee() and release()")
+        raise MechanismError("inner must be a mechanism for a public list, with guarantee() and release()")
     if getattr(inner, "k", k) != k:
         raise MechanismError(f"the inner mechanism must select as many items as this one: k={k}")
     own_cost(inner)
