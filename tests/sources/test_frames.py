@@ -70,3 +70,59 @@ def test_text_that_is_no_text_is_no_error(contribution: int | None) -> None:
     source = open_source(pa.table({"user": [1, 2, 3], "item": broken}))
     histogram = source.top_counts(Question("user", ("item",), 1, 2, contribution=contribution), bytes(32))
     assert (histogram.items, histogram.counts) == (("\\xff\\xfe", "a"), (2, 1))
+
+
+class Wordless:
+    def __str__(self) -> str:
+        raise RuntimeError("secret")
+
+
+def objects(*values: Any, **options: Any) -> pd.DataFrame:
+    item = pd.Series([*values, "a", "a"], dtype=object).astype(options.get("kind", object))
+    return pd.DataFrame({"user": range(len(values) + 2), "item": item})
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["half \ud83d", b"\xff", 7, 10**5000, Wordless(), {"x": [1]}, float("nan"), pd.NaT, time(1)],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_no_object_makes_a_frame_unreadable(value: Any, kind: Any) -> None:
+    if kind == "category" and isinstance(value, dict | str):
+        pytest.skip("pandas itself makes no such categories")
+    histogram = open_source(objects(value, kind=kind)).top_counts(Question("user", ("item",), 1, 2))
+    assert (histogram.items[0], histogram.counts[0]) == ("a", 2)
+
+
+def test_half_a_letter_is_replaced_and_whole_ones_stay() -> None:
+    histogram = open_source(objects("half \ud83d", "whole 😀")).top_counts(Question("user", ("item",), 1, 3))
+    assert histogram.items == ("a", "half \ufffd", "whole 😀")
+    python = pd.DataFrame({"user": [1], "item": pd.array(["\ud800"], dtype=pd.StringDtype("python"))})
+    assert open_source(python).top_counts(Question("user", ("item",), 1, 1)).items == ("\ufffd",)
+
+
+EMPTY: dict[str, Any] = {
+    "pandas": pd.DataFrame({"user": [], "item": []}),
+    "pandas columns": pd.DataFrame(columns=["user", "item"]),
+    "polars": pl.DataFrame({"user": [], "item": []}),
+    "polars lazy": pl.LazyFrame({"user": [], "item": []}),
+    "arrow": pa.table({"user": pa.nulls(0), "item": pa.nulls(0)}),
+    "arrow nulls": pa.table({"user": pa.nulls(2), "item": pa.nulls(2)}),
+    "arrow batch": pa.record_batch({"user": pa.nulls(0), "item": pa.nulls(0)}),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize("options", [{}, {"contribution": 1}, {"where": "item is not null"}])
+def test_a_frame_without_rows_is_legal(name: str, options: dict[str, Any]) -> None:
+    asked = Question("user", ("item",), 1, 1, **options)
+    source = open_source(EMPTY[name])
+    source.check(asked)
+    assert source.top_counts(asked, bytes(16)).counts == (0,)
+
+
+def test_types_that_no_engine_knows_are_refused_in_our_words() -> None:
+    odd = pa.table({"user": [1], "item": pa.array([Decimal(1)], pa.decimal256(76, 0))})
+    with pytest.raises(QuestionError):
+        open_source(odd).check(Question("user", ("item",), 1, 1))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from crestline.errors import QuestionError
+from crestline.sources.empty import EmptySource
 from crestline.sources.engines import embedded
 from crestline.sources.running import refused_as
+from crestline.sources.source import Source
 from crestline.sources.table import TableSource
 
 _KINDS = {
@@ -16,20 +18,29 @@ _KINDS = {
 }
 
 
-def frame_source(frame: Any, library: str, timeout: float) -> TableSource:
+_ADVICE = "the table could not be read: give every column a name of its own and one of the usual types"
+
+
+def frame_source(frame: Any, library: str, timeout: float) -> Source:
     """A table in memory as a source. A pandas column of Python objects is read as text."""
-    engine, name = embedded(), f"{library} {type(frame).__name__}"
-    engine.con.register(name, arrow_table(frame, library))
-    return TableSource(engine.table(name), engine, name=name, timeout=timeout, close=engine.disconnect)
+    name, table = f"{library} {type(frame).__name__}", arrow_table(frame, library)
+    if not table.num_columns:
+        return EmptySource(name, timeout)
+    engine = embedded()
+
+    def registered() -> Any:
+        engine.con.register(name, table)
+        return engine.table(name)
+
+    return TableSource(refused_as(_ADVICE, registered), engine, name=name, timeout=timeout, close=engine.disconnect)
 
 
 def arrow_table(frame: Any, library: str) -> Any:
-    """A table in memory as an Arrow table."""
+    """A table in memory as an Arrow table. A column of no type, which can hold nothing but null, is text."""
     kind = type(frame).__name__
     if kind not in _KINDS[library]:
         raise QuestionError(f"of {library}, a source is a {' or '.join(_KINDS[library])}, not a {kind}")
-    advice = "the table could not be read: give every column a name of its own and one of the usual types"
-    return refused_as(advice, lambda: _arrow(frame, library, kind))
+    return refused_as(_ADVICE, lambda: _without_nulls(_arrow(frame, library, kind)))
 
 
 def _arrow(frame: Any, library: str, kind: str) -> Any:
@@ -42,7 +53,33 @@ def _arrow(frame: Any, library: str, kind: str) -> Any:
     return pyarrow.Table.from_batches([frame]) if kind == "RecordBatch" else frame
 
 
+def _without_nulls(table: Any) -> Any:
+    import pyarrow
+
+    for place, column in enumerate(table.schema):
+        if pyarrow.types.is_null(column.type):
+            table = table.set_column(place, column.name, table.column(place).cast("string"))
+    return table
+
+
 def _without_objects(frame: Any) -> Any:
     """Columns of Python objects as text: guessing a type from the objects would let one row change every label."""
-    objects = [name for name, kind in frame.dtypes.items() if str(kind) == "object"]
-    return frame.assign(**{name: frame[name].map(str, na_action="ignore").astype("string") for name in objects})
+    objects = [name for name, kind in frame.dtypes.items() if _of_objects(kind)]
+    texts = {name: frame[name].astype(object).map(_text, na_action="ignore").astype("string") for name in objects}
+    return frame.assign(**texts)
+
+
+def _of_objects(kind: Any) -> bool:
+    """Whether a pandas column holds Python objects, by themselves, as text or as categories."""
+    categories = getattr(kind, "categories", None)
+    if categories is not None:
+        return _of_objects(getattr(categories, "dtype", None))
+    return str(kind) == "object" or getattr(kind, "storage", None) == "python"
+
+
+def _text(value: Any) -> str | None:
+    """A value as text; half a letter is replaced, and what has no text is null."""
+    try:
+        return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    except Exception:  # a value may fail in any way, and no refusal may depend on one
+        return None

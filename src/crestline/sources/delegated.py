@@ -1,0 +1,61 @@
+"""Sources whose table depends on the question: which columns it names, and what state the data are in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from typing import TypeVar
+
+from crestline.histogram.histogram import Histogram
+from crestline.question import Question
+from crestline.sources import where
+from crestline.sources.domain import Domain
+from crestline.sources.score import score_column
+from crestline.sources.source import Reading
+from crestline.sources.table import TableSource
+
+Result = TypeVar("Result")
+
+_KEPT = 64
+
+
+class Delegated(ABC):
+    """A source that hands every question to a table that can answer it."""
+
+    @abstractmethod
+    def _table(self, question: Question) -> TableSource:
+        """The table for a question, which need not be ready to be read."""
+
+    def _asked(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
+        """Read from the table."""
+        return action(self._table(question))
+
+    def check(self, question: Question, domain: Domain | None = None) -> None:
+        """Refuse what the table cannot answer, from its schema or header alone."""
+        self._table(question).check(question, domain)
+
+    @contextmanager
+    def reading(self, question: Question, key: bytes = b"", domain: Domain | None = None) -> Iterator[Reading]:
+        """The counts of the question, in one snapshot; what is counted is counted before this hands it out."""
+        with ExitStack() as held:
+            yield self._asked(question, lambda table: held.enter_context(table.reading(question, key, domain)))
+
+    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
+        """The histogram alone, without a public list."""
+        return self._asked(question, lambda table: table.top_counts(question, key))
+
+    def version(self) -> str | None:
+        return None
+
+
+@lru_cache(_KEPT)
+def columns_of(question: Question) -> tuple[str, ...]:
+    """The columns that a question names."""
+    columns = {question.user, *question.item}
+    if question.where is not None:
+        columns |= where.columns(where.parse(question.where))
+    if question.score is not None:
+        columns.add(score_column(question.score))
+    return tuple(sorted(columns))

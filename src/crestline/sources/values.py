@@ -1,0 +1,62 @@
+"""Arrow columns whose every value an engine can read: text that is UTF-8, moments that fit microseconds.
+
+What cannot be text is replaced letter by letter, and a moment or a time of day out of range is null. Types change by
+the type of the column alone, never by its values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_RANGE = (1 << 63) - 1
+_DAY = 86_400
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def in_order(column: Any) -> Any:
+    """A column in which every value is in order."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        return in_order(column.cast(kind.value_type))
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return _text(column)
+    if types.is_timestamp(kind) and kind.unit in ("s", "ms"):
+        return _microseconds(column)
+    if types.is_time(kind):
+        return _within(column, 0, _DAY * _TICKS[kind.unit] - 1)
+    if types.is_null(kind):
+        return column.cast("string")
+    return column
+
+
+def _microseconds(column: Any) -> Any:
+    import pyarrow
+    from pyarrow import compute
+
+    factor = _TICKS["us"] // _TICKS[column.type.unit]
+    within = _within(column, -(_RANGE // factor), _RANGE // factor).cast("int64")
+    return compute.multiply(within, factor).cast(pyarrow.timestamp("us", column.type.tz))
+
+
+def _within(column: Any, low: int, high: int) -> Any:
+    """Values from `low` to `high` ticks; others are null."""
+    import pyarrow
+    from pyarrow import compute
+
+    whole = column.cast("int32" if column.type.bit_width == 32 else "int64")
+    inside = compute.and_(compute.greater_equal(whole, low), compute.less_equal(whole, high))
+    return compute.if_else(inside, whole, pyarrow.scalar(None, whole.type)).cast(column.type)
+
+
+def _text(column: Any) -> Any:
+    import pyarrow
+
+    try:
+        column.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        raw = column.cast("large_binary").to_pylist()
+        texts = [None if value is None else value.decode(errors="replace") for value in raw]
+        return pyarrow.chunked_array([pyarrow.array(texts, "large_string")])
+    return column.cast("large_string")
