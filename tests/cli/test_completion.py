@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.patience import PATIENCE
 
 # What each shell sets when the words so far are `crestline top --sc`, and when they are `crestline pl`.
 ASKED = {
@@ -25,7 +26,7 @@ ASKED = {
 def crestline(*arguments: str, **environment: str) -> str:
     command = [sys.executable, "-c", "from crestline.cli.main import main; main()", *arguments]
     return subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=60
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=PATIENCE
     ).stdout
 
 

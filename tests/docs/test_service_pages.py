@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.patience import PATIENCE
 from tests.service.processes import Server, environment, serving
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def run(command: str, folder: Path, **variables: str) -> subprocess.CompletedPro
     path = f"{program.parent}:{os.environ['PATH']}"
     known = {**environment(), "PATH": path, **variables}
     return subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=known, capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-c", command], cwd=folder, env=known, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 
@@ -108,7 +109,7 @@ def test_the_unit_is_one(tmp_path: Path) -> None:
     unit = tmp_path / "crestline.service"
     unit.write_text(text.replace("/opt/crestline/bin/crestline", sys.executable))
     checked = subprocess.run(
-        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60, check=False
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (checked.returncode, checked.stderr) == (0, "")
 
@@ -139,7 +140,7 @@ def test_a_backup_of_a_file_is_taken_while_it_is_served_and_restored(served: tup
     def ask(k: int) -> bool:
         asked = Request(url, json.dumps({"k": k, "item": "title"}).encode(), {"Authorization": f"Bearer {token}"})
         asked.add_header("Content-Type", "application/json")
-        with urlopen(asked, timeout=60) as response:
+        with urlopen(asked, timeout=PATIENCE) as response:
             return bool(response.status == 200)
 
     assert ask(3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 from itertools import product
 
@@ -109,9 +108,7 @@ def test_the_printed_per_step_epsilon(k: int, by_zcdp: float, by_ddr: float) -> 
 
 
 def test_the_best_accountant_gives_a_quarter_more_than_the_papers() -> None:
-    started = time.perf_counter()
     ours = per_step_epsilon(100, 1, DELTA)
-    assert time.perf_counter() - started < 10  # about 0.3 s on an idle machine
     theirs = largest_within(lambda size: dong_durfee_rogers(100, size, DELTA), Fraction(1))
     assert ours >= Fraction(125, 100) * theirs
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.ledger.conftest import EPSILON, small_budget
+from tests.patience import PATIENCE
 
 from crestline.ledger.ledger import Ledger
 
@@ -29,7 +30,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_sixty_four_processes_never_spend_more_than_there_is(address: str, tmp_path: Path) -> None:
     with Ledger.create(address, small_budget(ITEMS)) as ledger:
         crowd = [sys.executable, "-m", "tests.ledger.crowd", address, str(tmp_path), str(PROCESSES), str(QUESTIONS)]
-        subprocess.run(crowd, check=True, timeout=120)
+        subprocess.run(crowd, check=True, timeout=PATIENCE)
         told = [json.loads(line) for log in tmp_path.glob("*.log") for line in log.read_text().splitlines()]
         granted = [one for one in told if "granted" in one]
 

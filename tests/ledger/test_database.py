@@ -16,6 +16,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from tests.ledger.conftest import drawn, small_budget
+from tests.patience import PATIENCE
 
 from crestline.errors import LedgerError
 from crestline.ledger import database
@@ -48,11 +49,11 @@ class Conflict(Exception):
 
 
 def test_a_ledger_survives_a_fork(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "books.db")], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "books.db")], check=True, timeout=PATIENCE)
 
 
 def test_a_ledger_on_a_server_survives_a_fork(postgres_database: str) -> None:
-    subprocess.run([sys.executable, "-c", FORKED, postgres_database], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", FORKED, postgres_database], check=True, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("conflicts", [0, 1, 9])
@@ -136,7 +137,7 @@ def test_opening_books_a_second_time_keeps_the_locks_of_the_first(tmp_path: Path
 
     def elsewhere() -> str:
         look = [sys.executable, "-c", LOOK, str(tmp_path / "books.db")]
-        return subprocess.run(look, check=True, capture_output=True, text=True, timeout=120).stdout.strip()
+        return subprocess.run(look, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()
 
     with Ledger.create(tmp_path / "books.db", small_budget()) as ledger:
         ledger.reserve(drawn(1))
@@ -238,7 +239,7 @@ def test_readers_of_books_in_memory_wait_for_the_one_connection() -> None:
         connection.execute(text("INSERT INTO t VALUES (1)"))
         return reader
 
-    books.write(work).join(20)
+    books.write(work).join(PATIENCE)
     assert seen == [1]
     books.close()
 

@@ -18,6 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 from tests.ledger.conftest import EPSILON, drawn, small_budget
+from tests.patience import PATIENCE
 
 from crestline.errors import LedgerError
 from crestline.ledger.ledger import Ledger
@@ -39,7 +40,7 @@ def folder() -> Iterator[Path]:
 
 def hostile(place: str, folder: Path, *before: str) -> dict[str, Any]:
     command = [*before, sys.executable, "-m", "tests.ledger.hostile", place, str(folder)]
-    done = subprocess.run(command, check=True, timeout=60, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, check=True, timeout=PATIENCE, stdout=subprocess.PIPE, text=True)
     outcome: dict[str, Any] = json.loads(done.stdout)
     return outcome
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 KILLS = 500
 
@@ -15,7 +16,7 @@ KILLS = 500
 @pytest.mark.slow
 def test_books_survive_being_killed(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "tests.ledger.victim", str(tmp_path), str(KILLS)]
-    done = subprocess.run(run, check=True, timeout=180, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(run, check=True, timeout=PATIENCE, stdout=subprocess.PIPE, text=True)
     states = json.loads(done.stdout)
     assert sum(states.values()) == KILLS
     # All three states were met often: after reserve, after the release, and after settle.

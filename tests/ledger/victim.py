@@ -25,21 +25,27 @@ _KILLS_PER_FILE = 50
 
 
 def live(path: Path, releases: Path, ready: int) -> None:
-    """Ask for ever. A release is a line in a file that is on disk before the settlement begins."""
+    """Ask for ever. A release is a line in a file that is on disk before the settlement begins.
+
+    Each step is told to the parent, so that it can kill at a step, however slow the machine is.
+    """
     choice = random.Random(os.getpid())
     out = os.open(releases, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with Ledger.open(path) as ledger:
         os.write(ready, b"!")
         while True:
             receipt = ledger.reserve(drawn(4))
+            os.write(ready, b"!")
             paid = choice.randint(1, 4)
             os.write(out, f"{receipt.number} {paid}\n".encode())
             os.fsync(out)
+            os.write(ready, b"!")
             ledger.settle(receipt, drawn(paid))
+            os.write(ready, b"!")
 
 
-def kill_one(path: Path, releases: Path, delay: float) -> None:
-    """Start a process, give it a moment, and kill it without warning."""
+def kill_one(path: Path, releases: Path, steps: int, delay: float) -> None:
+    """Start a process, let it take some steps, give it a moment, and kill it without warning."""
     listen, ready = os.pipe()
     child = os.fork()
     if child == 0:
@@ -48,11 +54,12 @@ def kill_one(path: Path, releases: Path, delay: float) -> None:
         finally:
             os._exit(1)
     os.close(ready)
-    os.read(listen, 1)
-    os.close(listen)
+    for _ in range(1 + steps):
+        os.read(listen, 1)
     time.sleep(delay)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
+    os.close(listen)
     assert os.WIFSIGNALED(status), "the process ended by itself: its books failed"
 
 
@@ -82,7 +89,9 @@ def main(folder: Path, kills: int) -> None:
         releases = path.with_suffix(".released")
         if number % _KILLS_PER_FILE == 0:
             Ledger.create(path, small_budget(10**6)).close()
-        kill_one(path, releases, choice.uniform(0, 0.02))
+        by_the_clock = number % 2 == 0  # at any moment; the others soon after a step
+        steps, moment = (0, 0.02) if by_the_clock else (choice.randint(0, 8), 0.001)
+        kill_one(path, releases, steps, choice.uniform(0, moment))
         states[check(path, releases)] += 1
     print(json.dumps(states))
 

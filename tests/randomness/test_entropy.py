@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from scipy.stats import chi2
+from tests.patience import PATIENCE
 
 from crestline.errors import ParameterError
 from crestline.randomness import entropy as module
@@ -190,7 +191,7 @@ def test_a_child_is_not_stopped_by_a_thread_that_is_not_there() -> None:
         if child == 0:  # pragma: no cover -- runs in the child
             source.words(1)
             os._exit(0)
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while (done := os.waitpid(child, os.WNOHANG)[0]) == 0 and time.monotonic() < end:
         time.sleep(0.01)
     if not done:

@@ -16,10 +16,10 @@ from crestline.service.clock import utc_now
 from crestline.service.config import load_config
 from crestline.service.desk import open_desk
 from crestline.service.tokens import Tokens
+from tests.patience import PATIENCE
 from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120.0  # seconds; a busy machine starts slowly
 
 DATA = "user,item,country\n" + "".join(f"u{n},{item},DE\n" for n in range(600) for item in ("Rivers", "Bridges"))
 

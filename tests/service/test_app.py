@@ -16,6 +16,7 @@ from crestline.service.app import create_app
 from crestline.service.config import load_config
 from crestline.service.house import open_house
 from crestline.sources.table import TableSource
+from tests.patience import PATIENCE
 from tests.service.conftest import CONFIG, Service, started
 
 
@@ -201,7 +202,7 @@ def test_a_key_pays_once_where_the_data_have_no_version(folder: Path) -> None:
 
 
 def test_a_key_sent_twice_at_once_pays_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    both, released = threading.Barrier(2, timeout=30), []
+    both, released = threading.Barrier(2, timeout=PATIENCE), []
     plain = TableSource.reading
 
     def counted(self: TableSource, *arguments: Any) -> Any:

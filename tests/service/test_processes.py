@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.service.processes import Server, environment, serving, write_service
 from tests.service.traffic import Client, Plan, Told, check_books, send
 
@@ -42,7 +43,9 @@ def after(count: int, told: list[Told], act: Callable[[], object]) -> Callable[[
 
 def verified(ledger: str) -> bool:
     command = [sys.executable, "-m", "crestline", "ledger", "verify", ledger]
-    return subprocess.run(command, env=environment(), capture_output=True, timeout=120, check=False).returncode == 0
+    return (
+        subprocess.run(command, env=environment(), capture_output=True, timeout=PATIENCE, check=False).returncode == 0
+    )
 
 
 def test_no_charge_is_lost_and_none_is_made_twice(ledger: str, tmp_path: Path) -> None:
@@ -110,7 +113,7 @@ def same_key_at_both(servers: list[Server], tokens: dict[str, str]) -> list[Told
     """One request with one key, at both servers at the same moment."""
     analyst = min(tokens)
     clients = [Client(server.port, analyst, tokens[analyst]) for server in servers]
-    both = threading.Barrier(len(clients), timeout=60)
+    both = threading.Barrier(len(clients), timeout=PATIENCE)
 
     def one(client: Client) -> Told:
         both.wait()

@@ -11,6 +11,7 @@ from crestline.service.clock import utc_now
 from crestline.service.config import load_config
 from crestline.service.desk import open_desk
 from crestline.service.tokens import Tokens
+from tests.patience import PATIENCE
 from tests.service.conftest import CONFIG, write_loans
 from tests.service.processes import serving
 
@@ -32,7 +33,7 @@ def made_tokens(config: Path) -> dict[str, str]:
 
 def raw(port: int, path: str, token: str | None, question: dict[str, object] | None = None) -> tuple[int, str]:
     """The status and everything that was sent, headers in their order; but for the date and the request's number."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     connection.request("GET" if question is None else "POST", path, question and json.dumps(question), headers)
     response = connection.getresponse()

@@ -16,6 +16,7 @@ from crestline.service.app import create_app
 from crestline.service.config import load_config
 from crestline.service.house import open_house
 from crestline.sources.table import TableSource
+from tests.patience import PATIENCE
 
 
 def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +27,7 @@ def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.Monkey
 
     def slow(self: TableSource, *arguments: Any) -> Any:
         reading.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return plain(self, *arguments)
 
     monkeypatch.setattr(TableSource, "reading", slow)
@@ -38,13 +39,15 @@ def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.Monkey
     body = {"k": 2, "item": "title", "epsilon": 1, "delta": "1e-6"}
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1/datasets/loans/top"
     headers = {"Authorization": f"Bearer {token}"}
-    asking = threading.Thread(target=lambda: answers.append(httpx.post(url, json=body, headers=headers, timeout=60)))
+    asking = threading.Thread(
+        target=lambda: answers.append(httpx.post(url, json=body, headers=headers, timeout=PATIENCE))
+    )
     asking.start()
-    assert reading.wait(30)
+    assert reading.wait(PATIENCE)
     server.should_exit = True  # what SIGTERM does
     go_on.set()
-    asking.join(60)
-    running.join(60)
+    asking.join(PATIENCE)
+    running.join(PATIENCE)
     assert answers[0].status_code == 200
     with Ledger.open(folder / "books.db", dataset="loans") as ledger:
         assert ledger.open_reservations() == []

@@ -17,10 +17,10 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from crestline.ledger.ledger import Ledger
+from tests.patience import PATIENCE
 
 EPSILON, DELTA = "0.01", "1e-9"
 AGAIN, ANEW = 10, 5  # every tenth request is sent again, every fifth question is asked anew
-TIMEOUT = 120.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Client:
     """One connection of one analyst; it is opened again when it breaks."""
 
     def __init__(self, port: int, analyst: str, token: str) -> None:
-        self._connection = HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         self._analyst = analyst
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
@@ -86,7 +86,7 @@ def send(ports: Sequence[int], tokens: dict[str, str], plan: Plan, on_told: Call
     def one(number: int) -> None:
         analyst = people[number % len(people)]
         client = Client(ports[number % len(ports)], analyst, tokens[analyst])
-        start.wait(TIMEOUT)
+        start.wait(PATIENCE)
         end.append(time.monotonic() + plan.seconds)
         for turn in range(plan.requests):
             question = f"{number}-{turn}"

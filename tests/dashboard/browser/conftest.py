@@ -20,7 +20,7 @@ _OPTIONS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-_PATIENCE = 60_000  # milliseconds: a busy machine is slow, not broken
+_PATIENCE = 600_000  # milliseconds: a busy machine is slow, not broken
 DESK = {"width": 1280, "height": 900}
 TELEPHONE = {"width": 390, "height": 844}
 

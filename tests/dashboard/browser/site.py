@@ -21,6 +21,7 @@ from crestline.service.asking import Wanted
 from crestline.service.config import load_config
 from crestline.service.house import House, open_house
 from crestline.service.problems import Problem
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 ANALYSTS = ("ann", "bob", "cyd", "dan", "eve")
@@ -90,7 +91,7 @@ def running(folder: Path) -> Iterator[Site]:
             yield Site(url, tokens)
         finally:
             server.terminate()
-            server.wait(60)
+            server.wait(PATIENCE)
 
 
 def _write_loans(path: Path) -> None:
@@ -133,7 +134,7 @@ def _free_port() -> int:
 
 
 def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         assert server.poll() is None, log.read_text()
         with suppress(OSError), urllib.request.urlopen(f"{url}/healthz", timeout=5):

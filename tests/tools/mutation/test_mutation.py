@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from tools.mutation import children, experience, mutants, report, run, trials
 from tools.mutation.reasons import HARMLESS, UNMUTATED, followed, reasons, write
@@ -360,7 +361,9 @@ def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: P
         (tmp_path / name).write_text(text)
     command = [sys.executable, "-m", "tools.mutation", "ledger", "--results", "results", "--least", "0.9"]
     plain = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV", "PYTHONPATH"))}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, env=plain, check=False
+    )
     notes = [json.loads(line) for line in (tmp_path / "results" / "ledger.jsonl").read_text().splitlines()]
     ends = {note["place"].split("  ")[1]: note["fate"].split("::")[-1] for note in notes}
     assert ends == {
@@ -377,10 +380,14 @@ def test_a_whole_run_tells_the_killed_from_the_survivors(tools: Any, tmp_path: P
     }, done.stdout + done.stderr
     assert done.returncode == 1
     control = [sys.executable, "-m", "tools.mutation", "ledger", "--results", "results", "--control"]
-    done = subprocess.run(control, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
+    done = subprocess.run(
+        control, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, env=plain, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     broken = tmp_path / "tests" / "ledger" / "test_a.py"
     broken.write_text(broken.read_text().replace("== 6", "== 7"))
     shutil.rmtree(tmp_path / "results" / "control")
-    done = subprocess.run(control, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=plain, check=False)
+    done = subprocess.run(
+        control, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, env=plain, check=False
+    )
     assert done.returncode == 1, "a test that fails without any change kills nothing"
