@@ -303,5 +303,5 @@ def test_a_restricted_histogram_is_refused(histogram: Histogram) -> None:
 def test_a_public_list_beyond_ranking_is_refused() -> None:
     with pytest.raises(HistogramError, match="too long"):
         Lipschitz(1, 1).release(Histogram.from_multiplicities({0: 2**62}), replay(0))
-    with pytest.raises(ParameterError, match="too many items to list"):
+    with pytest.raises(ParameterError, match="too many items to write out"):
         Lipschitz(1, 1).law(Histogram.from_multiplicities({0: 2**40}))
