@@ -16,13 +16,13 @@ from tests.randomness.reference import rational, uniform, value
 
 from crestline.randomness import compare as comparison
 from crestline.randomness.compare import _clusters, _largest_roughly, exceeding, largest, rounded
-from crestline.randomness.draws import Single
+from crestline.randomness.draws import OneEach
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.reals import ln
 from crestline.randomness.scores import Equal, Linear, Listed, Logs, joined
-from crestline.randomness.shortlist import Field, fields
+from crestline.randomness.shortlist import Shortlist, shortlists
 from crestline.randomness.uniforms import Uniforms
 
 FIRST_BITS = (1, 3, 17, 53, 64)
@@ -116,7 +116,7 @@ def test_rounding_the_chosen_columns_is_rounding_all_and_choosing(first_bits: in
 def test_the_largest_of_many_copies_agrees_with_the_reference(law: str, first_bits: int, seed: int) -> None:
     copies = (1, 2, 1000, 10**10, 10**40)
     uniforms = hard_uniforms(2, len(copies), seed, first_bits)
-    table = Keys(Equal(len(copies)), LAWS[law], Single(uniforms, Logs(copies)))
+    table = Keys(Equal(len(copies)), LAWS[law], OneEach(uniforms, Logs(copies)))
     found = largest(table, 3)
     with mpmath.workprec(reference.BITS + 300):
         for row in range(2):
@@ -180,8 +180,8 @@ def test_where_nothing_is_wanted_no_key_is_looked_at() -> None:
     assert largest(keys(Equal(1), LAWS["gumbel"], replay("one").uniforms(1, 1)), 1).tolist() == [[0]]
 
 
-def gaps(*values: float) -> Field:
-    return Field(np.array([values]), np.zeros((1, len(values)), dtype=np.bool_))
+def gaps(*values: float) -> Shortlist:
+    return Shortlist(np.array([values]), np.zeros((1, len(values)), dtype=np.bool_))
 
 
 @pytest.mark.parametrize("filler", [0, 40])
@@ -199,22 +199,26 @@ def test_whoever_is_certainly_among_the_largest_or_not_need_not_contend() -> Non
     """Within two margins of the k-th largest trusted value, or not to be trusted."""
     values = np.array([[9.0, 5.0, 4.05, 3.95, 4.0, -50.0, 1.0]])
     edge = np.array([[False, False, False, False, True, True, False]])
-    race = Field(values, edge)
+    race = Shortlist(values, edge)
     assert race.contenders(0, 2, 0.5) == [0, 1, 2, 4, 5]
     assert race.contenders(0, 5, 0.5) == list(range(7))
     assert race.contenders(0, 6, 0.5) == list(range(7))
     present = np.array([[True, True, True, True, False, True, True]])
-    some = Field(values, edge, np.array([[7, 6, 5, 4, 3, 2, 1]]), present)
+    some = Shortlist(values, edge, np.array([[7, 6, 5, 4, 3, 2, 1]]), present)
     assert some.contenders(0, 2, 0.5) == [7, 6, 5, 2]
-    assert Field(np.array([[9.0, 5.0, 4.0, 3.9]]), np.zeros((1, 4), dtype=np.bool_)).contenders(0, 2, 0.5) == [0, 1, 2]
-    assert Field(values, np.ones((1, 7), dtype=np.bool_)).contenders(0, 2, 0.5) == list(range(7))
+    assert Shortlist(np.array([[9.0, 5.0, 4.0, 3.9]]), np.zeros((1, 4), dtype=np.bool_)).contenders(0, 2, 0.5) == [
+        0,
+        1,
+        2,
+    ]
+    assert Shortlist(values, np.ones((1, 7), dtype=np.bool_)).contenders(0, 2, 0.5) == list(range(7))
 
 
 class Placed:
     """Keys at given places, with a given margin; which of them are decided with care is noted."""
 
-    def __init__(self, rough: list[list[float]], margin: float, edge: list[list[bool]] | None = None) -> None:
-        self.rough, self.margin = np.array(rough), margin
+    def __init__(self, rough: list[list[float]], error: float, edge: list[list[bool]] | None = None) -> None:
+        self.rough, self.error = np.array(rough), error
         self.edge = np.zeros(self.rough.shape, dtype=np.bool_) if edge is None else np.array(edge)
         self.shape = self.rough.shape
 
@@ -269,7 +273,7 @@ def test_refinement_is_rare_in_production() -> None:
     """About one row in a thousand leaves the fast path; a margin that grew would show here."""
     counts = (5000 / np.arange(1, 5001)).astype(np.int64)
     table = keys(Linear(counts, Fraction(1, 10)), LAWS["gumbel"], replay("rare").uniforms(400, 5000))
-    _, sure = _largest_roughly(next(fields(table, 101))[1], 101, table.margin)
+    _, sure = _largest_roughly(next(shortlists(table, 101))[1], 101, table.error)
     assert np.count_nonzero(~sure) <= 20
 
 
@@ -289,9 +293,9 @@ def test_a_number_is_certain_beyond_a_margin_from_the_middle(monkeypatch: pytest
     """On a grid of 4 the number 1 is a quarter of a step from the middle of two multiples: one unit."""
     asked: list[int] = []
     monkeypatch.setattr(comparison, "_nearest", lambda keys, row, column, grid: asked.append(column) or 7)
-    for margin, careful in ((0.75, []), (1.0, [0, 1])):
+    for error, careful in ((0.75, []), (1.0, [0, 1])):
         asked.clear()
-        found = rounded(Placed([[1.0, -5.0]], margin), Fraction(4))  # type: ignore[arg-type] # as above
+        found = rounded(Placed([[1.0, -5.0]], error), Fraction(4))  # type: ignore[arg-type] # as above
         assert asked == careful
         assert found.tolist() == [[7, 7] if careful else [0, -1]]
 
@@ -300,11 +304,11 @@ def test_only_gaps_that_matter_must_be_certain(monkeypatch: pytest.MonkeyPatch) 
     """Of the keys that are not wanted, only the largest says something about those that are."""
     wanted: list[int] = []
 
-    def race(_: object, many: int) -> list[tuple[int, Field]]:
+    def race(_: object, many: int) -> list[tuple[int, Shortlist]]:
         wanted.append(many)
         return [(0, gaps(5.0, 9.0, 5.1, 1.0, 20.0))]
 
-    monkeypatch.setattr(comparison, "fields", race)
+    monkeypatch.setattr(comparison, "shortlists", race)
     monkeypatch.setattr(comparison, "_largest_exactly", lambda keys, row, columns, k: [-1] * k)
     for k, found in ((1, [4]), (2, [4, 1]), (3, [-1, -1, -1]), (5, [-1] * 5)):
         assert largest(Placed([[0.0] * 5], 0.5), k).tolist() == [found]  # type: ignore[arg-type] # as above

@@ -15,7 +15,7 @@ from tests.randomness.reference import BITS, QUANTILES, uniform
 from tests.randomness.test_compare import hard_uniforms
 
 from crestline.randomness.compare import largest
-from crestline.randomness.draws import Nothing, Ordered, Single, edge_words
+from crestline.randomness.draws import NoNoise, OneEach, OrderStatistics, edge_words
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS
@@ -36,7 +36,7 @@ def group_sizes(rows: int, *sizes: int) -> np.ndarray:
 def test_each_rank_follows_the_order_statistic(rank: int) -> None:
     """Kolmogorov–Smirnov, significance 1e-9: the rank-th largest of 4 uniforms is Beta(4 - rank, rank + 1)."""
     trials = 50_000
-    draws = Ordered(replay("beta").uniforms(trials, 8), group_sizes(trials, 4, 9), 4)
+    draws = OrderStatistics(replay("beta").uniforms(trials, 8), group_sizes(trials, 4, 9), 4)
     drawn = np.exp(draws.rough().log_u[:, rank])
     assert kstest(drawn, beta_law(4 - rank, rank + 1).cdf).pvalue > SIGNIFICANCE
     assert kstest(drawn, beta_law(4.4 - rank, rank + 1).cdf).pvalue < SIGNIFICANCE
@@ -49,7 +49,7 @@ def test_groups_have_the_law_of_listed_items(name: str) -> None:
     A chi-square of two samples, significance 1e-9; a listed score 15% off is rejected.
     """
     trials, law = 100_000, LAWS[name]
-    draws = Ordered(replay("groups").uniforms(trials, 4), group_sizes(trials, 3, 2), 2)
+    draws = OrderStatistics(replay("groups").uniforms(trials, 4), group_sizes(trials, 3, 2), 2)
     grouped = largest(Keys(Doubled(Listed([Real(), Real() + 1]), 2), law, draws), 2) // 2
 
     def listed(score: Fraction) -> np.ndarray:
@@ -84,7 +84,7 @@ class Doubled:
 def test_fewer_bits_at_first_change_nothing(name: str, first_bits: int) -> None:
     def chosen(bits: int) -> list[list[int]]:
         uniforms = replay("first bits", first_bits=bits).uniforms(40, 9)
-        draws = Ordered(uniforms, group_sizes(40, 2, 10**12, 5), 3)
+        draws = OrderStatistics(uniforms, group_sizes(40, 2, 10**12, 5), 3)
         return largest(Keys(Equal(9), LAWS[name], draws), 4).tolist()
 
     assert chosen(first_bits) == chosen(64)
@@ -96,7 +96,7 @@ def test_rough_ends_and_balls_agree(name: str) -> None:
     table = Keys(
         Linear(np.arange(12) // 4, rate=Fraction(1)),
         LAWS[name],
-        Ordered(replay("agree").uniforms(rows, 12), group_sizes(rows, *sizes), 4),
+        OrderStatistics(replay("agree").uniforms(rows, 12), group_sizes(rows, *sizes), 4),
     )
     for row in range(rows):
         columns = [int(c) for c in np.flatnonzero(~table.draws.missing()[row])]
@@ -106,14 +106,14 @@ def test_rough_ends_and_balls_agree(name: str) -> None:
             ball = table.ball(row, column, 128)
             assert low[place] <= float(ball.mid()) <= high[place]
             if not table.edge[row, column]:
-                assert abs(float(ball.mid()) - table.rough[row, column]) <= table.margin
+                assert abs(float(ball.mid()) - table.rough[row, column]) <= table.error
 
 
 @pytest.mark.parametrize("name", LIPSCHITZ)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_hard_bits_agree_with_the_reference(name: str, seed: int) -> None:
     uniforms = hard_uniforms(2, 6, seed, 64)
-    found = largest(Keys(Equal(6), LAWS[name], Ordered(uniforms, group_sizes(2, 4, 7), 3)), 3)
+    found = largest(Keys(Equal(6), LAWS[name], OrderStatistics(uniforms, group_sizes(2, 4, 7), 3)), 3)
     with mpmath.workprec(BITS + 100):
         for row in range(2):
             truth = []
@@ -128,7 +128,7 @@ def test_hard_bits_agree_with_the_reference(name: str, seed: int) -> None:
 
 def test_the_first_rank_is_the_largest_of_so_many_copies() -> None:
     uniforms = replay("copies").uniforms(5, 2)
-    single = Keys(Equal(2), GUMBEL, Single(uniforms, Logs((3, 10**20))))
+    single = Keys(Equal(2), GUMBEL, OneEach(uniforms, Logs((3, 10**20))))
     with ctx.workprec(200):
         for column, size in enumerate((3, 10**20)):
             exact = -(-uniforms.ball(column, 64).log() / size).log()
@@ -156,14 +156,14 @@ def test_errors_of_the_copies_widen_both_ends() -> None:
         error = 0.25
 
     uniforms = replay("copies").uniforms(2, 3)
-    plain = Single(uniforms).ends(1, [0, 2])
-    low, high = Single(uniforms, Rough()).ends(1, [0, 2])  # type: ignore[arg-type] # as much of scores as is used
+    plain = OneEach(uniforms).ends(1, [0, 2])
+    low, high = OneEach(uniforms, Rough()).ends(1, [0, 2])  # type: ignore[arg-type] # as much of scores as is used
     assert low.gumbel == pytest.approx(plain[0].gumbel + np.array([0.75, 2.75]), abs=1e-12)
     assert high.gumbel == pytest.approx(plain[1].gumbel + np.array([1.25, 3.25]), abs=1e-12)
 
 
 def test_many_terms_of_one_sum_are_allowed_their_rounding() -> None:
-    draws = Ordered(replay("many").uniforms(1, 1000), group_sizes(1, 2000), 1000)
+    draws = OrderStatistics(replay("many").uniforms(1, 1000), group_sizes(1, 2000), 1000)
     assert draws.error >= 1000 * 2.0**-53 * 17
     assert draws.error < 1e-9
     low, high = draws.ends(0, range(1000))
@@ -182,8 +182,8 @@ def test_what_the_copies_may_be_off_moves_a_quantile_as_fast_as_it_may() -> None
         error = 0.25
 
     uniforms = replay("copies").uniforms(2, 2)
-    assert Single(uniforms).error == 0.0
-    assert 17 * 0.25 <= Single(uniforms, Rough()).error <= 2 * 17 * 0.25  # type: ignore[arg-type] # as above
+    assert OneEach(uniforms).error == 0.0
+    assert 17 * 0.25 <= OneEach(uniforms, Rough()).error <= 2 * 17 * 0.25  # type: ignore[arg-type] # as above
 
 
 def test_copies_may_differ_from_row_to_row() -> None:
@@ -192,8 +192,8 @@ def test_copies_may_differ_from_row_to_row() -> None:
         error = 0.0
 
     uniforms = replay("copies").uniforms(2, 2)
-    plain = Single(uniforms)
-    made = Single(uniforms, Table())  # type: ignore[arg-type] # as above
+    plain = OneEach(uniforms)
+    made = OneEach(uniforms, Table())  # type: ignore[arg-type] # as above
     assert made.rough().gumbel == pytest.approx(plain.rough().gumbel + Table.approx)
     for row in range(2):
         for got, bare in zip(made.ends(row, [1, 0]), plain.ends(row, [1, 0]), strict=True):
@@ -208,7 +208,7 @@ def test_words_closer_to_either_end_than_is_promised_are_edges() -> None:
 
 
 def test_fixed_thresholds_are_exact_and_never_edges() -> None:
-    none = Nothing((2, 3))
+    none = NoNoise((2, 3))
     assert none.error == 0.0
     assert none.first_bits == 64
     assert not none.edge().any()

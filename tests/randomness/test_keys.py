@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from crestline.randomness.draws import Single
+from crestline.randomness.draws import OneEach
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, _padded, fixed, keys
 from crestline.randomness.laws import LAWS
@@ -19,8 +19,8 @@ from crestline.randomness.scores import Linear
 @pytest.mark.parametrize("count", [10, 2**40, 2**60])
 def test_the_margin_covers_the_last_place_of_large_scores(count: int) -> None:
     made = keys(Linear(np.array([count, 0]), Fraction(1)), GUMBEL, replay("large").uniforms(3, 2))
-    assert made.margin >= count * 2.0**-52
-    assert made.margin < 1e-6 + count * 2.0**-40
+    assert made.error >= count * 2.0**-52
+    assert made.error < 1e-6 + count * 2.0**-40
 
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(-3), Fraction(1, 7)])
@@ -34,7 +34,7 @@ def test_ends_contain_the_key_and_are_narrow(name: str, scale: Fraction) -> None
         for column in range(3):
             exact = made.ball(row, column, 300)
             assert float(low[column]) < exact < float(high[column])
-            assert abs(float(exact.mid()) - made.rough[row, column]) <= made.margin
+            assert abs(float(exact.mid()) - made.rough[row, column]) <= made.error
 
 
 class Given:
@@ -54,21 +54,21 @@ def test_a_margin_is_the_sum_of_what_may_be_off(
     scale: Fraction, largest: float, error: float, copies: Given | None
 ) -> None:
     """Rough noise is good to 2^-26 (unit_points.py), times the scale; then the scores, and the rounding of the sum."""
-    draws = Single(replay("margin").uniforms(1, 2), copies)
+    draws = OneEach(replay("margin").uniforms(1, 2), copies)
     made = Keys(Given([0.0, largest], error), GUMBEL, draws, scale)
     least = (2.0**-26 + draws.error) * abs(scale) + error + abs(largest) * 2.0**-53
     most = (2.0**-20 + draws.error) * abs(scale) + error + abs(largest) * 2.0**-47
-    assert least <= made.margin <= most
+    assert least <= made.error <= most
 
 
 def test_without_noise_and_scores_nothing_is_off() -> None:
     for scores in ([0.0, 0.0], []):
         uniforms = replay("nothing").uniforms(1, len(scores))
-        assert Keys(Given(scores), GUMBEL, Single(uniforms), Fraction(0)).margin == 0.0
+        assert Keys(Given(scores), GUMBEL, OneEach(uniforms), Fraction(0)).error == 0.0
 
 
 def test_a_fixed_threshold_is_off_by_little() -> None:
-    assert 0 <= fixed(Given([0.0, 3.0]), 2).margin < 1e-6
+    assert 0 <= fixed(Given([0.0, 3.0]), 2).error < 1e-6
     assert fixed(Given([0.0, 3.0]), 2).rough.tolist() == [[0.0, 3.0], [0.0, 3.0]]
 
 
@@ -85,7 +85,7 @@ def test_ends_are_padded_as_p11_2_asks(score: float, noise: float, error: float)
 @pytest.mark.parametrize("scale", [Fraction(-1, 2), Fraction(1, 2), Fraction(3)])
 def test_scores_that_differ_from_row_to_row_have_ends_of_their_own(scale: Fraction) -> None:
     scores = Given([[0.0, 50.0, 7.0], [100.0, 3.0, 20.0]], 1e-7)
-    made = Keys(scores, LAWS["laplace"], Single(replay("rows").uniforms(2, 3)), scale)
+    made = Keys(scores, LAWS["laplace"], OneEach(replay("rows").uniforms(2, 3)), scale)
     for row in range(2):
         low, high = made.ends(row, [2, 0])
         for place, column in enumerate((2, 0)):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from crestline.randomness.draws import Single
+from crestline.randomness.draws import OneEach
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws import LAWS, Law
@@ -142,7 +142,7 @@ def test_many_copies_follow_the_distribution_of_the_maximum(law: Law) -> None:
     from scipy.stats import kstest
 
     trials = 200_000
-    draws = Single(replay(f"copies {law.name}").uniforms(trials, 1), Logs((5,)))
+    draws = OneEach(replay(f"copies {law.name}").uniforms(trials, 1), Logs((5,)))
     drawn = Keys(Equal(1), law, draws).rough[:, 0]
     assert kstest(drawn, lambda x: law.cdf(x) ** 5).pvalue > 1e-9
     assert kstest(1.1 * drawn, lambda x: law.cdf(x) ** 5).pvalue < 1e-9

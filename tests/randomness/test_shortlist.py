@@ -11,26 +11,26 @@ import pytest
 
 from crestline.randomness import shortlist as module
 from crestline.randomness.compare import exceeding, largest
-from crestline.randomness.draws import Ordered, Single
+from crestline.randomness.draws import OneEach, OrderStatistics
 from crestline.randomness.entropy import replay
 from crestline.randomness.keys import Keys, fixed, keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Equal, Linear, Logs
-from crestline.randomness.shortlist import Field, fields
+from crestline.randomness.shortlist import Shortlist, shortlists
 from crestline.randomness.uniforms import Found, Uniforms
 
 COLUMNS = 3000
 
 
-def field(race: Keys, many: int) -> Field:
+def field(race: Keys, many: int) -> Shortlist:
     """The first rows of the field."""
     with np.errstate(all="ignore"):  # as `largest` does
-        return next(fields(race, many))[1]
+        return next(shortlists(race, many))[1]
 
 
-def above(race: Keys, bar: float) -> Field:
+def above(race: Keys, bar: float) -> Shortlist:
     """Who may reach the bar, in several rows."""
     return module._table(race, module._found(race, bar))
 
@@ -53,7 +53,7 @@ def test_the_winners_are_those_of_the_whole_field(law: str, order: str, rows: in
     assert module._worth_thinning(race, 31)
     winners = largest(race, 30)  # before the whole field is drawn
     whole = np.argsort(-race.rough, axis=1)[:, :30]
-    sure = np.abs(np.diff(-np.sort(-race.rough, axis=1)[:, :31], axis=1)).min(axis=1) > 2 * race.margin
+    sure = np.abs(np.diff(-np.sort(-race.rough, axis=1)[:, :31], axis=1)).min(axis=1) > 2 * race.error
     sure &= ~race.edge.any(axis=1)  # words at the very ends have no rough value
     assert np.count_nonzero(sure) >= rows - 1
     assert (winners[sure] == whole[sure]).all()
@@ -120,7 +120,7 @@ def test_a_bar_that_is_too_high_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     assert not wrong(1)
     assert not wrong(20)
     monkeypatch.setattr(module, "_SAFE", 1.01)
-    monkeypatch.setattr(module, "_PILOT", 60)
+    monkeypatch.setattr(module, "_PREFIX", 60)
     assert wrong(1)
     assert not wrong(20)
 
@@ -167,8 +167,8 @@ def test_what_is_thinned() -> None:
         keys(scores, law, words, scale=Fraction(-1, 2)),
         keys(scores, CONSTANT, words),
         keys(several, law, words),
-        Keys(scores, law, Single(words, Equal(columns))),
-        Keys(scores, law, Ordered(words, np.full((16, 2), 9), columns // 2)),
+        Keys(scores, law, OneEach(words, Equal(columns))),
+        Keys(scores, law, OrderStatistics(words, np.full((16, 2), 9), columns // 2)),
         keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(1, columns - 1)),
         keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(16, columns - 1)),
     ]
@@ -196,7 +196,7 @@ def test_whoever_may_reach_the_bar_stays(monkeypatch: pytest.MonkeyPatch, error:
     scores = np.linspace(-3.0, 3.0, 64)
     values = 2.0 - scores - np.where(np.arange(64) % 2, 0.9 * error, 0.0)
     words = words_of(values).reshape(1, 64)
-    race = Keys(Given(scores, error), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
+    race = Keys(Given(scores, error), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
     assert module._above(race, 2.0).columns.tolist() == [list(range(64))]
 
 
@@ -208,15 +208,15 @@ def test_whoever_cannot_reach_the_bar_goes(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "_BLOCK", 1)
     scores = np.linspace(-3.0, 3.0, 64)
     words = words_of(2.0 - scores - np.where(np.arange(64) % 2, 1e-2, 0.0)).reshape(1, 64)
-    race = Keys(Given(scores, 0.0), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
+    race = Keys(Given(scores, 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
     assert module._above(race, 2.0).columns.tolist() == [list(range(0, 64, 2))]
 
 
 def test_the_bar_of_a_pilot_is_certainly_reached() -> None:
     scores = np.zeros(3000)
-    race = Keys(Given(scores, 0.25), LAWS["gumbel"], Single(replay("pilot").uniforms(1, 3000)))
-    best = np.sort(race.rough[0, : module._PILOT * 40])[::-1]
-    assert module._pilot_bar(race, 40) == best[39] - race.margin
+    race = Keys(Given(scores, 0.25), LAWS["gumbel"], OneEach(replay("pilot").uniforms(1, 3000)))
+    best = np.sort(race.rough[0, : module._PREFIX * 40])[::-1]
+    assert module._bar_from_prefix(race, 40) == best[39] - race.error
 
 
 def test_a_pilot_that_cannot_be_relied_on_leaves_nobody_out() -> None:
@@ -232,7 +232,7 @@ def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.Monkey
     scores = np.zeros(2000)
     scores[:3] = 1000.0
     words = np.full((2, 2000), 2**63, dtype=np.uint64)
-    race = Keys(Given(scores, 0.5), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
+    race = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
     top = float(race.rough[0, 0])
     for off, calls in ((0.25, 2), (-0.25, 2), (0.75, 1)):
         bars = iter([top - off, -np.inf])
@@ -286,7 +286,7 @@ def test_as_many_rows_at_a_time_as_fit_the_cache(
     """About fifty keys of each row stay: of a thousand cells, twenty rows at most; and never less than one."""
     monkeypatch.setattr(module, "_CELLS", cells)
     with np.errstate(all="ignore"):  # as `largest` does
-        firsts = [first for first, _ in fields(table("gumbel", "mixed", 50, Fraction(1, 1000)), 31)]
+        firsts = [first for first, _ in shortlists(table("gumbel", "mixed", 50, Fraction(1, 1000)), 31)]
     assert firsts[0] == 0
     assert least <= min(np.diff(firsts)) <= max(np.diff(firsts)) <= most
 
@@ -298,9 +298,9 @@ def test_chosen_keys_are_those_of_the_whole_table(sort: str) -> None:
     words[1, 2], words[3, 0] = 3, 2**64 - 1
     uniforms = Uniforms(words, 40 if sort == "few bits" else 64, zeros)
     counts = np.arange(20).reshape(4, 5) if sort == "several" else np.arange(5)
-    draws: Single | Ordered = Single(uniforms, Logs((1, 2, 3, 1000, 10**6)) if sort == "copies" else None)
+    draws: OneEach | OrderStatistics = OneEach(uniforms, Logs((1, 2, 3, 1000, 10**6)) if sort == "copies" else None)
     if sort == "groups":
-        draws = Ordered(uniforms, np.full((4, 1), 9), 5)
+        draws = OrderStatistics(uniforms, np.full((4, 1), 9), 5)
     made = Keys(Linear(counts, Fraction(1)), LAWS["gumbel"], draws, Fraction(2))
     chosen = np.array([[0, 4], [2, 1], [3, 3], [0, 1]])
     values, edge = module.looked_at(made, chosen)
@@ -317,12 +317,12 @@ def test_a_word_no_less_than_the_least_stays(monkeypatch: pytest.MonkeyPatch) ->
     words = replay("least").words(10).reshape(1, 10)
     least = words[0] + np.array([0, 1] * 5, dtype=np.uint64)
     monkeypatch.setattr(module, "_least", lambda keys, bar, block: least)
-    race = Keys(Given(np.zeros(10), 0.0), LAWS["gumbel"], Single(Uniforms(words, 64, zeros)))
+    race = Keys(Given(np.zeros(10), 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
     assert module._above(race, 0.0).columns.tolist() == [[0, 2, 4, 6, 8]]
 
 
 def test_a_key_right_at_the_bar_has_reached_it() -> None:
-    race = Field(np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0]]), np.zeros((2, 3), dtype=np.bool_))
+    race = Shortlist(np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0]]), np.zeros((2, 3), dtype=np.bool_))
     assert module._reached(race, 2.0, 2)
     assert not module._reached(race, 2.0, 3)
     assert not module._reached(race, 2.5, 1)
@@ -339,7 +339,7 @@ def test_a_single_row_has_its_bar_from_a_pilot(monkeypatch: pytest.MonkeyPatch) 
 def test_there_is_no_bar_where_half_of_all_keys_would_reach_it() -> None:
     """Four wanted and five times their root: fourteen, which is half of 28 keys."""
     for columns, found in ((28, True), (27, False)):
-        race = Keys(Given(np.zeros(columns), 0.0), LAWS["gumbel"], Single(replay("half").uniforms(2, columns)))
+        race = Keys(Given(np.zeros(columns), 0.0), LAWS["gumbel"], OneEach(replay("half").uniforms(2, columns)))
         assert np.isfinite(module._expected_bar(race, 4)) == found
 
 
@@ -409,7 +409,7 @@ def test_a_bar_is_lowered_until_it_is_certainly_reached(
     scores = np.zeros(2000)
     scores[:3] = 1000.0
     words = np.full((2, 2000), 2**63, dtype=np.uint64)
-    race = Keys(Given(scores, 0.5), LAWS["gumbel"], Single(Uniforms(words, first_bits, zeros)))
+    race = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, first_bits, zeros)))
     top, wanted, bars = 1000 - np.log(np.log(2)), [], iter(offs)
 
     def bar(_: object, many: int) -> float:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from crestline.precision import precision
 from crestline.randomness.keys import Keys
 from crestline.randomness.reals import rational_ball
-from crestline.randomness.shortlist import Field, fields, looked_at
+from crestline.randomness.shortlist import Shortlist, looked_at, shortlists
 from crestline.randomness.unit_points import Floats
 
 Indices = NDArray[np.int64]
@@ -40,12 +40,12 @@ def largest(keys: Keys, k: int) -> Indices:
         return np.zeros((rows, k), dtype=np.int64)
     chosen, many = np.empty((rows, k), dtype=np.int64), min(k + 1, columns)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them
-        for first, race in fields(keys, many):
-            places, sure = _largest_roughly(race, many, keys.margin)
+        for first, shortlist in shortlists(keys, many):
+            places, sure = _largest_roughly(shortlist, many, keys.error)
             part = chosen[first : first + len(places)]
-            part[:] = race.names(places[:, :k])
+            part[:] = shortlist.names(places[:, :k])
             for row in np.flatnonzero(~sure):
-                contenders = race.contenders(int(row), k, keys.margin)
+                contenders = shortlist.contenders(int(row), k, keys.error)
                 part[row] = _largest_exactly(keys, first + int(row), contenders, k)
     return chosen
 
@@ -56,7 +56,7 @@ def exceeding(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> ND
     columns, values, edge = _looked_at(keys, chosen)
     gap = thresholds.rough - values
     above = np.signbit(gap)
-    unsure = (np.abs(gap) <= keys.margin + thresholds.margin) | edge | thresholds.edge
+    unsure = (np.abs(gap) <= keys.error + thresholds.error) | edge | thresholds.edge
     for row, place in np.argwhere(unsure):
         beside = int(place) if thresholds.shape[1] > 1 else 0
         above[row, place] = _exceeds(keys, thresholds, int(row), int(columns[row, place]), beside)
@@ -70,7 +70,7 @@ def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indice
     scaled = values / step
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
-    unsure = (room <= keys.margin / step) | edge  # a margin has room for the rounding of one more division
+    unsure = (room <= keys.error / step) | edge  # the bound has room for the rounding of one more division
     result = np.where(unsure, 0.0, nearest).astype(np.int64)  # a filler, decided below
     for row, place in np.argwhere(unsure):
         result[row, place] = _nearest(keys, int(row), int(columns[row, place]), grid)
@@ -84,12 +84,12 @@ def _looked_at(keys: Keys, chosen: Indices | None) -> tuple[Indices, Floats, NDA
     return chosen, *looked_at(keys, chosen)
 
 
-def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, NDArray[np.bool_]]:
+def _largest_roughly(shortlist: Shortlist, many: int, error: float) -> tuple[Indices, NDArray[np.bool_]]:
     """The places of the `many` largest rough values, in order, and in which rows that order is certain.
 
     With one more key than is wanted, the last gap also says that nothing outside could belong inside.
     """
-    rough = race.values
+    rough = shortlist.values
     width = rough.shape[1]
     rows = np.arange(len(rough))[:, None]
     if width <= _SHORT * many:
@@ -99,8 +99,8 @@ def _largest_roughly(race: Field, many: int, margin: float) -> tuple[Indices, ND
         best = best[rows, (-rough[rows, best]).argsort(axis=1)]
     values = rough[rows, best]
     with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number, and not sure
-        apart = values[:, :-1] - values[:, 1:] > 2 * margin
-    sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~race.edge.any(axis=1))
+        apart = values[:, :-1] - values[:, 1:] > 2 * error
+    sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~shortlist.edge.any(axis=1))
     return best, sure
 
 

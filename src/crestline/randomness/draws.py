@@ -1,8 +1,8 @@
 """Draws: the random part of a table of keys, as arrival times `E = -ln U` that can be refined without end.
 
-Single     one uniform for each key; with `copies`, the largest of so many independent noises in one draw
-Nothing    no randomness: keys that are their scores
-Ordered    the largest, second largest, … of groups of equal scores (DESIGN D9), from one uniform each
+OneEach          one uniform for each key; with `copies`, the largest of so many independent noises in one draw
+NoNoise          no randomness: keys that are their scores
+OrderStatistics  the largest, second largest, … of groups of equal scores (DESIGN D9), from one uniform each
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Draws(Protocol):
 
 
 @dataclass(frozen=True)
-class Single:
+class OneEach:
     """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many."""
 
     uniforms: Uniforms
@@ -108,7 +108,7 @@ class Single:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NoNoise:
     """No randomness: for keys whose law is constant."""
 
     shape: tuple[int, int]
@@ -133,7 +133,7 @@ class Nothing:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class OrderStatistics:
     """Order statistics: column `group * depth + rank` is the `rank`-th largest (from 0) noise of that group.
 
     `sizes[row, group]` says how many noises the group has; ranks beyond it do not exist. The arrival time of rank r is

@@ -13,7 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crestline.precision import precision
-from crestline.randomness.draws import Draws, Nothing, Single
+from crestline.randomness.draws import Draws, NoNoise, OneEach
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.laws.law import Law
 from crestline.randomness.reals import rational_ball
@@ -42,7 +42,7 @@ class Keys:
 
     @cached_property
     def rough(self) -> Floats:
-        """All keys at full speed; within `margin` of the truth, and no more than a filler where `edge` is true."""
+        """All keys at full speed; within `error` of the exact value, and a mere placeholder where `edge` is true."""
         with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
             values = self.rough_of(self.draws.rough(), self.scores.approx)
         if self.edge.any():
@@ -58,8 +58,8 @@ class Keys:
         return (noise if self.scale == 1 else noise * float(self.scale)) + scores
 
     @cached_property
-    def margin(self) -> float:
-        """How far a rough key may be off."""
+    def error(self) -> float:
+        """An upper bound on the absolute error of a rough key."""
         largest = float(np.abs(self.scores.approx).max(initial=0.0))
         return (_ROUGH + self.draws.error) * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
 
@@ -88,12 +88,12 @@ class Keys:
 
 def keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction = Fraction(1)) -> Keys:
     """Keys with one uniform each."""
-    return Keys(scores, law, Single(uniforms), scale)
+    return Keys(scores, law, OneEach(uniforms), scale)
 
 
 def fixed(scores: Scores, rows: int) -> Keys:
     """Keys without noise, the same in every row: thresholds that noisy keys are compared with."""
-    return Keys(scores, CONSTANT, Nothing((rows, len(scores.approx))))
+    return Keys(scores, CONSTANT, NoNoise((rows, len(scores.approx))))
 
 
 def _padded(score: Floats, noise: Floats, sign: int, error: float) -> Floats:

@@ -1,8 +1,8 @@
-"""Exact uniform choices: a place among n, and places that are never taken twice.
+"""Exact uniform sampling: an integer below n, and integers below n that are all different.
 
-A place is the whole part of `n · U`, decided with certainty: doubles where they are far enough from a whole number,
-more bits of the same uniform where they are not. Like every decision of the engine, it does not depend on how many
-bits were drawn first.
+A uniform integer is the whole part of `n · U`, decided with certainty: by doubles where they are far enough from a
+whole number, by more bits of the same uniform where they are not. Like every decision of the engine, it does not depend
+on how many bits were drawn first.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Indices = NDArray[np.int64]
 _UNIT = 2.0**-64
 
 
-def places(uniforms: Uniforms, sizes: Indices) -> Indices:
-    """For each uniform a place from 0 up to its size, less one. `sizes` is one row, or a table like the uniforms."""
+def uniform_ints(uniforms: Uniforms, sizes: Indices) -> Indices:
+    """For each uniform an integer from 0 to its size less one. `sizes` is one row, or a table like the uniforms."""
     wide = np.broadcast_to(sizes, uniforms.shape)
     scaled = uniforms.words * _UNIT * wide
     result: Indices = np.floor(scaled).astype(np.int64)
@@ -29,11 +29,11 @@ def places(uniforms: Uniforms, sizes: Indices) -> Indices:
     if uniforms.first_bits < WORD:
         unsure[:] = True
     for index in np.flatnonzero(unsure):
-        result.flat[index] = place(uniforms, int(index), int(wide.flat[index]))
+        result.flat[index] = uniform_int(uniforms, int(index), int(wide.flat[index]))
     return result
 
 
-def place(uniforms: Uniforms, index: int, size: int) -> int:
+def uniform_int(uniforms: Uniforms, index: int, size: int) -> int:
     """The whole part of `size · U` for one uniform; `size` may have thousands of digits."""
     bits = uniforms.first_bits
     while bits < size.bit_length():  # fewer cannot tell
@@ -46,39 +46,39 @@ def place(uniforms: Uniforms, index: int, size: int) -> int:
         bits *= 2
 
 
-class Deck:
-    """Places 0, 1, 2, … of which each is dealt at most once: a shuffle that remembers only what it moved."""
+class LazyShuffle:
+    """A Fisher-Yates shuffle of 0, 1, 2, … that returns each integer at most once and stores only those it moved."""
 
     def __init__(self) -> None:
-        self._dealt = 0
+        self._returned = 0
         self._moved: dict[int, int] = {}
 
-    def deal(self, choice: int) -> int:
-        """The place that lies at `choice` among those not yet dealt.
+    def next(self, choice: int) -> int:
+        """The integer at position `choice` among those not yet returned.
 
-        When `choice` is uniform among the first `n` left, so is the place among all of the first `n` not yet dealt.
+        When `choice` is uniform below the number of integers below `n` that are left, the result is uniform among them.
         """
-        at = self._dealt + choice
+        at = self._returned + choice
         found = self._moved.get(at, at)
-        self._moved[at] = self._moved.pop(self._dealt, self._dealt)
-        self._dealt += 1
+        self._moved[at] = self._moved.pop(self._returned, self._returned)
+        self._returned += 1
         return found
 
 
 def subsets(size: int, many: int, trials: int, entropy: Entropy) -> list[list[int]]:
-    """For each trial `many` different places below `size`, in uniformly random order."""
+    """For each trial `many` different integers below `size`, in uniformly random order."""
     if not many:
         return [[] for _ in range(trials)]
     left = np.arange(size, size - many, -1, dtype=np.int64)
-    choices = places(entropy.uniforms(trials, many), left)
-    return [dealt(row) for row in choices.tolist()]
+    choices = uniform_ints(entropy.uniforms(trials, many), left)
+    return [distinct_ints(row) for row in choices.tolist()]
 
 
-def dealt(choices: Sequence[int]) -> list[int]:
-    """Different places from one choice for each, as `Deck` deals them."""
+def distinct_ints(choices: Sequence[int]) -> list[int]:
+    """Different integers, one for each choice: what `LazyShuffle` would return for these choices."""
     moved: dict[int, int] = {}
     result: list[int] = []
-    for at, choice in enumerate(choices):  # a deck dealt in one go
+    for at, choice in enumerate(choices):  # the shuffle, without an object
         result.append(moved.get(at + choice, at + choice))
         moved[at + choice] = moved.pop(at, at)
     return result

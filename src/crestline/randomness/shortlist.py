@@ -1,9 +1,9 @@
-"""The field: the keys that are still in the race, with rough values.
+"""Shortlist: the keys that can still be among the k largest of their row, with approximate values.
 
 Before any logarithm is taken, most keys of a long row can be left out with certainty. Take any bar that the last
 wanted key certainly reaches: a key reaches it only if its uniform exceeds `F((bar - score) / scale)`, so one comparison
-of whole numbers leaves the others out. For a single row the bar comes from a pilot of its first columns; for many it is
-where so many keys are expected above it that too few are hardly ever found, which is looked at afterwards. Then the
+of whole numbers leaves the others out. For a single row the bar is computed from its first columns; for many rows it is
+set where so many keys are expected above it that too few are hardly ever found, which is checked afterwards. Then the
 uniforms that stay below need not even be drawn (sparse.py). It is quickest when scores come in descending order, as
 they do in a histogram; it is right for any order.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.randomness.draws import Single, edge_words, rough_points
+from crestline.randomness.draws import OneEach, edge_words, rough_points
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.uniforms import LARGE, WORD, Found, Uniforms
@@ -29,7 +29,7 @@ Marks = NDArray[np.bool_]
 # The sizes below decide how long the search takes; what it finds is the same with any others.
 _BLOCK = 128
 _CELLS = 1 << 14  # cells of a table, for memory and speed
-_PILOT = 2  # a longer pilot costs time, and gives as certain a bar
+_PREFIX = 2  # times `many` columns; more of them cost time, and give as certain a bar
 _WORTH_IT = 8
 # How many standard deviations and keys more than wanted are expected above the bar: one row in 10^5 misses it.
 _SPARE, _SPARE_AT_LEAST = 5.0, 3.0
@@ -44,8 +44,8 @@ _SAFE = 0.999999
 
 
 @dataclass(frozen=True)
-class Field:
-    """Rough values of the keys in the race; row by row, `columns` says which they are (None: all of them, in order).
+class Shortlist:
+    """Approximate values of the keys kept in each row; `columns` says which keys they are (None: all, in order).
 
     `edge` marks values that must not be relied on; `present` is false where there is no key.
     """
@@ -56,42 +56,42 @@ class Field:
     present: Marks | None = None
 
     def names(self, places: Indices) -> Indices:
-        """The columns behind places of the field."""
+        """The columns of the key table at these positions of the shortlist."""
         return places if self.columns is None else self.columns[np.arange(len(places))[:, None], places]
 
-    def rows(self, first: int, last: int) -> Field:
-        """Some rows of the field."""
+    def rows(self, first: int, last: int) -> Shortlist:
+        """The shortlists of some rows."""
         columns = None if self.columns is None else self.columns[first:last]
         present = None if self.present is None else self.present[first:last]
-        return Field(self.values[first:last], self.edge[first:last], columns, present)
+        return Shortlist(self.values[first:last], self.edge[first:last], columns, present)
 
-    def contenders(self, row: int, k: int, margin: float) -> list[int]:
+    def contenders(self, row: int, k: int, error: float) -> list[int]:
         """Every column of a row that could be among its `k` largest."""
         present = np.ones(self.values.shape[1], dtype=np.bool_) if self.present is None else self.present[row]
         values, edge = self.values[row], self.edge[row]
         bar = np.sort(values[present & ~edge])[-k:].min(initial=np.inf)  # with fewer than k of them: the least
-        near = present & (edge | (values >= bar - 2 * margin))
+        near = present & (edge | (values >= bar - 2 * error))
         columns = np.flatnonzero(near) if self.columns is None else self.columns[row][near]
         return [int(column) for column in columns]
 
 
-def fields(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
+def shortlists(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
     """The keys that may be among the `many` largest of their rows: some rows at a time, and which is their first.
 
     The caller silences warnings about words at the very ends, and about chances too small for a double.
     """
     if not _worth_thinning(keys, many):
         missing = keys.draws.missing()
-        yield 0, Field(keys.rough, keys.edge, None, None if missing is None else ~missing)
+        yield 0, Shortlist(keys.rough, keys.edge, None, None if missing is None else ~missing)
     elif keys.shape[0] == 1:
-        yield 0, _above(keys, _pilot_bar(keys, many))
+        yield 0, _above(keys, _bar_from_prefix(keys, many))
     else:
         yield from _thinned(keys, many)
 
 
 def _worth_thinning(keys: Keys, many: int) -> bool:
     draws = keys.draws
-    if not isinstance(draws, Single) or draws.copies is not None:
+    if not isinstance(draws, OneEach) or draws.copies is not None:
         return False
     plain = keys.scale > 0 and keys.law is not CONSTANT
     rows, columns = keys.shape
@@ -99,43 +99,43 @@ def _worth_thinning(keys: Keys, many: int) -> bool:
     return plain and keys.scores.approx.ndim == 1 and large and columns >= _WORTH_IT * many
 
 
-def _thinned(keys: Keys, many: int) -> Iterator[tuple[int, Field]]:
-    """Rows together while their keys fit the cache."""
+def _thinned(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
+    """Shortlists of many rows, as many rows at a time as fit the cache."""
     bar = _expected_bar(keys, many)
     found = _found(keys, bar)
     width = 1 + found.full.shape[1] + len(found.row) // keys.shape[0]
     size = max(1, _CELLS // width)
     for first in range(0, keys.shape[0], size):
-        race = _table(keys, found.rows(first, first + size))
-        if not _reached(race, bar + keys.margin, many):
-            race = _lowered(keys, many).rows(first, first + size)
-        yield first, race
+        shortlist = _table(keys, found.rows(first, first + size))
+        if not _reached(shortlist, bar + keys.error, many):
+            shortlist = _lowered(keys, many).rows(first, first + size)
+        yield first, shortlist
 
 
-def _lowered(keys: Keys, many: int) -> Field:
-    """All rows, with a bar low enough for each."""
+def _lowered(keys: Keys, many: int) -> Shortlist:
+    """Shortlists of all rows, with a bar that is low enough for every row."""
     wanted = many
     while True:
         wanted *= 2
         bar = _expected_bar(keys, wanted)
-        race = _table(keys, _found(keys, bar))
-        if bar == -np.inf or _reached(race, bar + keys.margin, many):
-            return race
+        shortlist = _table(keys, _found(keys, bar))
+        if bar == -np.inf or _reached(shortlist, bar + keys.error, many):
+            return shortlist
 
 
-def _reached(race: Field, bar: float, many: int) -> bool:
+def _reached(shortlist: Shortlist, bar: float, many: int) -> bool:
     """Whether so many keys of every row certainly reach the bar."""
-    return bool((np.count_nonzero((race.values >= bar) & ~race.edge, axis=1) >= many).all())
+    return bool((np.count_nonzero((shortlist.values >= bar) & ~shortlist.edge, axis=1) >= many).all())
 
 
-def _pilot_bar(keys: Keys, many: int) -> float:
-    """What the wanted keys certainly reach, from the first columns of a single row."""
-    pilot = _PILOT * many
+def _bar_from_prefix(keys: Keys, many: int) -> float:
+    """A value that the wanted keys certainly reach, computed from the first columns of a single row."""
+    prefix = _PREFIX * many
     (words,) = _single(keys).words
-    values, edge = _rough(keys, words[:pilot], slice(pilot))
+    values, edge = _rough(keys, words[:prefix], slice(prefix))
     if edge.any():
         values[edge] = -np.inf
-    return float(np.partition(values, pilot - many)[pilot - many]) - keys.margin
+    return float(np.partition(values, prefix - many)[prefix - many]) - keys.error
 
 
 def _expected_bar(keys: Keys, many: int) -> float:
@@ -180,12 +180,12 @@ def _expected_bar(keys: Keys, many: int) -> float:
     return low
 
 
-def _above(keys: Keys, bar: float) -> Field:
+def _above(keys: Keys, bar: float) -> Shortlist:
     """Every key of a single row that may reach the bar."""
     (words,) = _single(keys).words
     places = np.flatnonzero(words >= _least(keys, bar, _BLOCK))
     values, edge = _rough(keys, words[places], places)
-    return Field(values[None, :], edge[None, :], places[None, :])
+    return Shortlist(values[None, :], edge[None, :], places[None, :])
 
 
 def _found(keys: Keys, bar: float) -> Found:
@@ -197,14 +197,14 @@ def _least(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
     """For each column the least word with which a key may reach the bar; columns are judged by blocks."""
     scores = keys.scores.approx
     ceilings = np.maximum.reduceat(scores, np.arange(0, len(scores), block))
-    reach = keys.law.cdf(((bar - keys.margin) - ceilings) / float(keys.scale))
+    reach = keys.law.cdf(((bar - keys.error) - ceilings) / float(keys.scale))
     return (reach * (_SAFE * 2.0**WORD)).astype(np.uint64).repeat(block)[: len(scores)]
 
 
 def looked_at(keys: Keys, chosen: Indices) -> tuple[Floats, Marks]:
     """Rough values of the chosen columns of every row, and which of them must not be relied on."""
     draws = keys.draws
-    if not isinstance(draws, Single) or draws.copies is not None or keys.scores.approx.ndim > 1:
+    if not isinstance(draws, OneEach) or draws.copies is not None or keys.scores.approx.ndim > 1:
         return np.take_along_axis(keys.rough, chosen, axis=1), np.take_along_axis(keys.edge, chosen, axis=1)
     starts = np.arange(keys.shape[0])[:, None] * keys.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
@@ -219,7 +219,7 @@ def _rough(keys: Keys, words: NDArray[np.uint64], columns: Indices | slice) -> t
     return values, edge_words(words) if keys.draws.first_bits == WORD else np.ones(words.shape, dtype=np.bool_)
 
 
-def _table(keys: Keys, found: Found) -> Field:
+def _table(keys: Keys, found: Found) -> Shortlist:
     """The keys that are left, row by row, as a table as wide as its longest row: whole columns first."""
     rows, whole = found.full.shape
     sizes = np.bincount(found.row, minlength=rows)
@@ -230,9 +230,9 @@ def _table(keys: Keys, found: Found) -> Field:
     place = whole + np.arange(len(found.row)) - (np.cumsum(sizes) - sizes)[found.row]
     values[found.row, place], edge[found.row, place] = _rough(keys, found.word, found.column)
     names[found.row, place] = found.column
-    return Field(values, edge, names, np.arange(shape[1]) < whole + sizes[:, None])
+    return Shortlist(values, edge, names, np.arange(shape[1]) < whole + sizes[:, None])
 
 
 def _single(keys: Keys) -> Uniforms:
-    assert isinstance(keys.draws, Single)
+    assert isinstance(keys.draws, OneEach)
     return keys.draws.uniforms

@@ -54,7 +54,7 @@ def test_rough_ends_and_balls_agree(name: str, first_bits: int) -> None:
             ball = table.ball(0, column, 128)
             assert low[column] <= float(ball.mid()) <= high[column]
             if not table.edge[0, column]:
-                assert abs(float(ball.mid()) - table.rough[0, column]) <= table.margin
+                assert abs(float(ball.mid()) - table.rough[0, column]) <= table.error
 
 
 @pytest.mark.parametrize("name", CEILINGS)

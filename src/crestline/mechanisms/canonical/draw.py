@@ -20,11 +20,11 @@ from crestline.mechanisms.canonical.reveal import winning_class
 from crestline.mechanisms.canonical.sizes import lowest
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
-from crestline.randomness.draws import Single
+from crestline.randomness.draws import OneEach
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.sampling import dealt, places
+from crestline.randomness.sampling import distinct_ints, uniform_ints
 
 # Up to so many classes each has a draw of its own, many trials at once; beyond, rows are drawn and few are revealed.
 TABLE = 1 << 12  # up to here a table is quicker; both ways have the law
@@ -74,7 +74,7 @@ class _Rows:
         row, m = every_class(self._classes, range(self._classes.rows))
         scores, sizes = ClassScores(self._classes, row, m), ClassSizes(self._classes, row, m)
         best = [
-            largest(Keys(scores, law, Single(entropy.uniforms(rows, len(row)), sizes)), 1).ravel()
+            largest(Keys(scores, law, OneEach(entropy.uniforms(rows, len(row)), sizes)), 1).ravel()
             for rows in batches(trials, len(row))
         ]
         winners = np.concatenate([np.zeros(0, dtype=np.int64), *best])
@@ -101,10 +101,10 @@ def _lowest_ranks(first: Indices, last: Indices, m: Indices, entropy: Entropy) -
 
 
 def _inner(sizes: Indices, many: Indices, most: int, entropy: Entropy) -> Indices:
-    """For each trial `many` different places below its size, in the first columns of a table of `most`."""
+    """For each trial `many` different integers below its size, in the first columns of a table of `most`."""
     left = np.maximum(sizes[:, None] - np.arange(most), 1)
-    result = places(entropy.uniforms(len(sizes), most), left)
+    result = uniform_ints(entropy.uniforms(len(sizes), most), left)
     for index in np.flatnonzero(many > 1).tolist():
         number = int(many[index])
-        result[index, :number] = dealt(result[index, :number].tolist())
+        result[index, :number] = distinct_ints(result[index, :number].tolist())
     return result

@@ -19,7 +19,7 @@ from crestline.mechanisms.canonical.sizes import log_factorials, log_size, log_s
 from crestline.mechanisms.canonical.weights import by_density
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
-from crestline.randomness.draws import Single
+from crestline.randomness.draws import OneEach
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
@@ -80,7 +80,7 @@ class LowestClasses:
         result: list[int] = []
         columns = len(self.sizes.first)
         for rows in batches(trials, columns):
-            draws = Single(entropy.uniforms(rows, columns), self.sizes)
+            draws = OneEach(entropy.uniforms(rows, columns), self.sizes)
             result += largest(Keys(self.scores, law, draws), 1).ravel().tolist()
         return result
 

@@ -23,7 +23,7 @@ from crestline.histogram.groups import Indices
 from crestline.mechanisms.canonical.classes import Classes, ClassScores, ClassSizes, RowWeights, every_class
 from crestline.mechanisms.canonical.sizes import ROUNDING
 from crestline.randomness.compare import exceeding, largest
-from crestline.randomness.draws import STEEPEST, Single
+from crestline.randomness.draws import STEEPEST, OneEach
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, fixed
 from crestline.randomness.laws.gumbel import GUMBEL
@@ -94,31 +94,31 @@ class Revealed:
         return result
 
     def rough(self) -> Points:
-        rows = Single(self.row_uniforms).rough().gumbel[:, self.row]
-        return GumbelPoints(self._combined(rows, Single(self.uniforms).rough().gumbel, slice(None)))
+        rows = OneEach(self.row_uniforms).rough().gumbel[:, self.row]
+        return GumbelPoints(self._combined(rows, OneEach(self.uniforms).rough().gumbel, slice(None)))
 
     def edge(self) -> NDArray[np.bool_]:
-        of_row = Single(self.row_uniforms).edge()[:, self.row]
-        return of_row | (Single(self.uniforms).edge() & ~self.attains)
+        of_row = OneEach(self.row_uniforms).edge()[:, self.row]
+        return of_row | (OneEach(self.uniforms).edge() & ~self.attains)
 
     def missing(self) -> None:
         return None
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         chosen = list(columns)
-        row_low, row_high = Single(self.row_uniforms).ends(row, self.row[chosen].tolist())
-        own_low, own_high = Single(self.uniforms).ends(row, columns)
+        row_low, row_high = OneEach(self.row_uniforms).ends(row, self.row[chosen].tolist())
+        own_low, own_high = OneEach(self.uniforms).ends(row, columns)
         low = self._combined(row_low.gumbel, own_low.gumbel, chosen)
         high = self._combined(row_high.gumbel, own_high.gumbel, chosen)
         return GumbelPoints(low - self._rounding), GumbelPoints(high + self._rounding)
 
     def arrival(self, row: int, column: int, bits: int) -> Any:
         of_row, m = int(self.row[column]), int(self.m[column])
-        since = Single(self.row_uniforms).arrival(row, of_row, bits) / self.classes.weight(of_row)
+        since = OneEach(self.row_uniforms).arrival(row, of_row, bits) / self.classes.weight(of_row)
         time = rational_ball(self.classes.exact_score(of_row, m)).exp() * since
         if self.attains[column]:
             return time
-        return time + Single(self.uniforms).arrival(row, column, bits) / arb(fmpz(self.classes.exact_size(of_row, m)))
+        return time + OneEach(self.uniforms).arrival(row, column, bits) / arb(fmpz(self.classes.exact_size(of_row, m)))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Winner:
 def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entropy) -> tuple[int, int]:
     """The `(row, m)` of the class with the largest key, for one trial."""
     uniforms = entropy.uniforms(1, classes.rows)
-    rows = Keys(weights, GUMBEL, Single(uniforms))
+    rows = Keys(weights, GUMBEL, OneEach(uniforms))
     top = int(largest(rows, 1).item())
     if law.name == GUMBEL.name:
         (m,) = _attaining(classes, [top], entropy)
@@ -184,7 +184,7 @@ def _attaining(classes: Classes, rows: list[int], entropy: Entropy) -> list[int]
             result.append(0)
             continue
         scores = ClassScores(classes, *every_class(classes, [row]), sized=True)
-        result.append(int(largest(Keys(scores, GUMBEL, Single(entropy.uniforms(1, classes.k))), 1).item()))
+        result.append(int(largest(Keys(scores, GUMBEL, OneEach(entropy.uniforms(1, classes.k))), 1).item()))
     return result
 
 

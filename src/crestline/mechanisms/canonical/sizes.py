@@ -16,7 +16,7 @@ import numpy as np
 from flint import fmpz
 
 from crestline.histogram.groups import Indices
-from crestline.randomness.sampling import place
+from crestline.randomness.sampling import uniform_int
 from crestline.randomness.uniforms import Uniforms
 from crestline.randomness.unit_points import Floats
 
@@ -43,7 +43,7 @@ def sizes(a: int, b: int, k: int) -> Iterator[int]:
 def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
     """A lowest rank `q` between `a` and `b`, with probability proportional to `C(q + m, m)`."""
     before = _comb(a + m, m + 1)
-    wanted = before + place(uniforms, index, _comb(b + m + 1, m + 1) - before)
+    wanted = before + uniform_int(uniforms, index, _comb(b + m + 1, m + 1) - before)
     return _least_above(wanted, a, b, m + 1)
 
 

@@ -30,12 +30,12 @@ from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, slot_numbers
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
-from crestline.randomness.draws import Single
+from crestline.randomness.draws import OneEach
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.reals import Real, ln
-from crestline.randomness.sampling import dealt, places
+from crestline.randomness.sampling import distinct_ints, uniform_ints
 from crestline.randomness.scores import Equal, Linear, Listed, Logs, Scores, joined
 
 _MOST_OUTCOMES = 200_000  # more would take too long to list
@@ -83,7 +83,7 @@ class CanonicalBottom(Catalogued):
             return [self._selection(histogram, [])] * n
         result: list[Selection] = []
         for trials in batches(n, slots):
-            draws = Single(entropy.uniforms(trials, scores.approx.size), copies)
+            draws = OneEach(entropy.uniforms(trials, scores.approx.size), copies)
             winners = largest(Keys(scores, GUMBEL, draws), 1).ravel()
             members = _members(many - 1 + winners, slots, many, entropy)  # column 0 is the class whose lowest is rank k
             result += selections(members, lambda row: self._selection(histogram, row))
@@ -141,9 +141,9 @@ def _members(lowest: Slots, slots: int, k: int, entropy: Entropy) -> Slots:
     result = np.full((len(lowest), k), NO_SLOT, dtype=np.int64)
     named = np.flatnonzero(lowest < slots)
     left = lowest[named, None] - np.arange(k - 1)  # ranks before the lowest that are not drawn yet
-    choices = places(entropy.uniforms(len(named), k - 1), left)
+    choices = uniform_ints(entropy.uniforms(len(named), k - 1), left)
     for row, drawn in zip(named.tolist(), choices.tolist(), strict=True):
-        result[row] = [*dealt(drawn), lowest[row]]
+        result[row] = [*distinct_ints(drawn), lowest[row]]
     return np.sort(result, axis=1)
 
 

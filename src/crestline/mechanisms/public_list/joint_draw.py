@@ -15,7 +15,7 @@ from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import fixed, keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gumbel import GUMBEL
-from crestline.randomness.sampling import dealt, place, places, subsets
+from crestline.randomness.sampling import distinct_ints, subsets, uniform_int, uniform_ints
 from crestline.randomness.scores import Equal, Linear
 
 
@@ -41,18 +41,18 @@ def _of_value(values: Values, value: int, trials: int, entropy: Entropy) -> Indi
     """Uniform sequences of exactly this value, by the first place that attains it.
 
     Items that may stand at a place are the first so many ranks, and those of later places include those of earlier
-    ones: so a shuffle that is dealt from a growing prefix deals every sequence alike.
+    ones: so a shuffle of a growing prefix returns every sequence with the same probability.
     """
     inside, below = (np.array(numbers, dtype=np.int64) for numbers in values.within(value))
     upto = list(accumulate(values.first_attaining(value)))
     uniforms = entropy.uniforms(trials, 1)
-    numbers = (place(uniforms, index, upto[-1]) for index in range(trials))
+    numbers = (uniform_int(uniforms, index, upto[-1]) for index in range(trials))
     first = np.array([bisect_right(upto, number) for number in numbers], dtype=np.int64)
     where = np.arange(values.k)
     at = where == first[:, None]
     sizes = np.where(where < first[:, None], below, np.where(at, inside - below, inside))
-    choices = places(entropy.uniforms(trials, values.k), sizes) + np.where(at, below, 0)
-    return np.array([dealt(row) for row in choices.tolist()], dtype=np.int64)
+    choices = uniform_ints(entropy.uniforms(trials, values.k), sizes) + np.where(at, below, 0)
+    return np.array([distinct_ints(row) for row in choices.tolist()], dtype=np.int64)
 
 
 def _from_beyond(values: Values, trials: int, entropy: Entropy) -> Indices:

@@ -16,11 +16,11 @@ import numpy as np
 from crestline.histogram.groups import Groups, Indices
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
-from crestline.randomness.draws import Ordered, Single
+from crestline.randomness.draws import OneEach, OrderStatistics
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.sampling import Deck, places
+from crestline.randomness.sampling import LazyShuffle, uniform_ints
 from crestline.randomness.scores import Linear, Logs
 from crestline.randomness.uniforms import Uniforms, interleaved, picked
 
@@ -66,7 +66,7 @@ def top_keys(
     """The `k` largest of `score + scale · noise` for each trial; `k` items must exist, `scores` has one for a group."""
     uniforms = entropy.uniforms(rows, domain.groups)
     copies = None if domain.items == domain.groups else Logs(domain.sizes)
-    maxima = Keys(scores, law, Single(uniforms, copies), scale)
+    maxima = Keys(scores, law, OneEach(uniforms, copies), scale)
     chosen = largest(maxima, min(k, domain.groups))
     sizes = domain.sizes[chosen]
     if (sizes == 1).all():  # then these are k groups: no fewer than k items exist
@@ -100,7 +100,7 @@ def _descend(
     while True:
         parts.append(entropy.uniforms(rows, groups * (depth - have)))
         have = depth
-        draws = Ordered(interleaved(parts, groups), sizes, depth)
+        draws = OrderStatistics(interleaved(parts, groups), sizes, depth)
         keys = Keys(Linear(np.repeat(counts, depth, axis=1), rate), law, draws, scale)
         top = largest(keys, k)
         places_of, ranks = np.divmod(top, depth)
@@ -112,10 +112,10 @@ def _descend(
 
 def _members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) -> Indices:
     """Which item of its group carries each order statistic: uniform, and never the same item twice."""
-    result = places(entropy.uniforms(*groups.shape), sizes - ranks)
+    result = uniform_ints(entropy.uniforms(*groups.shape), sizes - ranks)
     repeated = np.flatnonzero(ranks.any(axis=1))
     for row in repeated:
-        decks: defaultdict[int, Deck] = defaultdict(Deck)
+        decks: defaultdict[int, LazyShuffle] = defaultdict(LazyShuffle)
         cards = zip(groups[row].tolist(), result[row].tolist(), strict=True)
-        result[row] = [decks[name].deal(choice) for name, choice in cards]
+        result[row] = [decks[name].next(choice) for name, choice in cards]
     return result
