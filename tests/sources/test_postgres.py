@@ -73,6 +73,44 @@ class TestPostgres(SourceConformance, ScoreConformance):
         assert histogram.counts == (2, 1, 1, 1, 0)
         assert ask(source, question(5, score="sum(item)", clip=3)).counts == (*[1_000_000] * 4, 0)
 
+    @pytest.mark.parametrize("clip", [1, 10**6 + 1, 2**63 - 1])
+    def test_no_numeric_makes_a_score_or_a_filter_fail(self, engine: Postgres, clip: int) -> None:
+        name = f"odd_{clip}"
+        prepared(
+            engine,
+            f'create table {name} ("user" int, item text, v numeric, w numeric(4, 2))',
+            f"insert into {name} values (1, 'tiny', 1e-400, 0), (2, 'large', 1e400, 99.99), (3, 'nan', 'NaN', 'NaN')",
+            f"insert into {name} values (4, 'infinite', 'Infinity', 1), (5, 'less', '-Infinity', 1), (6, 'no', null, 1)",
+            f"insert into {name} values (7, 'long', 1e16000, -99.99), (8, 'negative', -1e400, 1), (9, 'one', 1, 1)",
+        )
+        source = open_source(engine.url, table=name)
+        histogram = ask(source, question(9, score="sum(v)", clip=clip))
+        found = {item: count for item, count in zip(histogram.items, histogram.counts, strict=True) if count}
+        assert found == {"large": 10**6, "long": 10**6} | ({} if clip > 10**6 else {"one": 10**6})
+        for condition, count in (
+            ("v > 1e-300", 5), ("v < 1e-300", 3), ("v in (1, 1e300, 0.5)", 1), ("v between -1e300 and 1e300", 2),
+            ("w < 1e20", 8), ("w > -0.001", 8), ("w = 99.99", 1), ("w <> 99.990000001", 9),
+        ):  # fmt: skip
+            for others, expected in (("item = 'nobody'", 0), ("item is not null", count)):
+                assert sum(ask(source, question(9, where=f"{others} and {condition}")).counts) == expected
+
+    def test_a_collation_that_ignores_case_neither_finds_nor_fails(self, engine: Postgres) -> None:
+        collation = "provider = icu, locale = 'und-u-ks-level2', deterministic = false"
+        try:
+            prepared(engine, f"create collation careless ({collation})")
+        except psycopg.errors.Error:
+            pytest.skip("this server was built without ICU")
+        prepared(
+            engine,
+            'create table careless ("user" int, item text collate careless)',
+            "insert into careless values (1, 'a'), (2, 'A'), (3, 'b')",
+        )
+        source = open_source(engine.url, table="careless")
+        for condition, count in (
+            ("item = 'a'", 1), ("item <> 'a'", 2), ("item in ('a', 'B')", 1), ("item like 'a%'", 1), ("item < 'a'", 1),
+        ):  # fmt: skip
+            assert sum(ask(source, question(3, where=condition)).counts) == count
+
     def test_dates_outside_the_calendar_are_dropped(self, engine: Postgres) -> None:
         prepared(
             engine,
