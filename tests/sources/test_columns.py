@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from crestline.errors import QuestionError
 from crestline.histogram.labels import Padding
 from crestline.question import Question
 from crestline.sources import open_source
@@ -60,4 +61,21 @@ def test_whole_numbers_of_128_bits(tmp_path: Path) -> None:
     for contribution in (None, 1):
         asked = Question("user", ("item",), 1, 4, contribution=contribution)
         assert labels(source.top_counts(asked, KEY).items) == {Decimal(5), Decimal(10**38 - 1)}
-        assert groups(source.multiplicities(asked, [Decimal(5), Decimal(6)], KEY)) == {1: 1, 0: 1}
+        with source.reading(asked, KEY, [Decimal(5), Decimal(6)]) as reading:
+            assert groups(reading.histogram) == {1: 1, 0: 1}
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(38, 6), (20, 6), (38, 38)])
+def test_a_domain_of_decimals_that_a_row_could_overflow_is_refused(precision: int, scale: int) -> None:
+    table = pa.table({"user": [1, 2], "item": pa.array([Decimal(10**38 - 1), Decimal(5)], pa.decimal128(38, 0))})
+    domain = pa.table({"item": pa.array([Decimal(0)], pa.decimal128(precision, scale))})
+    for rows in (table, table.slice(1)):
+        with pytest.raises(QuestionError, match="the domain of 'item' is of type"):
+            open_source(rows).check(Question("user", ("item",), 1, 2), domain)
+
+
+def test_a_domain_of_wider_decimals() -> None:
+    source: Any = open_source(pa.table({"user": [1], "item": pa.array([Decimal("1.5")], pa.decimal128(4, 2))}))
+    domain = pa.table({"item": pa.array([Decimal("1.5"), Decimal(10**9)], pa.decimal128(20, 6))})
+    with source.reading(Question("user", ("item",), 1, 2), KEY, domain) as reading:
+        assert groups(reading.histogram) == {1: 1, 0: 1}

@@ -15,7 +15,7 @@ from crestline.question import Question
 from crestline.sources import where
 from crestline.sources.columns import Key, column, key_of
 from crestline.sources.contribution import bounded
-from crestline.sources.engines import Expression
+from crestline.sources.engines import Expression, attempted
 from crestline.sources.filtering import Filter
 from crestline.sources.score import Score, score_of
 
@@ -107,7 +107,7 @@ class Counting:
     def _bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
         items = self.items
         parts = zip((USER, *items.names), (self.user, *items.keys), strict=True)
-        texts = [part.text(pairs[name]) for name, part in parts]
+        texts = [attempted(part.text(pairs[name]), self.engine) for name, part in parts]
         return bounded(pairs, USER, items.names, texts, contribution, key, self.engine)
 
     def top(self, key: bytes) -> Expression:

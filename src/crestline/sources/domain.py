@@ -24,6 +24,7 @@ Lookup: TypeAlias = Callable[[str], Expression]
 _HOW_MANY = "how_many"
 _INDEX = "index"
 _PLACE = "place_in_list"
+_MOST_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> Domai
     columns = _columns(wanted, table.columns)
     keys = tuple(key_of(table[name], name, counting.engine) for name in columns)
     for name, ours, theirs in zip(wanted, counting.items.keys, keys, strict=True):
-        if _kind(ours.value) != _kind(theirs.value):
+        if not _comparable(ours.value.type(), theirs.value.type()):
             raise QuestionError(
                 f"the domain of {name!r} is of type {theirs.value.type()}, the column {ours.value.type()}"
             )
@@ -122,9 +123,20 @@ def _columns(wanted: Sequence[str], there: Sequence[str]) -> Sequence[str]:
     return there
 
 
-def _kind(value: Expression) -> str:
-    kind = value.type()
-    return "integer" if kind.is_integer() else "decimal" if kind.is_decimal() else str(kind.copy(nullable=True))
+def _comparable(ours: Any, theirs: Any) -> bool:
+    """Whether a value of one type can be held against every value of the other. Engines bring decimals to a common
+    type of at most 38 digits first, and fail on a row that does not fit it."""
+    if not (ours.is_decimal() and theirs.is_decimal()):
+        return _kind(ours) == _kind(theirs)
+    if ours.precision is None or theirs.precision is None:
+        return True
+    before = max(ours.precision - ours.scale, theirs.precision - theirs.scale)
+    fits = before + max(ours.scale, theirs.scale) <= _MOST_DIGITS
+    return fits and bool(ours.castable(theirs) or theirs.castable(ours))
+
+
+def _kind(kind: Any) -> str:
+    return "integer" if kind.is_integer() else str(kind.copy(nullable=True))
 
 
 def _table(counting: Counting, domain: Domain, lookup: Lookup) -> Expression:
