@@ -16,7 +16,7 @@ def seeds() -> dict[str, str]:
     for path in (ROOT / "src" / "crestline" / "mechanisms").rglob("*.py"):
         found = re.search(r"^Seed +(.+)$", path.read_text(), re.MULTILINE)
         if found:
-            lines[path.name] = found[1]
+            lines[str(path.relative_to(ROOT))] = found[1]
     return lines
 
 
