@@ -52,13 +52,18 @@ class Codec:
     sent: Function = lambda compared: compared
 
 
+def tested(engine: str) -> bool:
+    """Whether it is known here how the engine compares text by its bytes."""
+    return engine in _codecs()
+
+
 def codec(engine: str) -> Codec:
     """The functions of an engine. On one that is not listed nobody knows what it takes for equal: refused."""
-    if engine not in _codecs():
+    if not tested(engine):
         raise QuestionError(
             f"on {engine} a collation decides which texts are equal and how they are ordered, so that one user's "
             "spelling could become the name of an item: text, UUIDs and bytes cannot be users or items there, and text "
-            f"cannot be compared by order. {_ADVICE}"
+            f"cannot be compared by order or with `like`. {_ADVICE}"
         )
     return _codecs()[engine]
 
@@ -80,6 +85,8 @@ def allowed(question: Question, engine: str) -> None:
     """Refuse what an engine has no functions for."""
     if engine == "sqlite" and question.contribution is not None:
         raise QuestionError(f"SQLite has no hash function to choose a user's items by: no `contribution`. {_ADVICE}")
+    if engine == "sqlite" and question.score is not None:
+        raise QuestionError(f"columns of SQLite hold values of any type, which cannot be summed: no `score`. {_ADVICE}")
 
 
 def md5(text: Expression, digits: int) -> Expression:

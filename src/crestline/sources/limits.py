@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _AGAIN = 0.01
+_SPARK_LOGGER = "SQLQueryContextLogger"
 _SPARK_LITERAL = ("spark.sql.variable.substitute", "spark.sql.parser.escapedStringLiterals")
 
 
@@ -92,6 +94,37 @@ def _tagged(session: Any) -> Iterator[Callable[[], None] | None]:
         yield lambda: cancel(tag)
     finally:
         remove(tag)
+
+
+class _Quiet(logging.Filter):
+    """Drops what PySpark logs of errors in threads that run statements of ours: it quotes rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.here = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not getattr(self.here, "running", False)
+
+
+_QUIET = _Quiet()
+
+
+@contextmanager
+def quiet(engine: Any) -> Iterator[None]:
+    """Keep an engine's own words out of this process's log; the engine's own log has them."""
+    if engine.name != "pyspark":
+        yield
+        return
+    with suppress(ImportError):  # Spark 3 logs nothing of the kind
+        from pyspark.logger import PySparkLogger
+
+        PySparkLogger.getLogger(_SPARK_LOGGER).addFilter(_QUIET)  # once, however often it is said
+    _QUIET.here.running = True
+    try:
+        yield
+    finally:
+        _QUIET.here.running = False
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from crestline.errors import CrestlineError, QuestionError
 from crestline.sources.engines import Expression
 from crestline.sources.failures import failed
 from crestline.sources.fetching import dropped, fetched, temporary
-from crestline.sources.limits import limited, literal, read_only
+from crestline.sources.limits import limited, literal, quiet, read_only
 
 __all__ = ["Runner", "fetched", "refused_as"]
 
@@ -83,7 +83,7 @@ class Runner:
     def _limits(self, late: threading.Event) -> Iterator[None]:
         idle = self.name != "postgres" or self.has_snapshots
         reading = read_only(self._engine, self._timeout) if idle else nullcontext()
-        with reading, limited(self._engine, self._timeout, late), literal(self._engine):
+        with reading, quiet(self._engine), limited(self._engine, self._timeout, late), literal(self._engine):
             yield
 
 
