@@ -12,7 +12,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from crestline.errors import EngineDefect, SourceError
+from crestline.errors import EngineDefect, QuestionError, SourceError
 from crestline.histogram.labels import Padding
 from crestline.sources import open_source
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
@@ -186,6 +186,17 @@ class TestPostgres(SourceConformance, ScoreConformance):
             open_source(backend.table("sleeps"), timeout=0.2).top_counts(question(1))
         assert backend.con.execute("select * from log").fetchall() == []
         backend.con.close()
+
+    @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+    def test_a_database_of_another_encoding_is_refused(self, engine: Postgres, encoding: str) -> None:
+        """In SQL_ASCII text may be any bytes: one that is no UTF-8 would make every question fail."""
+        name = f"encoded_{encoding.lower()}"
+        prepared(engine, f"create database {name} encoding '{encoding}' locale 'C' template template0")
+        try:
+            with pytest.raises(QuestionError, match=f"encoded in {encoding}"):
+                open_source(engine.url.rpartition("/")[0] + f"/{name}", table="t")
+        finally:
+            prepared(engine, f"drop database {name} with (force)")
 
     def test_what_an_error_means(self, engine: Postgres) -> None:
         prepared(engine, 'create table gone ("user" int, item int)', 'create table lost ("user" int, item int)')

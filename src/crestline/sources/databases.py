@@ -21,6 +21,7 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
     if not table:
         raise QuestionError("a database URL needs `table`: the name of the table to ask, or schema.table")
     engine = connect(url, timeout)
+    _utf8(engine)
     found = _find(engine, table)
     if found is None:
         raise QuestionError(f"there is no table {table!r} that this connection may read; give its name, or schema.name")
@@ -79,6 +80,16 @@ def _file(scheme: str, product: str, rest: str) -> str:
     return path
 
 
+def _utf8(engine: Any) -> None:
+    """Refuse a PostgreSQL of another encoding: some of its texts may have no UTF-8, and one row would make an error."""
+    encoding = engine.con.info.parameter_status("server_encoding") if engine.name == "postgres" else "UTF8"
+    if encoding != "UTF8":
+        raise QuestionError(
+            f"the database is encoded in {encoding}; only UTF8 can be asked, because other text may have no UTF-8: "
+            "copy the table to a database with encoding UTF8"
+        )
+
+
 def _postgres_options(timeout: float) -> str:
     """Read only, for so long, and a backslash in a text is a backslash. Every statement says the first two again
     (`limits.read_only`); these hold for what Ibis asks to learn a table's columns."""
@@ -117,6 +128,8 @@ def _connected(scheme: str, connect: Any) -> Any:
 def _source(
     table: Expression, engine: Any, name: str, timeout: float, close: Callable[[], None] | None = None
 ) -> TableSource:
+    _utf8(engine)
+
     def lookup(other: str) -> Expression:
         return named_domain(engine, other)
 
