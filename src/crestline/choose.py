@@ -14,8 +14,9 @@ from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.identity import identity, shown
 from crestline.mechanisms.mechanism import Mechanism
+from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.stated import KNOWN, UNKNOWN, contribution_of, domain_of, parts
-from crestline.parameters import Exact, positive, probability, whole
+from crestline.parameters import LARGEST_K, LARGEST_K_BAR, Exact, positive, probability, whole
 
 AUTO = "auto"
 
@@ -87,11 +88,14 @@ def choose(
     `known_domain` that the universe is public, `scored` that sums are ranked and not numbers of users. Unless `k_bar`
     is given, no mechanism sees more than `most_slots` items: all that a ready histogram has, or a service allows.
     """
+    whole(k, "k", at_most=LARGEST_K)
+    if k_bar is not None:
+        whole(k_bar, "k_bar", at_most=LARGEST_K_BAR)
+    contribution_bound(contribution)
     if not isinstance(wanted, str):
         return _fit_for(scored, known_domain, _given(wanted, k, k_bar, contribution))
     if epsilon is None or delta is None:
         raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
-    whole(k, "k")
     rule = automatic(k, contribution, books, known_domain, scored) if wanted == AUTO else _named(wanted)
     budget = {"epsilon": positive(epsilon, "epsilon"), "delta": probability(delta, "delta")}
     mechanism = _made(rule, counts, k=k, k_bar=k_bar, contribution=contribution, **budget)

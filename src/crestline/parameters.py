@@ -16,6 +16,11 @@ from crestline.errors import ParameterError
 
 Exact: TypeAlias = int | Fraction | Decimal | str | float
 
+# Far beyond what anybody asks for, and still quick to account for; more is refused before anything slow begins.
+LARGEST_K = 10**5
+LARGEST_K_BAR = 10**7
+LARGEST_CONTRIBUTION = 10**9
+
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*|\s*[+-]?\d+\s*/\s*\d+\s*")
 
 
@@ -71,13 +76,15 @@ def proportion(value: Exact, name: str) -> Fraction:
     return number
 
 
-def whole(value: Any, name: str, *, at_least: int = 1) -> int:
-    """A whole number not below `at_least`."""
+def whole(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None) -> int:
+    """A whole number not below `at_least`, and not above `at_most`."""
     number = _unwrap(value)
     if isinstance(number, bool) or not isinstance(number, int):
         raise ParameterError(f"{name} must be a whole number, not {value!r}")
     if number < at_least:
         raise ParameterError(f"{name} must be at least {at_least}, not {number}")
+    if at_most is not None and number > at_most:
+        raise ParameterError(f"{name} must be at most {at_most:,}: ask for less")  # it may be too long to print
     return number
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crestline.errors import ParameterError, QuestionError
-from crestline.parameters import whole
+from crestline.parameters import LARGEST_CONTRIBUTION, LARGEST_K, LARGEST_K_BAR, whole
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Question:
         return "users" if self.score is None else f"of {self.score}"
 
     def __post_init__(self) -> None:
-        whole(self.k, "k")
-        whole(self.k_bar, "k_bar")
+        whole(self.k, "k", at_most=LARGEST_K)
+        whole(self.k_bar, "k_bar", at_most=LARGEST_K_BAR)
         if self.k > self.k_bar:
             raise ParameterError(f"k_bar must be at least k: k is {self.k}, k_bar is {self.k_bar}")
         if self.contribution is not None:
-            whole(self.contribution, "contribution")
+            whole(self.contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
         if not self.user or not isinstance(self.user, str):
             raise QuestionError("user must name the column that holds the user")
         if not self.item or not all(isinstance(name, str) and name for name in self.item):

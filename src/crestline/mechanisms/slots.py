@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.observed import ObservedItems
-from crestline.parameters import whole
+from crestline.parameters import LARGEST_CONTRIBUTION, LARGEST_K, LARGEST_K_BAR, whole
 
 Slots = NDArray[np.int64]
 
@@ -22,8 +22,8 @@ _MOST_ORDERS = 200_000  # more would take too long to list
 
 def slot_numbers(k: int, k_bar: int) -> tuple[int, int]:
     """`k` and `k_bar`, checked: whole numbers with 1 ≤ k ≤ k_bar."""
-    whole(k, "k")
-    whole(k_bar, "k_bar")
+    whole(k, "k", at_most=LARGEST_K)
+    whole(k_bar, "k_bar", at_most=LARGEST_K_BAR)
     if k > k_bar:
         raise ParameterError(f"k_bar must be at least k: k is {k}, k_bar is {k_bar}")
     return k, k_bar
@@ -31,7 +31,7 @@ def slot_numbers(k: int, k_bar: int) -> tuple[int, int]:
 
 def contribution_bound(contribution: int | None) -> int | None:
     """A public bound on the items of one user, or None when there is none."""
-    return None if contribution is None else whole(contribution, "contribution")
+    return None if contribution is None else whole(contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
 
 
 def check_slots(histogram: Histogram, k_bar: int, *, raw_rows: bool = False) -> None:

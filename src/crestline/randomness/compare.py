@@ -33,6 +33,12 @@ Ball = Callable[[int], Any]
 _SHORT = 3
 
 
+# Up to here doubles tell neighbouring whole numbers apart.
+_WHOLE = 2.0**52
+# A multiple of the grid below this fits 64 bits together with a count, which is 2^62 at most.
+_LARGE = 2**62
+
+
 def largest(keys: Keys, k: int) -> Indices:
     """The columns of the `k` largest keys of every row, largest first. There must be at least `k` keys."""
     rows, columns = keys.shape
@@ -64,16 +70,25 @@ def exceeding(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> ND
 
 
 def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indices:
-    """The nearest multiple of `grid` to every key, or to the chosen columns of every row, in whole grid steps."""
+    """The nearest multiple of `grid` to every key, or to the chosen columns of every row, in whole grid steps.
+
+    They are Python integers where one of them, or the multiple itself, is too large for an array of 64-bit ones.
+    """
     step = float(grid)
     columns, values, edge = _looked_at(keys, chosen)
     scaled = values / step
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
     unsure = (room <= keys.error / step) | edge  # the bound has room for the rounding of one more division
+    unsure |= ~(np.abs(scaled) < _WHOLE)
     result = np.where(unsure, 0.0, nearest).astype(np.int64)  # a filler, decided below
-    for row, place in np.argwhere(unsure):
-        result[row, place] = _nearest(keys, int(row), int(columns[row, place]), grid)
+    cells = np.argwhere(unsure).tolist()
+    exact = [(row, place, _nearest(keys, row, int(columns[row, place]), grid)) for row, place in cells]
+    size = max([int(np.abs(result).max(initial=0)), *(abs(number) for _, _, number in exact)])
+    if grid >= _LARGE or size >= _LARGE or size * grid >= _LARGE:
+        result = result.astype(object)
+    for row, place, number in exact:
+        result[row, place] = number
     return result
 
 

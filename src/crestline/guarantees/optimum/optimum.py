@@ -15,6 +15,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Cost, Repeated, Step
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
@@ -57,11 +59,14 @@ def _optimum(steps: tuple[Repeated, ...], delta: Fraction, fineness: int) -> Fra
     if grid is None:
         return None
     values = grid.nothing()
-    for part in reversed(steps):  # what comes last is next to the end of the interaction
-        if move := _move(grid, part.step):
-            for _ in range(part.times):
-                values = move.before(values)
+    with np.errstate(over="ignore", invalid="ignore"):  # looked at below
+        for part in reversed(steps):  # what comes last is next to the end of the interaction
+            if move := _move(grid, part.step):
+                for _ in range(part.times):
+                    values = move.before(values)
     law = _fixed(steps, grid, delta)
+    if not np.isfinite(values).all() or (law and not np.isfinite(law.masses).all()):
+        return None  # steps whose e^ε no float can hold: the other accountants must do
     curve = law.before(grid, values) if law else lambda index: float(values[index])
     found = grid.smallest_epsilon(curve, delta)
     return highest if found is None else min(found, highest)

@@ -75,9 +75,10 @@ class RestrictedCanonical(Framework):
         whole_epsilon, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
         slots = _SLOTS * whole(k, "k") if k_bar is None else slot_numbers(k, k_bar)[1]
         unit = cls(k, slots, 1, gamma, JointTest(1, failure))
-        lead = math.sqrt(unit.test.needed_gap(k, _BETA))
+        lead = math.sqrt(max(0.0, unit.test.needed_gap(k, _BETA)))  # a large δ needs no lead at all
         fall = math.sqrt(min(unit.shortfall(_BETA), _MOST * lead**2))  # γ = 0 has no bound: most for the choice
-        share = Fraction(round(_SHARES * lead / (lead + fall)), _SHARES)
+        parts = round(_SHARES * lead / (lead + fall)) if lead else 0
+        share = Fraction(min(max(parts, 1), _SHARES - 1), _SHARES)  # choice and test both need some of ε
         test = JointTest(whole_epsilon * share, failure)
         return cls(k, slots, whole_epsilon * (1 - share), gamma, test)
 

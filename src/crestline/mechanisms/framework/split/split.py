@@ -27,6 +27,7 @@ FAILURES = tuple(Fraction(n, 100) for n in _PERCENTS)
 _START = (6, 7, 6)  # places in the three: 0.35, 0.75, 0.25
 
 _DOUBLINGS = 60  # when a search gives up
+_LARGEST = 600.0  # the logarithm of more users than there are, and of a number that a float still holds
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _interesting(shape: Head, enough: Callable[[Head], bool]) -> Head:
     for _ in range(_DOUBLINGS):
         if enough(shape.times(math.exp(high))):
             break
-        low, high = high, 1.5 * high
+        low, high = high, min(1.5 * high, _LARGEST)
     for _ in range(12):  # how close to half of k: any head near it will do
         middle = (low + high) / 2
         low, high = (low, middle) if enough(shape.times(math.exp(middle))) else (middle, high)
