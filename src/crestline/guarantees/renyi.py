@@ -81,7 +81,7 @@ def _bound(curves: Sequence[tuple[Curve, int]], delta: Fraction, excess: Fractio
 
 
 def _golden(value: Callable[[float], float], low: float, high: float) -> float:
-    """Golden section: a good place is enough, since every place is valid."""
+    """Golden-section search for a good argument; every argument gives a valid bound, so the best is not needed."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = value(left), value(right)

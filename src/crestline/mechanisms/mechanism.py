@@ -1,4 +1,4 @@
-"""The protocol every mechanism keeps, and the shape that those of the catalogue share."""
+"""The protocol that every mechanism implements, and the base class of those in the catalogue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crestline.randomness.entropy import Entropy
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """The least a mechanism is: a promise, and a random choice that keeps it. Third parties need no more."""
+    """What a mechanism must have: a promise (`guarantee`) and a random selection that keeps it (`release`)."""
 
     def guarantee(self) -> Guarantee: ...
 
@@ -65,6 +65,6 @@ class Catalogued(ABC):
         return total(self.cost(), self.slack, theorem=self.theorem)
 
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
-        """One release."""
+        """One release: a random selection that is charged before it is made."""
         (selection,) = self.release_many(histogram, 1, entropy)
         return selection

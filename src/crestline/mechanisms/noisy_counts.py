@@ -157,13 +157,13 @@ class NoisyCounts(Catalogued):
         return result
 
     def spread(self, chance: float = 0.95) -> float:
-        """With this chance a published count is off by no more than so many users, rounding aside."""
+        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
         if self.noise == LAPLACE.name:
             return float(self.scale) * -float(np.log(1 - chance))
         return float(self.scale * gaussian_threshold((1 - chance) / 2)) / float(np.sqrt(2))
 
     def margin(self, chance: float = 0.95) -> float:
-        """The selection's own margin."""
+        """The margin of the selection inside: counting afterwards does not change it."""
         return float(self.mechanism.margin(chance))
 
     def _counts_cost(self, items: int) -> Cost:

@@ -1,4 +1,4 @@
-"""Selection: what a mechanism says."""
+"""Selection: the output of a mechanism, a list or a set of items and whether it stopped early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slots of a restricted domain: what a mechanism checks before it looks, and what one user can swap (P0.8)."""
+"""Slots of a restricted domain: the checks before a histogram is used, and how many slots one user can swap (P0.8)."""
 
 from __future__ import annotations
 

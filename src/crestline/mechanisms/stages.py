@@ -1,4 +1,4 @@
-"""Two stages of one release: composed at once, or each on its own and then added, whichever promises more."""
+"""The promise of a release in two stages: all steps composed at once or the two promises added, whichever is less."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _looked_at(keys: Keys, chosen: Indices | None) -> tuple[Indices, Floats, NDA
 
 
 def _largest_roughly(shortlist: Shortlist, many: int, error: float) -> tuple[Indices, NDArray[np.bool_]]:
-    """The places of the `many` largest rough values, in order, and in which rows that order is certain.
+    """The positions of the `many` largest rough values, in order, and in which rows that order is certain.
 
     With one more key than is wanted, the last gap also says that nothing outside could belong inside.
     """

@@ -1,4 +1,4 @@
-"""The exact adaptive optimum, certified: an ε that no adversary beats, and that one almost reaches (P10.3 B6).
+"""The adaptive optimum, certified: an upper bound on ε for every adaptive adversary, tight to the grid (P10.3 B6).
 
 Seed        Dong, Durfee & Rogers 2020, arXiv:1909.13830 (bounded-range steps); the other kinds of step in the note
 Guarantee   steps with fixed parameters, run in the order listed, their questions chosen adaptively: (ε, δ)-DP
@@ -122,7 +122,7 @@ def _grid(steps: tuple[Repeated, ...], highest: Fraction, fineness: int) -> Grid
 
 
 def _width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fraction:
-    """The width of a cell: a whole part of the range that matters most, and nearly one of the others."""
+    """Cell width: divides the dominant step's range exactly and the other ranges almost."""
     if not ranges:
         return highest / _POINTS[0]
     main, _ = max(ranges, key=lambda pair: pair[0] ** 2 * pair[1])

@@ -42,7 +42,7 @@ class Subsets:
 
 
 class _Lowest:
-    """gamma = 1."""
+    """The classes for gamma = 1, where only the lowest count of a subset matters."""
 
     def __init__(self, domain: Groups, k: int, rate: Fraction) -> None:
         self._classes: LowestClasses = lowest_classes(domain, k, rate)
@@ -56,7 +56,7 @@ class _Lowest:
 
 
 class _Rows:
-    """gamma < 1."""
+    """The classes for gamma below 1, in rows of equal lowest count."""
 
     def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> None:
         self._classes: Classes = classes_of(domain, k, gamma, rate)
@@ -70,7 +70,7 @@ class _Rows:
         return self._members(row, m, entropy)
 
     def _from_table(self, law: Law, trials: int, entropy: Entropy) -> tuple[Indices, Indices]:
-        """One draw for every class."""
+        """The class with the largest key in each trial, with one draw for every class."""
         row, m = every_class(self._classes, range(self._classes.rows))
         scores, sizes = ClassScores(self._classes, row, m), ClassSizes(self._classes, row, m)
         best = [

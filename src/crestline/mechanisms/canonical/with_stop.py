@@ -44,7 +44,7 @@ _SLOTS = 5  # P9.1 says four to ten for each item wanted; the lead needed grows 
 
 @dataclass(frozen=True, init=False)
 class CanonicalBottom(Catalogued):
-    """All k items as a set, or a stop. `epsilon` and `delta` are for the whole release."""
+    """Releases all k items as a set, or stops. `epsilon` and `delta` are for the whole release."""
 
     k: int
     k_bar: int

@@ -59,13 +59,13 @@ def check_equivariance(mechanism: Any, k_bar: int) -> None:
 
 
 def released(mechanism: Any, view: Histogram, n: int, entropy: Entropy) -> Sequence[Selection]:
-    """`n` releases of a black box, at once where it can."""
+    """`n` releases of a black box, in one call where it offers `release_many`."""
     many = fast_release(mechanism)
     return many(view, n, entropy) if many else [mechanism.release(view, entropy) for _ in range(n)]
 
 
 def _size(mechanism: Any, k_bar: int) -> int:
-    """As few slots as show the effect; all of them, when the black box does not say how many it chooses."""
+    """How many slots to test with: few, or all of them when the black box does not state how many it chooses."""
     k = getattr(mechanism, "k", None)
     return k_bar if not isinstance(k, int) else min(k_bar, max(_LEAST_SLOTS, 2 * k))
 

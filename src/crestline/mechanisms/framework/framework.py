@@ -1,4 +1,4 @@
-"""The framework's frame: choose slots, test them in the order of choice, name those that pass (P5.1).
+"""The base class of framework mechanisms: choose slots, test them in that order, name those that pass (P5.1).
 
 A mechanism of this shape says how slots are chosen and with which chances; the rest is here. What is chosen must depend
 on the slots' counts alone and treat slots alike (P1.5); the order is the one of the choice, never that of labels or of
@@ -35,7 +35,7 @@ class Choices:
 
 
 class Framework(Catalogued):
-    """Choose, test, name. `k_bar` slots are looked at; `test` decides how far down the choice names are said."""
+    """Chooses among `k_bar` slots and tests the chosen ones; `test` decides how many of the chosen items are named."""
 
     k_bar: int
     test: GapTest

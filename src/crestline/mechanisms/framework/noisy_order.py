@@ -28,12 +28,12 @@ class OneShot(Framework):
 
     @property
     def scale(self) -> Fraction:
-        """What the noise is multiplied with."""
+        """The factor that the noise is multiplied by."""
         return Fraction(1)
 
     @abstractmethod
     def scores(self, view: Histogram) -> Linear:
-        """What the noise is added to."""
+        """The scores that the noise is added to, one for each slot."""
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
         table = keys(self.scores(view), self.noise, entropy.uniforms(trials, view.k_bar), scale=self.scale)
@@ -44,7 +44,7 @@ class OneShot(Framework):
         return Choices(orders, np.full(len(orders), self.k), self.order_chances(self.scores(view).approx, orders))
 
     def order_chances(self, scores: Floats, orders: Slots) -> Floats:
-        """The chance of each order of slots."""
+        """The probability of each given order of slots."""
         return order_chances(scores, self.noise, orders, float(self.scale))
 
     def full_margin(self, beta: float = 0.05) -> float:

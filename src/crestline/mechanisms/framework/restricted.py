@@ -61,14 +61,14 @@ class Restricted(Framework):
 
     @classmethod
     def for_budget(cls, **question: Any) -> NoReturn:
-        """The framework alone chooses nothing: there is no best instance without a black box."""
+        """Always an error: without a black box the framework has nothing to fit to a budget."""
         raise MechanismError("Restricted needs a black box of your own: give Restricted(mechanism, k_bar, test) itself")
 
     def cost(self) -> Cost:
         return own_cost(self.mechanism) + self.test.cost()
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
-        """Releases made in one call share their names, if the black box makes them in one call."""
+        """Slots chosen in each trial. Trials made in one call of the black box share the random names of the slots."""
         calls = [trials] if fast_release(self.mechanism) else [1] * trials
         drawn: list[Selection] = []
         slots: list[dict[int, int]] = []
@@ -102,7 +102,7 @@ def own_cost(mechanism: Any) -> Cost:
 
 
 def _nameless(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, int]]:
-    """The slots under random names, equal counts in random order: no black box can treat them otherwise than alike."""
+    """The slots under random names, ties in random order: a black box cannot tell slots of equal count apart."""
     names, places = np.array(subsets(view.k_bar, view.k_bar, 2, entropy))
     ranked = np.lexsort((places, -view.array))
     labels = tuple(names[ranked].tolist())

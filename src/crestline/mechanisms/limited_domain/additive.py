@@ -35,7 +35,7 @@ UNION, CLOSED = "union", "closed"
 
 
 class AdditiveNoise(Catalogued):
-    """A subclass says which noise, at what scale, and what T is; `counts` publishes noisy counts, on a public grid."""
+    """Subclasses define the noise, its scale and the threshold T; `counts` publishes noisy counts on a public grid."""
 
     k: int
     k_bar: int
@@ -59,11 +59,11 @@ class AdditiveNoise(Catalogued):
 
     @abstractmethod
     def lead(self, unstable: int) -> Fraction:
-        """T for so many unstable slots, in users (P2.3)."""
+        """The threshold T, in users, when `unstable` slots can be swapped by one user (P2.3)."""
 
     @abstractmethod
     def surplus(self, chance: Exact) -> Fraction:
-        """How far a slot must start above ⊥, in users, to end above it with this chance (P2.3)."""
+        """By how many users a count must exceed the score of ⊥ for its key to be the larger with this chance (P2.3)."""
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         base = self._base(histogram)
@@ -119,12 +119,12 @@ class AdditiveNoise(Catalogued):
         return 0 if near is None else near - near % self.grid
 
     def _counted(self, histogram: Histogram, base: int) -> Scores:
-        """Counts less the base, one for each slot."""
+        """The count of each slot, relative to the base."""
         check_slots(histogram, self.k_bar)
         return Linear(histogram.array - np.int64(base), Fraction(1))
 
     def _bottom(self, histogram: Histogram, base: int) -> Fraction | None:
-        """Where ⊥ stands before its noise, less the base; None when nothing was left out (P0.8)."""
+        """The score of ⊥ before noise, relative to the base; None when nothing was left out (P0.8)."""
         if histogram.next_count is None:
             return None
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)

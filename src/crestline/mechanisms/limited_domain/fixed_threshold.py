@@ -179,5 +179,5 @@ def _swapped(k: int, contribution: int | None) -> int:
 
 
 def _step(noise: str, epsilon: Fraction) -> Step:
-    """One test: with logistic noise it is an exponential mechanism of two outcomes (P7.2)."""
+    """The cost of testing one item: with logistic noise, an exponential mechanism with two outcomes (P7.2)."""
     return BoundedRange(epsilon, theorem="P7.2") if noise == LOGISTIC.name else PureDP(epsilon, theorem="P7.1")

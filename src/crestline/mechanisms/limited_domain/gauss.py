@@ -1,4 +1,4 @@
-"""Limited domain with Gaussian noise: noisy counts in descending order until that of ⊥; the counts come free.
+"""Limited domain with Gaussian noise: noisy counts, in descending order, down to that of ⊥; publishing them is free.
 
 Seed        DurfeeRogers2019, Algorithm 4 with Gaussian noise; Rogers2023 has the same idea
 Guarantee   (ε, δ_M + δ) with the analytic Gaussian at σ, s² = Δ; without counts s² up to a shift, Δ known or not (P4.2)
@@ -125,7 +125,7 @@ class LimitedDomainGauss(AdditiveNoise):
         return unit * self.sigma
 
     def spread(self, chance: float = 0.95) -> float:
-        """With this chance a published count is off by no more than so many users, rounding aside."""
+        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
         unit = gaussian_threshold((1 - chance) / 2)  # of the difference of two noises: √2 times that of one
         return float(self.sigma * unit) / math.sqrt(2)
 

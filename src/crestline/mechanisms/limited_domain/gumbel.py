@@ -1,4 +1,4 @@
-"""Limited domain: peel the k largest Gumbel keys, stop when the key of ⊥ comes up.
+"""Limited domain: return items in descending order of their Gumbel keys, at most k, and stop at the key of ⊥.
 
 Seed        DurfeeRogers2019, Algorithm 1 (strict variant: Algorithm 5), corrected (E-A1, E-A10)
 Guarantee   (ε', δ + slack), ε' by composition of k bounded-range steps (P3.2); pay-what-you-get (P10.6)
@@ -134,7 +134,7 @@ class LimitedDomain(Catalogued):
         return steps(BoundedRange(self.epsilon, theorem="P2.1"), items, delta=self.delta)
 
     def _bottom_weight(self, unstable: int) -> Real:
-        """`ln W` (P3.1)."""
+        """`ln W`: the logarithm of the weight of ⊥ (P3.1)."""
         weight = Fraction(unstable) / self.delta
         return ln(weight * (1 - self.delta) if self.sharp else weight)
 

@@ -1,4 +1,4 @@
-"""Limited domain with Laplace noise: noisy counts in descending order until that of ⊥; the counts come free.
+"""Limited domain with Laplace noise: noisy counts, in descending order, down to that of ⊥; publishing them is free.
 
 Seed        DurfeeRogers2019, Algorithm 4, corrected (E-A2, E-A3)
 Guarantee   (Δ ε, δ) with the exact tail; without counts also (min(Δ, ⌊(k_bar + 1)/2⌋) ε, δ), Δ known or not (P4.1)
@@ -122,7 +122,7 @@ class LimitedDomainLaplace(AdditiveNoise):
         return unit / self.epsilon
 
     def spread(self, chance: float = 0.95) -> float:
-        """With this chance a published count is off by no more than so many users, rounding aside."""
+        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
         return -math.log(1 - chance) / float(self.epsilon)
 
     def cost(self) -> Cost:
@@ -130,7 +130,7 @@ class LimitedDomainLaplace(AdditiveNoise):
         return min(self._costs(), key=lambda cost: cost.rho)
 
     def guarantee(self) -> Guarantee:
-        """The promise by whichever list of steps adds up to less."""
+        """The promise, computed from whichever of the two valid lists of steps gives the smaller ε."""
         promises = (total(cost, self.slack, theorem=self.theorem) for cost in self._costs())
         return min(promises, key=attrgetter("epsilon"))
 

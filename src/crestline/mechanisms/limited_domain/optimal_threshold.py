@@ -132,7 +132,7 @@ class OptimalThreshold(Catalogued):
         return LimitedDomain(self.k, k_bar, self.epsilon, self.delta, self.contribution)
 
     def _peeled(self, histogram: Histogram, chosen: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
-        """P3.1 with the k_bar of each trial."""
+        """Releases by P3.1, each trial with the k_bar that was drawn for it."""
         result: dict[int, Selection] = {}
         for k_bar in np.unique(chosen).tolist():
             places = np.flatnonzero(chosen == k_bar)

@@ -34,7 +34,7 @@ def order_distance(slots: int, contribution: int | None, slot: Fraction, bottom:
 
 
 def number_distance(slots: int, contribution: int, slot: Fraction, bottom: Fraction) -> Fraction:
-    """The squared distance without a shift, weighed as above."""
+    """The squared distance when no common shift is free, with the same weights as above."""
     return max(min(contribution, slots) * slot, min(contribution - 1, slots) * slot + bottom)
 
 

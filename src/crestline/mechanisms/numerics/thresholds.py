@@ -151,5 +151,5 @@ def _certified(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:
 
 
 def _on_grid(number: Fraction, grid: Fraction) -> Fraction:
-    """Rounded up to a multiple of the grid."""
+    """The number rounded up to a multiple of the grid."""
     return math.ceil(number / grid) * grid

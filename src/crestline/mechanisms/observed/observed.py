@@ -178,7 +178,7 @@ class Observed(Catalogued):
         return float(self.threshold) + float(self.scale) * self._quantile(chance)
 
     def spread(self, chance: float = 0.95) -> float:
-        """With this chance a published count is off by no more than so many users, rounding aside."""
+        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
         return float(self.scale) * self._quantile((1 + chance) / 2)
 
     def _quantile(self, chance: float) -> float:

@@ -13,14 +13,14 @@ _FARTHEST = 800.0  # the upper end of a search: leads lie far below
 
 
 def lipschitz_noise(name: str) -> str:
-    """A noise by its name, checked."""
+    """The noise law of this name, or an error that lists the names."""
     if name not in NOISES:
         raise ParameterError(f"noise must be one of {', '.join(NOISES)}, not {name!r}")
     return name
 
 
 def lead(law: Law, losing: float) -> float:
-    """The least score by which a key must lead to be beaten by another with probability `losing` only.
+    """The difference of scores at which the lower key exceeds the higher one with probability `losing`.
 
     `losing`, at most one half, is `∫ f(z) S(z + lead) dz`, computed without cancellation: it may be tiny.
     """

@@ -209,7 +209,7 @@ class TopStable(Catalogued):
         return [result[place] for place in range(len(stable))]
 
     def _chosen(self, histogram: Histogram, size: int, trials: int, entropy: Entropy) -> Sequence[Selection]:
-        """k items of the first `size`, which are public now."""
+        """k of the first `size` items; that set is already released, so it may be used as a public list."""
         labels = self._labels(histogram, size)
         if len(labels) <= self.k:
             return [collected(labels, self.k)] * trials
