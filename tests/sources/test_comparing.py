@@ -7,11 +7,11 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from crestline.sources import open_source
 from tests.sources import total
+from tests.sources.engines import Embedded
 
 
 def in_a_database(table: pa.Table, folder: Path) -> Any:
@@ -19,11 +19,6 @@ def in_a_database(table: pa.Table, folder: Path) -> Any:
         connection.register("arrow", table)
         connection.execute("create table t as select * from arrow")
     return open_source(f"duckdb:///{folder / 't.duckdb'}", table="t")
-
-
-def in_a_file(table: pa.Table, folder: Path) -> Any:
-    pq.write_table(table, folder / "t.parquet")
-    return open_source(folder / "t.parquet")
 
 
 @pytest.mark.parametrize("name", total.COLUMNS | total.ONLY_DUCKDB)
@@ -43,7 +38,8 @@ def test_types_that_only_duckdb_has(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["uint8", "uint64", "timestamp in ns"])
 def test_types_that_only_duckdb_has_in_a_file(name: str, tmp_path: Path) -> None:
     kind, cells, values = total.ONLY_DUCKDB[name]
-    total.agrees_on_every_value(in_a_file(total.table(kind, [*cells, None]), tmp_path), kind, [*cells, None], values)
+    source: Any = Embedded(tmp_path).source(total.table(kind, [*cells, None]))
+    total.agrees_on_every_value(source, kind, [*cells, None], values)
 
 
 def test_whole_numbers_of_128_bits(tmp_path: Path) -> None:
