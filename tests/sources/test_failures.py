@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import ibis
 import psycopg
 import pytest
 
@@ -48,10 +49,12 @@ def test_what_an_error_means(failure: Exception, says: str) -> None:
     assert LATE in str(failed(failure, late=True, timeout=2))
 
 
-def test_a_file_that_is_gone_is_no_defect(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_behind_a_view_is_no_defect(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     duckdb.sql("select 1 as user, 1 as item").write_parquet(str(path))
-    source = open_source(path)
+    engine = ibis.duckdb.connect()
+    engine.con.execute(f"create view t as from '{path}'")
+    source = open_source(engine.table("t"))
     path.unlink()
     with pytest.raises(SourceError, match=LOST) as failure, source.reading(question(1)):
         raise AssertionError("nothing can be read")

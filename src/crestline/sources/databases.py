@@ -21,11 +21,21 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
     if not table:
         raise QuestionError("a database URL needs `table`: the name of the table to ask, or schema.table")
     engine = connect(url, timeout)
-    _utf8(engine)
+    close = None if engine.name == "pyspark" else engine.disconnect
+    try:
+        return _source(_found(engine, table), engine, table, timeout, close=close)
+    except QuestionError:
+        if close is not None:
+            close()
+        raise
+
+
+def _found(engine: Any, table: str) -> Expression:
+    _utf8(engine)  # before anything is asked
     found = _find(engine, table)
     if found is None:
         raise QuestionError(f"there is no table {table!r} that this connection may read; give its name, or schema.name")
-    return _source(found, engine, table, timeout, close=None if engine.name == "pyspark" else engine.disconnect)
+    return found
 
 
 def ibis_source(table: Any, timeout: float) -> TableSource:

@@ -18,10 +18,10 @@ FROM (
             MD5(
               MAIN.CONCAT(
                 'be45cb2605bf36bebde684841a28f0fd',
-                CAST(LENGTH(COALESCE(TRY(DECODE("t3"."user")), HEX("t3"."user"))) AS TEXT),
+                CAST(LENGTH(TRY(COALESCE(TRY(DECODE("t3"."user")), HEX("t3"."user")))) AS TEXT),
                 ':',
-                COALESCE(TRY(DECODE("t3"."user")), HEX("t3"."user")),
-                COALESCE(TRY(DECODE("t3"."item_0")), HEX("t3"."item_0"))
+                TRY(COALESCE(TRY(DECODE("t3"."user")), HEX("t3"."user"))),
+                TRY(COALESCE(TRY(DECODE("t3"."item_0")), HEX("t3"."item_0")))
               )
             ),
             12

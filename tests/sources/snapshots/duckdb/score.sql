@@ -18,7 +18,9 @@ FROM (
         SELECT
           ENCODE("t1"."user") AS "user",
           ENCODE("t1"."item") AS "item_0",
-          CAST(FLOOR(CAST(GREATEST(LEAST("t1"."price", 100), 0) AS DOUBLE) * 10000.0) AS BIGINT) AS "units"
+          TRY(
+            CAST(FLOOR(GREATEST(LEAST(CAST("t1"."price" AS DOUBLE), 100.0), 0.0) * 10000.0) AS BIGINT)
+          ) AS "units"
         FROM (
           SELECT
             *

@@ -26,7 +26,7 @@ FROM (
         CASE WHEN "t1"."x" = 0.0 THEN 0.0 ELSE "t1"."x" END AS "item_2",
         "t1"."price" AS "item_3",
         "t1"."day" AS "item_4",
-        "t1"."at" AS "item_5"
+        TRY_CAST("t1"."at" AS TIMESTAMP(6)) AS "item_5"
       FROM (
         SELECT
           *
@@ -42,8 +42,8 @@ FROM (
           AND "t0"."price" IS NOT NULL
           AND "t0"."day" IS NOT NULL
           AND "t0"."day" BETWEEN MAKE_DATE(1, 1, 1) AND MAKE_DATE(9999, 12, 31)
-          AND "t0"."at" IS NOT NULL
-          AND "t0"."at" BETWEEN MAKE_TIMESTAMP(1, 1, 2, 0, 0, 0.0) AND MAKE_TIMESTAMP(9999, 12, 30, 0, 0, 0.0)
+          AND TRY_CAST("t0"."at" AS TIMESTAMP(6)) IS NOT NULL
+          AND TRY_CAST("t0"."at" AS TIMESTAMP(6)) BETWEEN MAKE_TIMESTAMP(1, 1, 2, 0, 0, 0.0) AND MAKE_TIMESTAMP(9999, 12, 30, 0, 0, 0.0)
       ) AS "t1"
     ) AS "t2"
   ) AS "t3"

@@ -18,13 +18,15 @@ FROM (
         WHERE
           "t0"."user" IS NOT NULL
           AND "t0"."item" IS NOT NULL
-          AND ENCODE("t0"."item") >= ENCODE('a''b')
+          AND TRY(ENCODE("t0"."item") >= ENCODE('a''b'))
           AND NOT (
-            "t0"."n" IN (1, 2) OR (
+            "t0"."n" IN (1, 2)
+            OR (
               (
-                "t0"."x" >= 0.5
-              ) AND (
-                "t0"."x" <= 1
+                "t0"."x" >= CAST('0.5' AS DOUBLE)
+              )
+              AND (
+                "t0"."x" <= CAST('1.0' AS DOUBLE)
               )
             )
           )

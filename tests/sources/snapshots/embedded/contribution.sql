@@ -22,10 +22,10 @@ FROM (
               MD5(
                 MAIN.CONCAT(
                   'be45cb2605bf36bebde684841a28f0fd',
-                  CAST(LENGTH("t1"."user") AS TEXT),
+                  CAST(LENGTH(TRY("t1"."user")) AS TEXT),
                   ':',
-                  "t1"."user",
-                  "t1"."item_0"
+                  TRY("t1"."user"),
+                  TRY("t1"."item_0")
                 )
               ),
               12

@@ -1,44 +1,50 @@
 SELECT
-  ENCODE("t5"."item_0") AS "item_0",
-  "t5"."count"
+  ENCODE("t6"."item_0") AS "item_0",
+  "t6"."count"
 FROM (
   SELECT
     *
   FROM (
     SELECT
-      "t3"."item_0",
-      SUM("t3"."units") AS "count"
+      "t4"."item_0",
+      SUM("t4"."units") AS "count"
     FROM (
       SELECT
-        "t2"."user",
-        "t2"."item_0",
-        LEAST("t2"."units", 1000000) AS "units"
+        "t3"."user",
+        "t3"."item_0",
+        LEAST("t3"."units", 1000000) AS "units"
       FROM (
         SELECT
-          "t1"."user",
-          "t1"."item_0",
-          SUM("t1"."units") AS "units"
+          "t2"."user",
+          "t2"."item_0",
+          SUM("t2"."units") AS "units"
         FROM (
           SELECT
-            "t0"."user",
-            "t0"."item" AS "item_0",
-            CAST(FLOOR(CAST(GREATEST(LEAST("t0"."price", 100), 0) AS DOUBLE) * 10000.0) AS BIGINT) AS "units"
-          FROM "events" AS "t0"
-          WHERE
-            "t0"."user" IS NOT NULL AND "t0"."item" IS NOT NULL AND "t0"."price" IS NOT NULL
-        ) AS "t1"
+            "t1"."user",
+            "t1"."item" AS "item_0",
+            TRY(
+              CAST(FLOOR(GREATEST(LEAST(CAST("t1"."price" AS DOUBLE), 100.0), 0.0) * 10000.0) AS BIGINT)
+            ) AS "units"
+          FROM (
+            SELECT
+              *
+            FROM "events" AS "t0"
+            WHERE
+              "t0"."user" IS NOT NULL AND "t0"."item" IS NOT NULL AND "t0"."price" IS NOT NULL
+          ) AS "t1"
+        ) AS "t2"
         GROUP BY
           1,
           2
-      ) AS "t2"
+      ) AS "t3"
       WHERE
-        LEAST("t2"."units", 1000000) > 0
-    ) AS "t3"
+        LEAST("t3"."units", 1000000) > 0
+    ) AS "t4"
     GROUP BY
       1
-  ) AS "t4"
+  ) AS "t5"
   ORDER BY
-    "t4"."count" DESC,
-    "t4"."item_0" ASC
-) AS "t5"
+    "t5"."count" DESC,
+    "t5"."item_0" ASC
+) AS "t6"
 LIMIT 101

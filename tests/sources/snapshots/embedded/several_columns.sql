@@ -26,7 +26,7 @@ FROM (
         CASE WHEN "t0"."x" = 0.0 THEN 0.0 ELSE "t0"."x" END AS "item_2",
         "t0"."price" AS "item_3",
         "t0"."day" AS "item_4",
-        "t0"."at" AS "item_5"
+        TRY_CAST("t0"."at" AS TIMESTAMP(6)) AS "item_5"
       FROM "events" AS "t0"
       WHERE
         "t0"."user" IS NOT NULL
@@ -39,8 +39,8 @@ FROM (
         AND "t0"."price" IS NOT NULL
         AND "t0"."day" IS NOT NULL
         AND "t0"."day" BETWEEN MAKE_DATE(1, 1, 1) AND MAKE_DATE(9999, 12, 31)
-        AND "t0"."at" IS NOT NULL
-        AND "t0"."at" BETWEEN MAKE_TIMESTAMP(1, 1, 2, 0, 0, 0.0) AND MAKE_TIMESTAMP(9999, 12, 30, 0, 0, 0.0)
+        AND TRY_CAST("t0"."at" AS TIMESTAMP(6)) IS NOT NULL
+        AND TRY_CAST("t0"."at" AS TIMESTAMP(6)) BETWEEN MAKE_TIMESTAMP(1, 1, 2, 0, 0, 0.0) AND MAKE_TIMESTAMP(9999, 12, 30, 0, 0, 0.0)
     ) AS "t1"
     GROUP BY
       1,

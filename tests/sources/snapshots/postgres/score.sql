@@ -18,7 +18,15 @@ FROM (
         SELECT
           CONVERT_TO("t1"."user", 'UTF8') AS "user",
           CONVERT_TO("t1"."item", 'UTF8') AS "item_0",
-          CAST(FLOOR(CAST(GREATEST(LEAST("t1"."price", 100), 0) AS DOUBLE PRECISION) * 10000.0) AS BIGINT) AS "units"
+          CAST(FLOOR(
+            CASE
+              WHEN "t1"."price" < CAST('0.000001' AS DECIMAL)
+              THEN 0.0
+              WHEN "t1"."price" >= CAST('100' AS DECIMAL)
+              THEN 100.0
+              ELSE CAST("t1"."price" AS DOUBLE PRECISION)
+            END * 10000.0
+          ) AS BIGINT) AS "units"
         FROM (
           SELECT
             *

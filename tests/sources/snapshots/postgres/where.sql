@@ -20,11 +20,13 @@ FROM (
           AND "t0"."item" IS NOT NULL
           AND CONVERT_TO("t0"."item", 'UTF8') >= CONVERT_TO('a''b', 'UTF8')
           AND NOT (
-            "t0"."n" IN (1, 2) OR (
+            "t0"."n" IN (1, 2)
+            OR (
               (
-                "t0"."x" >= 0.5
-              ) AND (
-                "t0"."x" <= 1
+                "t0"."x" >= CAST('0.5' AS DOUBLE PRECISION)
+              )
+              AND (
+                "t0"."x" <= CAST('1.0' AS DOUBLE PRECISION)
               )
             )
           )

@@ -18,7 +18,7 @@ FROM (
         SELECT
           CAST(`t0`.`user` AS BINARY) AS `user`,
           CAST(`t0`.`item` AS BINARY) AS `item_0`,
-          CAST(FLOOR(CAST(GREATEST(LEAST(`t0`.`price`, 100), 0) AS DOUBLE) * 10000.0) AS BIGINT) AS `units`
+          CAST(FLOOR(GREATEST(LEAST(CAST(`t0`.`price` AS DOUBLE), 100.0), 0.0) * 10000.0) AS BIGINT) AS `units`
         FROM `events` AS `t0`
         WHERE
           `t0`.`user` IS NOT NULL AND `t0`.`item` IS NOT NULL AND `t0`.`price` IS NOT NULL

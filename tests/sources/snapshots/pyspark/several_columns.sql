@@ -23,7 +23,7 @@ FROM (
       IF(`t0`.`x` = 0.0, 0.0, `t0`.`x`) AS `item_2`,
       `t0`.`price` AS `item_3`,
       `t0`.`day` AS `item_4`,
-      `t0`.`at` AS `item_5`
+      TRY_CAST(`t0`.`at` AS TIMESTAMP) AS `item_5`
     FROM `events` AS `t0`
     WHERE
       `t0`.`user` IS NOT NULL
@@ -38,8 +38,8 @@ FROM (
       AND `t0`.`price` IS NOT NULL
       AND `t0`.`day` IS NOT NULL
       AND `t0`.`day` BETWEEN MAKE_DATE(1, 1, 1) AND MAKE_DATE(9999, 12, 31)
-      AND `t0`.`at` IS NOT NULL
-      AND `t0`.`at` BETWEEN CAST('0001-01-02T00:00:00' AS TIMESTAMP) AND CAST('9999-12-30T00:00:00' AS TIMESTAMP)
+      AND TRY_CAST(`t0`.`at` AS TIMESTAMP) IS NOT NULL
+      AND TRY_CAST(`t0`.`at` AS TIMESTAMP) BETWEEN CAST('0001-01-02T00:00:00' AS TIMESTAMP) AND CAST('9999-12-30T00:00:00' AS TIMESTAMP)
   ) AS `t1`
   GROUP BY
     1,

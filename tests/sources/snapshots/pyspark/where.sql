@@ -14,11 +14,13 @@ FROM (
       AND `t0`.`item` IS NOT NULL
       AND CAST(`t0`.`item` AS BINARY) >= CAST('a\'b' AS BINARY)
       AND NOT (
-        `t0`.`n` IN (1, 2) OR (
+        `t0`.`n` IN (1, 2)
+        OR (
           (
-            `t0`.`x` >= 0.5
-          ) AND (
-            `t0`.`x` <= 1
+            `t0`.`x` >= CAST('0.5' AS DOUBLE)
+          )
+          AND (
+            `t0`.`x` <= CAST('1.0' AS DOUBLE)
           )
         )
       )
