@@ -32,7 +32,7 @@ def line_ending(block: bytes, delimiter: bytes, width: int) -> str | None:
         inside = _odd(quotes)
         if (newlines & inside).any() or not _placed(quotes, inside, structure | quotes):
             return None
-        marks &= np.unpackbits(inside.view(np.uint8), count=len(data), bitorder="little") == 0
+        marks &= np.unpackbits((~inside).view(np.uint8), count=len(data), bitorder="little").view(np.bool_)
     kinds = data[np.flatnonzero(ends | marks)].tobytes()
     line = delimiter * (width - 1) + _NEWLINE
     if kinds != line * (len(kinds) // width):
