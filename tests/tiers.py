@@ -1,0 +1,29 @@
+"""The tiers of the tests, by what a test is. What is in none of them is the default tier: `scripts/check --quick`.
+
+statistics   draws many times, and holds what was drawn against a law; or attacks a mechanism
+engines      needs a server, a browser or a process beside this one
+mechanics    tests how something is done: the tools of this repository, the probes of a search
+"""
+
+from __future__ import annotations
+
+import re
+
+_STATISTICS = re.compile(
+    r"follows?_(the|its|their)_law|have_the_law|has_power|^tests/audit/|utility|service/test_openapi|equally_likely"
+)
+_ENGINES = re.compile(
+    r"^tests/(sources/test_(spark|postgres)|dashboard/browser/|service/test_(processes|refusals|shutdown))"
+    r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/test_(killed|crowd|faults))"
+)
+_MECHANICS = re.compile(r"^tests/(tools|benchmarks)/|^tests/guarantees/test_search|^tests/reproduction/test_runner")
+_SERVERS = {"postgres_url", "postgres_database"}
+
+
+def tier(name: str, fixtures: set[str]) -> str | None:
+    """The tier of a test, by its full name and the fixtures it uses; None for the default one."""
+    if _ENGINES.search(name) or fixtures & _SERVERS:
+        return "engines"
+    if _MECHANICS.search(name):
+        return "mechanics"
+    return "statistics" if _STATISTICS.search(name) else None
