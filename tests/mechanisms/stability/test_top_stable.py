@@ -248,7 +248,7 @@ def test_a_bad_inner_selection_is_refused() -> None:
 
 def test_a_histogram_of_the_wrong_kind_is_refused() -> None:
     mechanism = TopStable(1, 2, 1, "0.1")
-    with pytest.raises(HistogramError, match="known domains"):
+    with pytest.raises(HistogramError, match="mechanism for a public list"):
         mechanism.release(Histogram.over_domain({"a": 1, "b": 2}), replay(0))
     with pytest.raises(HistogramError, match="raw rows"):
         mechanism.release(Histogram.from_counts({"a": 1}, 2, pad=False), replay(0))
