@@ -19,6 +19,8 @@ from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
 from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.engines import Postgres
+from tests.sources.pairs import Pair, PairSuite
+from tests.sources.pairs_servers import postgres_columns, selects
 
 LONG = 10**45 + 7  # longer than Python's decimals calculate by default
 
@@ -224,3 +226,23 @@ class TestPostgres(SourceConformance, ScoreConformance):
         assert "secret" not in str(failure.value)
         assert failure.value.__context__ is None
         assert failure.value.__cause__ is None
+
+
+class TestPairs(PairSuite):
+    """The same question of a table with a user and of one without; sums also of numbers that are none."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pair(cls, engine: Postgres) -> Pair:
+        columns = postgres_columns()
+        sources = []
+        for name, with_user in (("pair_with", True), ("pair_without", False)):
+            kinds = ", ".join(f"{column.name} {kind}" for column, kind in columns)
+            rows = ", ".join(f"({row})" for row in selects(columns, with_user))
+            prepared(
+                engine,
+                f'create table {name} ("user" text, item text, {kinds})',
+                f"insert into {name} values {rows}",
+            )
+            sources.append(open_source(engine.url, table=name))
+        return Pair(*sources, tuple(column for column, _ in columns), every=3)

@@ -15,6 +15,8 @@ from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
 from tests.sources.conformance import SourceConformance, ask, events, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.engines import Spark
+from tests.sources.pairs import Pair, PairSuite
+from tests.sources.pairs_servers import names, selects, spark_columns
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
 
@@ -100,3 +102,18 @@ class TestSpark(SourceConformance, ScoreConformance):
         naive = engine.session.sql("select item, count(*) from collated group by item").collect()
         assert len(naive) == 2  # the engine on its own merges b and B
         assert ask(open_source("spark://local", table="collated"), question(3)).items == ("B", "a", "b")
+
+
+class TestPairs(PairSuite):
+    """The same question of a table with a user and of one without; a statement takes long here, so few are made."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pair(cls, engine: Spark) -> Pair:
+        columns = spark_columns()
+        for name, with_user in (("pair_with", True), ("pair_without", False)):
+            rows = " union all ".join(f"select {row}" for row in selects(columns, with_user))
+            engine.session.sql(f"create or replace temp view {name}({names(columns)}) as {rows}")
+            engine.session.table(name).cache()
+        sources = (open_source("spark://local", table=name) for name in ("pair_with", "pair_without"))
+        return Pair(*sources, tuple(column for column, _ in columns), every=8)

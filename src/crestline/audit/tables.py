@@ -105,7 +105,7 @@ def _lines(lines: list[bytes], broken: Broken | None, header: bytes) -> bytes:
         return header + b"".join(lines)
     if broken.first:
         return header + broken.line + b"".join(lines)
-    place = 3 if broken.line.endswith((b"\n", b"\r")) else len(lines)
+    place = 3 if broken.line.endswith(b"\n") else len(lines)
     return header + b"".join(lines[:place]) + broken.line + b"".join(lines[place:])
 
 

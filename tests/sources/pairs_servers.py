@@ -1,0 +1,101 @@
+"""The tables of the pair suite on servers: columns of their own types, written as SQL, with the ends of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from crestline.audit.failing_filters import USER, Column
+
+
+def postgres_columns() -> tuple[tuple[Column, str], ...]:
+    """Columns with PostgreSQL's name of their types; values are literals of SQL."""
+    high = "9" * 38
+    numeric = ("'NaN'", "'Infinity'", "'-Infinity'", "1e1000", "1e-1000", f"{high}.5", "null")
+    moments = ("'infinity'", "'-infinity'", "'294276-12-31 23:59:59'", "'4713-01-01 00:00:00 BC'", "'0001-01-01'")
+    days = ("'infinity'", "'-infinity'", "'5874897-12-31'", "'4713-01-01 BC'", "null")
+    floats = ("'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "null")
+    noon = ("'2026-01-31 12:00'", "'2026-02-01'", "'1970-01-01'")
+    return (
+        (Column("words", "string", ("'1'", "'b'", "''"), ("'5'", "'nan'", "'1e999'", "'é😀'", "null")), "text"),
+        (Column("short", "string", ("'1'", "'b'", "''"), ("'5'", "'a  '", "null")), "varchar(10)"),
+        (Column("padded", "string", ("'1'", "'b'", "''"), ("'5'", "'a  '", "null")), "char(5)"),
+        (Column("int2", "int16", ("1", "2", "5"), ("32767", "-32768", "null")), "smallint"),
+        (Column("int4", "int32", ("1", "2", "5"), ("2147483647", "-2147483648", "null")), "integer"),
+        (
+            Column("int8", "int64", ("1", "2", "5"), ("9223372036854775807", "-9223372036854775808", "null")),
+            "bigint",
+        ),
+        (Column("number", "decimal", ("1", "2", "5"), numeric), "numeric"),
+        (Column("wide", "decimal", ("1", "2", "5"), (high, f"-{high}", "'NaN'", "null")), "numeric(38, 0)"),
+        (Column("money", "decimal", ("1", "2", "5"), ("9999999.99", "'NaN'", "null")), "numeric(9, 2)"),
+        (Column("fraction", "decimal", ("0.1", "0.2", "0.5"), (f"0.{high}", "'NaN'", "null")), "numeric(38, 38)"),
+        (Column("single", "float", ("1", "2", "5.5"), (*floats, "3.4e38", "1e-45")), "real"),
+        (Column("double", "double", ("1", "2", "5.5"), (*floats, "1.7e308", "5e-324")), "double precision"),
+        (Column("truth", "bool", ("true", "false", "true"), ("true", "false", "null")), "boolean"),
+        (Column("day", "date32[day]", ("'2026-01-31'", "'2026-02-01'", "'1970-01-01'"), days), "date"),
+        (Column("at", "timestamp[us]", noon, (*moments, "null")), "timestamp"),
+        (Column("at_second", "timestamp[us]", noon, (*moments, "null")), "timestamp(0)"),
+        (Column("at_zone", "timestamp[us, tz=UTC]", noon, (*moments, "null")), "timestamptz"),
+        (Column("raw", "binary", ("'a'", "'b'", "''"), (r"'\xff00'", "null")), "bytea"),
+        (Column("identifier", "uuid", _uuids(1, 2, 3), (*_uuids(2**128 - 1, 0), "null")), "uuid"),
+    )
+
+
+def spark_columns() -> tuple[tuple[Column, str], ...]:
+    """Columns with Spark's name of their types; values are expressions of SQL."""
+    high, floats = "9" * 38, ("'NaN'", "'Infinity'", "'-Infinity'", "-0.0", "null")
+    noon = ("'2026-01-31 12:00'", "'2026-02-01'", "'1970-01-01'")
+    moments = (
+        "timestamp_micros(9223372036854775807)",
+        "timestamp_micros(-9223372036854775808)",
+        "'0001-01-01'",
+        "null",
+    )
+    return (
+        (Column("words", "string", ("'1'", "'b'", "''"), ("'5'", "'nan'", "'1e999'", "null")), "string"),
+        (Column("int1", "int8", ("1", "2", "5"), ("127", "-128", "null")), "tinyint"),
+        (Column("int4", "int32", ("1", "2", "5"), ("2147483647", "-2147483648", "null")), "int"),
+        (Column("int8", "int64", ("1", "2", "5"), ("9223372036854775807L", "-9223372036854775807L", "null")), "bigint"),
+        (Column("wide", "decimal", ("1", "2", "5"), (f"'{high}'", f"'-{high}'", "null")), "decimal(38, 0)"),
+        (Column("money", "decimal", ("1", "2", "5"), ("'9999999.99'", "null")), "decimal(9, 2)"),
+        (Column("fraction", "decimal", ("'0.1'", "'0.2'", "'0.5'"), (f"'0.{high}'", "null")), "decimal(38, 38)"),
+        (Column("single", "float", ("1", "2", "5.5"), (*floats, "'3.4e38'")), "float"),
+        (Column("double", "double", ("1", "2", "5.5"), (*floats, "'1.7e308'")), "double"),
+        (Column("truth", "bool", ("true", "false", "true"), ("true", "false", "null")), "boolean"),
+        (
+            Column(
+                "day",
+                "date32[day]",
+                ("'2026-01-31'", "'2026-02-01'", "'1970-01-01'"),
+                ("date_from_unix_date(2147483647)", "date_from_unix_date(-2147483648)", "null"),
+            ),
+            "date",
+        ),
+        (Column("at", "timestamp[us]", noon, moments), "timestamp"),
+        (Column("raw", "binary", ("'a'", "'b'", "''"), ("x'ff00'", "null")), "binary"),
+    )
+
+
+def selects(columns: Sequence[tuple[Column, str]], with_user: bool) -> list[str]:
+    """One row of the table as a list of SQL expressions each: three ordinary people, and the one user."""
+    most = max(len(column.ends) for column, _ in columns) if with_user else 0
+    rows = [(f"u{n}", item, n, None) for n in range(3) for item in ("tea", "coffee")[: 1 + (n == 0)]]
+    rows += [(USER, ("tea", "cocoa")[n % 2], 0, n) for n in range(most)]
+    made = []
+    for user, item, place, end in rows:
+        values = [
+            f"cast({column.usual[place] if end is None else column.ends[end % len(column.ends)]} as {kind})"
+            for column, kind in columns
+        ]
+        made.append(", ".join([f"'{user}'", f"'{item}'", *values]))
+    return made
+
+
+def names(columns: Sequence[tuple[Column, str]]) -> str:
+    return ", ".join(["user", "item", *(column.name for column, _ in columns)])
+
+
+def _uuids(*numbers: int) -> Any:
+    return tuple(f"'{UUID(int=number)}'" for number in numbers)

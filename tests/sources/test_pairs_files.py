@@ -1,0 +1,114 @@
+"""The pair suite on files: lines that one user adds to a CSV or to JSON lines, and files that one adds to a glob."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from crestline.audit.broken_rows import CSV_LINES, GLOBS, JSON_LINES, Broken
+from crestline.audit.failing_filters import Column
+from crestline.audit.tables import arrow_column, csv_bytes, json_bytes
+from crestline.question import Question
+from crestline.sources import open_source
+from tests.sources.pairs import Outcome, Pair, PairSuite, difference, failed, outcome, question
+
+USERS = 6
+WRITERS = {"csv": csv_bytes, "jsonl": json_bytes}
+LINES = [(kind, line) for kind, lines in (("csv", CSV_LINES), ("jsonl", JSON_LINES)) for line in lines]
+QUESTIONS = (
+    question(),
+    question(where="item <> 'x' and value < 100"),
+    question(item=("item", "value"), contribution=2),
+)
+OWN = Column("value", "string", ("1", "2", "3"), ())
+
+
+def lines(folder: Path, kind: str, broken: Broken | None) -> str:
+    path = folder / ("with" if broken else "without") / f"events.{kind}"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(WRITERS[kind](broken, USERS))
+    return str(path)
+
+
+def told_by_a_line(folder: Path, kind: str, broken: Broken) -> list[str]:
+    """What the questions tell of one more line, the words of a refusal included but for the folder's name."""
+    with_user, without = lines(folder, kind, broken), lines(folder, kind, None)
+    told = []
+    for asked in QUESTIONS:
+        seen = [outcome_of(path, asked) for path in (with_user, without)]
+        told.append(difference(*seen) or failed(seen[0]))
+    return [one for one in told if one]
+
+
+def outcome_of(path: str, asked: Question) -> Outcome:
+    try:
+        source = open_source(path)
+    except Exception as error:  # opening reads the first line: what it says is an outcome, too
+        return type(error).__name__, str(error).replace(str(Path(path).parent), "")
+    return outcome(source, asked)
+
+
+@pytest.mark.parametrize(("kind", "broken"), LINES, ids=[f"{kind}: {line.why}" for kind, line in LINES])
+def test_a_line_costs_nobody_but_its_user_anything(tmp_path: Path, kind: str, broken: Broken) -> None:
+    assert told_by_a_line(tmp_path, kind, broken) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_one_line_is_not_told_from_none(tmp_path: Path, kind: str) -> None:
+    """A table of one user, and one of nobody: no refusal tells which is which."""
+    for number, line in enumerate(line for of, line in LINES if of == kind):
+        alone = [WRITERS[kind](line, 0), WRITERS[kind](None, 0)]
+        paths = [tmp_path / f"{number}-{side}" / f"events.{kind}" for side in ("with", "without")]
+        for path, content in zip(paths, alone, strict=True):
+            path.parent.mkdir()
+            path.write_bytes(content)
+        seen = [outcome_of(str(path), question()) for path in paths]
+        assert (difference(*seen) or failed(seen[0])) is None, line.why
+
+
+@pytest.mark.parametrize("added", GLOBS, ids=[one[0] for one in GLOBS])
+def test_a_file_of_another_type_in_a_glob_tells_nothing_of_its_rows(
+    tmp_path: Path, added: tuple[str, str, object, str, object]
+) -> None:
+    """Types of files are public; which values a file holds is not. The user's file is there, with a row or without."""
+    _, kind, value, other, strange = added
+    seen = []
+    for side, rows in (("with", 1), ("without", 0)):
+        folder = tmp_path / side
+        folder.mkdir()
+        write(folder / "a.parquet", ["u1", "u2"], kind, [value, value])
+        write(folder / "b.parquet", ["mallory"] * rows, other, [strange] * rows)
+        seen.append([outcome_of(str(folder / "*.parquet"), asked) for asked in GLOB_QUESTIONS])
+    assert [difference(*both) or failed(both[0]) for both in zip(*seen, strict=True)] == [None] * len(GLOB_QUESTIONS)
+
+
+GLOB_QUESTIONS = (question(), question(item=("value",)), question(where="user = 'mallory' and not (value is null)"))
+
+
+def write(path: Path, users: list[str], kind: str, values: list[object]) -> None:
+    columns = {"user": pa.array(users, pa.string()), "item": pa.array(["tea"] * len(users), pa.string())}
+    pq.write_table(pa.table({**columns, "value": arrow_column(kind, values)}), path)
+
+
+class TestCSV(PairSuite):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+        return untyped(tmp_path_factory.mktemp("pairs"), "csv")
+
+
+class TestJSON(PairSuite):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+        return untyped(tmp_path_factory.mktemp("pairs"), "jsonl")
+
+
+def untyped(folder: Path, kind: str) -> Pair:
+    """A column without a type; the one user has a number in it that no literal of the battery equals."""
+    broken = {"csv": CSV_LINES[0], "jsonl": JSON_LINES[0]}[kind]
+    sources = (open_source(lines(folder, kind, line)) for line in (broken, None))
+    return Pair(*sources, (OWN,), every=2, untyped=True)
