@@ -82,6 +82,15 @@ def test_a_program_that_a_row_can_stop_ends_with_one(capsys: pytest.CaptureFixtu
         assert words in shown
 
 
+@pytest.mark.slow
+def test_our_own_program_tells_nobody_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "--seconds", "3000", "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["found"] == []
+    assert report["notes"] == []
+    assert report["pairs"] > 200
+
+
 def test_a_program_that_says_the_same_always_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--program", "mechanisms_here.py:still", "--format", "table"]) == 0
     assert "nothing was found" in capsys.readouterr().out

@@ -34,6 +34,7 @@ class Pair:
     """Two sources that differ by one user, and the columns that both have beside `user` and `item`.
 
     every   one in this many statements is made; where an engine is slow, the others are left out
+    start   with which of them to begin: engines of one kind divide the statements among themselves
     untyped its columns are text that may hold numbers
     """
 
@@ -41,10 +42,14 @@ class Pair:
     without: Source
     columns: tuple[Column, ...]
     every: int = 1
+    start: int = 0
     untyped: bool = False
 
     def column(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name == name), None)
+
+    def turn(self, column: Column) -> int:
+        return self.start + self.columns.index(column)
 
     def literals(self, column: Column) -> list[str]:
         return battery.in_order(battery.LITERALS) if self.untyped else column.literals
@@ -116,7 +121,7 @@ def filters(pair: Pair, column: Column) -> Iterator[str]:
     for name, condition in battery.KNOWN:
         if name == column.name:
             yield f"{battery.ONLY_THE_USER} and {condition}"
-    turn = pair.columns.index(column)
+    turn = pair.turn(column)
     for number, condition in enumerate([*chains(pair, column), *_others(column)]):
         if (number + turn) % pair.every == 0:
             yield battery.attacks(condition)[0 if number % 4 else 1 + (number // 4 + turn) % 2]
@@ -137,7 +142,7 @@ def found_by_filters(pair: Pair, column: Column) -> list[str]:
 def found_by_keys(pair: Pair, column: Column) -> list[str]:
     """The column as an item, as one of two items, and as a user, with a bound on contributions and without."""
     asked = [question(item=(column.name,)), question(item=("item", column.name), contribution=3)]
-    seen = [(one, told_apart(pair, one)) for one in asked[pair.columns.index(column) % 2 if pair.every > 2 else 0 :]]
+    seen = [(one, told_apart(pair, one)) for one in (asked if pair.every == 1 else [asked[pair.turn(column) % 2]])]
     as_user = question(user=column.name, contribution=2)  # the one user has several names here: only failures count
     seen.append((as_user, failed(outcome(pair.with_user, as_user))))
     return [f"user={one.user} item={one.item} -> {told}" for one, told in seen if told]
@@ -145,7 +150,7 @@ def found_by_keys(pair: Pair, column: Column) -> list[str]:
 
 def found_by_scores(pair: Pair, column: Column) -> list[str]:
     """Sums of the column, clipped at every size."""
-    clips = battery.CLIPS[pair.columns.index(column) % pair.every :: pair.every]
+    clips = battery.CLIPS[pair.turn(column) % pair.every :: pair.every]
     asked = [question(score=f"sum({column.name})", clip=clip) for clip in clips]
     seen = ((one, told_apart(pair, one, ITEMS)) for one in asked)
     return [f"{one.score} clip={one.clip} -> {told}" for one, told in seen if told]

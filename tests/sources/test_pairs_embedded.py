@@ -17,14 +17,14 @@ def opened(kind: str, path: str) -> Source:
     return open_source(f"duckdb:///{path}", table=TABLE) if kind == "duckdb" else open_source(path)
 
 
-def files(folder: Path, kind: str, every: int) -> Pair:
+def files(folder: Path, kind: str, every: int, start: int) -> Pair:
     made = typed_files(folder, kind, 3)
-    return Pair(opened(kind, made.with_user), opened(kind, made.without), columns_of(kind), every)
+    return Pair(opened(kind, made.with_user), opened(kind, made.without), columns_of(kind), every, start)
 
 
-def frames(convert: Any, columns: tuple[Column, ...], every: int) -> Pair:
+def frames(convert: Any, columns: tuple[Column, ...], every: int, start: int) -> Pair:
     made = (open_source(convert(typed_table(side, columns))) for side in (True, False))
-    return Pair(*made, columns, every)
+    return Pair(*made, columns, every, start)
 
 
 def as_pandas(table: Any) -> Any:
@@ -43,21 +43,31 @@ class TestDatabase(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-        return files(tmp_path_factory.mktemp("pairs"), "duckdb", 2)
+        return files(tmp_path_factory.mktemp("pairs"), "duckdb", 4, 0)
+
+
+@pytest.mark.slow
+class TestDatabaseInFull(PairSuite):
+    """Every comparison of every column with every literal."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+        return files(tmp_path_factory.mktemp("pairs"), "duckdb", 1, 0)
 
 
 class TestParquet(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-        return files(tmp_path_factory.mktemp("pairs"), "parquet", 4)
+        return files(tmp_path_factory.mktemp("pairs"), "parquet", 8, 1)
 
 
 class TestArrow(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls) -> Pair:
-        return frames(lambda table: table, COLUMNS, 6)
+        return frames(lambda table: table, COLUMNS, 8, 3)
 
 
 class TestPolars(PairSuite):
@@ -67,11 +77,11 @@ class TestPolars(PairSuite):
         import polars
 
         # Polars has no seconds.
-        return frames(polars.from_arrow, tuple(c for c in COLUMNS if not c.kind.startswith("timestamp[s")), 8)
+        return frames(polars.from_arrow, tuple(c for c in COLUMNS if not c.kind.startswith("timestamp[s")), 16, 5)
 
 
 class TestPandas(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls) -> Pair:
-        return frames(as_pandas, tuple(c for c in COLUMNS if not c.kind.startswith("decimal")), 8)
+        return frames(as_pandas, tuple(c for c in COLUMNS if not c.kind.startswith("decimal")), 16, 7)

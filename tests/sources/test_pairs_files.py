@@ -15,6 +15,8 @@ from crestline.question import Question
 from crestline.sources import open_source
 from tests.sources.pairs import Outcome, Pair, PairSuite, difference, failed, outcome, question
 
+Added = tuple[str, str, object, str, object]
+
 USERS = 6
 WRITERS = {"csv": csv_bytes, "jsonl": json_bytes}
 LINES = [(kind, line) for kind, lines in (("csv", CSV_LINES), ("jsonl", JSON_LINES)) for line in lines]
@@ -59,7 +61,7 @@ def test_a_line_costs_nobody_but_its_user_anything(tmp_path: Path, kind: str, br
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_one_line_is_not_told_from_none(tmp_path: Path, kind: str) -> None:
     """A table of one user, and one of nobody: no refusal tells which is which."""
-    for number, line in enumerate(line for of, line in LINES if of == kind):
+    for number, line in enumerate([line for of, line in LINES if of == kind][::2]):
         alone = [WRITERS[kind](line, 0), WRITERS[kind](None, 0)]
         paths = [tmp_path / f"{number}-{side}" / f"events.{kind}" for side in ("with", "without")]
         for path, content in zip(paths, alone, strict=True):
@@ -70,19 +72,22 @@ def test_one_line_is_not_told_from_none(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("added", GLOBS, ids=[one[0] for one in GLOBS])
-def test_a_file_of_another_type_in_a_glob_tells_nothing_of_its_rows(
-    tmp_path: Path, added: tuple[str, str, object, str, object]
-) -> None:
+def test_a_file_of_another_type_in_a_glob_tells_nothing_of_its_rows(tmp_path: Path, added: Added) -> None:
+    assert told_by_a_file(tmp_path, added) == []
+
+
+def told_by_a_file(folder: Path, added: Added) -> list[str]:
     """Types of files are public; which values a file holds is not. The user's file is there, with a row or without."""
     _, kind, value, other, strange = added
     seen = []
     for side, rows in (("with", 1), ("without", 0)):
-        folder = tmp_path / side
-        folder.mkdir()
-        write(folder / "a.parquet", ["u1", "u2"], kind, [value, value])
-        write(folder / "b.parquet", ["mallory"] * rows, other, [strange] * rows)
-        seen.append([outcome_of(str(folder / "*.parquet"), asked) for asked in GLOB_QUESTIONS])
-    assert [difference(*both) or failed(both[0]) for both in zip(*seen, strict=True)] == [None] * len(GLOB_QUESTIONS)
+        place = folder / side
+        place.mkdir()
+        write(place / "a.parquet", ["u1", "u2"], kind, [value, value])
+        write(place / "b.parquet", ["mallory"] * rows, other, [strange] * rows)
+        seen.append([outcome_of(str(place / "*.parquet"), asked) for asked in GLOB_QUESTIONS])
+    told = [difference(*both) or failed(both[0]) for both in zip(*seen, strict=True)]
+    return [one for one in told if one]
 
 
 GLOB_QUESTIONS = (question(), question(item=("value",)), question(where="user = 'mallory' and not (value is null)"))
@@ -97,18 +102,18 @@ class TestCSV(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-        return untyped(tmp_path_factory.mktemp("pairs"), "csv")
+        return untyped(tmp_path_factory.mktemp("pairs"), "csv", 0)
 
 
 class TestJSON(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-        return untyped(tmp_path_factory.mktemp("pairs"), "jsonl")
+        return untyped(tmp_path_factory.mktemp("pairs"), "jsonl", 1)
 
 
-def untyped(folder: Path, kind: str) -> Pair:
+def untyped(folder: Path, kind: str, start: int) -> Pair:
     """A column without a type; the one user has a number in it that no literal of the battery equals."""
     broken = {"csv": CSV_LINES[0], "jsonl": JSON_LINES[0]}[kind]
     sources = (open_source(lines(folder, kind, line)) for line in (broken, None))
-    return Pair(*sources, (OWN,), every=2, untyped=True)
+    return Pair(*sources, (OWN,), every=3, start=start, untyped=True)

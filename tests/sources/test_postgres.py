@@ -245,4 +245,4 @@ class TestPairs(PairSuite):
                 f"insert into {name} values {rows}",
             )
             sources.append(open_source(engine.url, table=name))
-        return Pair(*sources, tuple(column for column, _ in columns), every=3)
+        return Pair(*sources, tuple(column for column, _ in columns), every=4)

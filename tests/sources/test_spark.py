@@ -116,4 +116,4 @@ class TestPairs(PairSuite):
             engine.session.sql(f"create or replace temp view {name}({names(columns)}) as {rows}")
             engine.session.table(name).cache()
         sources = (open_source("spark://local", table=name) for name in ("pair_with", "pair_without"))
-        return Pair(*sources, tuple(column for column, _ in columns), every=8)
+        return Pair(*sources, tuple(column for column, _ in columns), every=12)

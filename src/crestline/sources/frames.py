@@ -36,11 +36,12 @@ def frame_source(frame: Any, library: str, timeout: float) -> Source:
 
 
 def arrow_table(frame: Any, library: str) -> Any:
-    """A table in memory as an Arrow table. A column of no type, which can hold nothing but null, is text."""
+    """A table in memory as an Arrow table. A column of no type, which can hold nothing but null, is text. Moments with
+    a zone are in microseconds: DuckDB would make them so while it reads, and fail on one that does not fit."""
     kind = type(frame).__name__
     if kind not in _KINDS[library]:
         raise QuestionError(f"of {library}, a source is a {' or '.join(_KINDS[library])}, not a {kind}")
-    return refused_as(_ADVICE, lambda: _without_nulls(_arrow(frame, library, kind)))
+    return refused_as(_ADVICE, lambda: _readable(_arrow(frame, library, kind)))
 
 
 def _arrow(frame: Any, library: str, kind: str) -> Any:
@@ -53,12 +54,14 @@ def _arrow(frame: Any, library: str, kind: str) -> Any:
     return pyarrow.Table.from_batches([frame]) if kind == "RecordBatch" else frame
 
 
-def _without_nulls(table: Any) -> Any:
-    import pyarrow
+def _readable(table: Any) -> Any:
+    from pyarrow import types
+
+    from crestline.sources.values import in_order
 
     for place, column in enumerate(table.schema):
-        if pyarrow.types.is_null(column.type):
-            table = table.set_column(place, column.name, table.column(place).cast("string"))
+        if types.is_null(column.type) or (types.is_timestamp(column.type) and column.type.tz):
+            table = table.set_column(place, column.name, in_order(table.column(place)))
     return table
 
 
