@@ -43,7 +43,7 @@ class TestDatabase(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-        return files(tmp_path_factory.mktemp("pairs"), "duckdb", 4, 0)
+        return files(tmp_path_factory.mktemp("pairs"), "duckdb", 6, 0)
 
 
 @pytest.mark.slow
@@ -60,14 +60,14 @@ class TestParquet(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-        return files(tmp_path_factory.mktemp("pairs"), "parquet", 8, 1)
+        return files(tmp_path_factory.mktemp("pairs"), "parquet", 12, 1)
 
 
 class TestArrow(PairSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def pair(cls) -> Pair:
-        return frames(lambda table: table, COLUMNS, 8, 3)
+        return frames(lambda table: table, COLUMNS, 12, 3)
 
 
 class TestPolars(PairSuite):

@@ -26,6 +26,7 @@ from crestline.sources.engines import Expression, attempted
 
 GRID = 1_000_000  # small enough that whole-number sums over every user on earth fit 64 bits
 LARGEST_CLIP = 2**63 - 1
+_TINY = 1e-100  # far below a unit of any clip, and far above what a double cannot hold
 
 _SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
 
@@ -79,12 +80,14 @@ def _clipped_whole(value: Expression, clip: int) -> Expression:
 
 def _clipped_double(value: Expression, clip: int, engine: str) -> Expression:
     """From 0 to the clip, as a double. PostgreSQL's decimals may be too large for one, or too close to zero: what is
-    less than a unit counts as nothing there, and what is more than the clip as the clip."""
+    less than a unit counts as nothing there, and what is more than the clip as the clip. It also fails on products that
+    are too close to zero for a double, so doubles far below a unit are nothing before they are multiplied."""
     import ibis
 
     highest, nothing = ibis.literal(float(clip), type="float64"), ibis.literal(0.0, type="float64")
     if not (value.type().is_decimal() and engine == "postgres"):
-        return ibis.greatest(ibis.least(value.cast("float64"), highest), nothing)
+        clipped = ibis.greatest(ibis.least(value.cast("float64"), highest), nothing)
+        return ibis.cases((clipped < _TINY, nothing), else_=clipped) if engine == "postgres" else clipped
     small, large = (ibis.literal(text).cast("decimal") for text in (f"{1 / GRID:f}", str(clip)))
     return ibis.cases((value < small, nothing), (value >= large, highest), else_=value.cast("float64"))
 
