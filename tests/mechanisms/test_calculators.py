@@ -12,6 +12,7 @@ import pytest
 from crestline.errors import MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.canonical.staircase import Staircase
 from crestline.mechanisms.canonical.with_stop import CanonicalBottom
 from crestline.mechanisms.catalogue import CATALOGUE, entry
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
@@ -43,6 +44,7 @@ MADE: list[Any] = [
     FixedThreshold(2, "0.5", "1e-3"),
     TopStable(2, 9, "0.5", "1e-3"),
     CanonicalBottom(2, 9, "0.5", "1e-3"),
+    Staircase(2, 9, "0.5", "1e-3"),
     RestrictedGumbel(2, 9, "0.5", TEST),
     RestrictedCanonical(2, 9, "0.5", "0.4", TEST),
     Lipschitz(2, "0.5"),
@@ -98,6 +100,7 @@ def test_unless_asked_nothing_is_added_to_delta(mechanism: Any) -> None:
             1 + 4 + 12,
         ),
         ("mechanisms.canonical.with_stop", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
+        ("mechanisms.canonical.staircase", "_MOST_OUTCOMES", Staircase(2, 4, 1, "1e-3").law, 6 + 4),
         ("mechanisms.canonical.law", "_MOST_SUBSETS", Canonical(2, 1).law, 6),
         ("mechanisms.limited_domain.fixed_threshold", "_MOST_ITEMS", FixedThreshold(4, 1, "1e-3").law, 4),
         ("histogram.groups", "_MOST_LISTED", Canonical(2, 1).law, 4),
@@ -213,6 +216,7 @@ SLOTS = [  # for each item wanted, fewest and most
     (OptimalThreshold, 5, 10),
     (TopStable, 2, 10),
     (CanonicalBottom, 4, 10),  # P9.1
+    (Staircase, 10, 10),  # P19.1
     (RestrictedCanonical, 4, 10),
     (RestrictedGumbel, 5, 10),  # P12.1
 ]

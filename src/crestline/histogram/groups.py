@@ -91,7 +91,12 @@ def _grouped(histogram: Histogram) -> Groups:
         counts, sizes = histogram.distinct
         starts = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
         return Groups(counts, starts)
-    ranked = histogram.array
+    return equal_counts(histogram.array)
+
+
+def equal_counts(ranked: Indices) -> Groups:
+    """The groups of counts that are listed one by one, the largest first."""
+    size = len(ranked)
     edges = np.flatnonzero(ranked[1:] != ranked[:-1]) + 1
     starts = np.concatenate([np.zeros(min(1, size), dtype=np.int64), edges, [size]]).astype(np.int64)
     return Groups(ranked[starts[:-1]], starts)

@@ -60,6 +60,7 @@ CATALOGUE = (
     Entry("Lipschitz", "public_list.lipschitz", "P8.1", "ordered or set", "known", "any", "one"),
     Entry("Canonical", "canonical.canonical", "P8.2", "set", "known", "any", "one"),
     Entry("CanonicalBottom", "canonical.with_stop", "P9.1", "set or stop", "unknown", "any", "one"),
+    Entry("Staircase", "canonical.staircase", "P19.1, P19.2", "set, may stop", "unknown", "any", "one"),
     Entry("RestrictedCanonical", "framework.canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
     Entry("JointExponential", "public_list.joint_exponential", "P14.4", "ordered", "known", "any", "one"),
     Entry("FirstStable", "stability.first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),

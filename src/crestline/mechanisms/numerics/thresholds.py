@@ -84,7 +84,9 @@ def _failure(epsilon1: Fraction, epsilon2: Fraction, delta: Fraction) -> Fractio
 
 @lru_cache(maxsize=4096)
 def _success(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
-    guess = 1 / tested  # where the search starts; what is returned is certified itself
+    odds = shared / ((tested + shared) * delta)
+    solved = math.log(odds.numerator) - math.log(odds.denominator)  # a guess: what is returned is certified itself
+    guess = Fraction(max(1.0, solved + 1e-9)) / tested  # where the search starts
     return _smallest(lambda t: tails.one_sided_success(tested, shared, t), delta, guess)
 
 

@@ -1,0 +1,152 @@
+"""Staircase: the largest i, from k down to 1, for which some set of i items clearly leads what was left out.
+
+Seed        ShekelyanLoukides2022, canonical mechanism, carried to unknown domains and to every size up to k (P19.1)
+Guarantee   (ε, δ): sparse vector over sizes that stops at the first success, one Gumbel draw in each (P19.2)
+Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
+Numerics    exact: rational ε, κ and certified T, binomials as whole numbers, ideal noise decided with certainty (P11)
+Proof note  docs/proofs/staircase.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from crestline.errors import ParameterError
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import PureDP
+from crestline.histogram.groups import Remembered
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.stairs import Level, Stairs
+from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.numerics.thresholds import success_threshold
+from crestline.mechanisms.selection import Selection, collected, selections
+from crestline.mechanisms.slots import NO_SLOT, check_slots, slot_numbers
+from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.randomness.batches import batches
+from crestline.randomness.entropy import Entropy
+
+_MOST_OUTCOMES = 200_000  # more would take too long to list
+_SLOTS = 10  # slots for each item wanted, when the caller does not say (P19.1)
+_KAPPA = Fraction(1, 20)  # P19.1
+_SHARE = Fraction(1, 4)  # P19.1
+_KEPT = Remembered()
+
+
+@dataclass(frozen=True, init=False)
+class Staircase(Catalogued):
+    """A set of k items, or of fewer where k do not lead clearly. `epsilon` and `delta` are for the whole release.
+
+    `kappa` is what a set of k items pays for each user by which it misses a leader; `share` of ε is for the noise of
+    the threshold, which all sizes have in common.
+    """
+
+    k: int
+    k_bar: int
+    epsilon: Fraction
+    delta: Fraction
+    kappa: Fraction
+    share: Fraction
+
+    theorem = "P19.2"
+
+    def __init__(
+        self, k: int, k_bar: int, epsilon: Exact, delta: Exact, kappa: Exact = _KAPPA, share: Exact = _SHARE
+    ) -> None:
+        k, k_bar = slot_numbers(k, k_bar)
+        fill(
+            self,
+            k=k,
+            k_bar=k_bar,
+            epsilon=positive(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            kappa=not_negative(kappa, "kappa"),
+            share=probability(share, "share"),
+        )
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta): all of both; ten slots for each item wanted (P19.1)."""
+        return cls(k, _SLOTS * whole(k, "k") if k_bar is None else k_bar, epsilon, delta)
+
+    def cost(self) -> Cost:
+        return steps(PureDP(self.epsilon, theorem=self.theorem), delta=self.delta)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        stairs = self._stairs(histogram)
+        result: list[Selection] = []
+        for trials in batches(n, self.k):
+            result += selections(stairs.draw(trials, entropy), lambda row: self._selection(histogram, row))
+        return result
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every set, for small histograms."""
+        stairs = self._stairs(histogram)
+        if sum(math.comb(stairs.slots, size) for size in stairs.sizes) > _MOST_OUTCOMES:
+            raise ParameterError("the law has too many outcomes: it is for small histograms only")
+        law: defaultdict[Selection, float] = defaultdict(float)
+        for ranks, chance in stairs.law():
+            law[self._selection(histogram, ranks)] += chance
+        return dict(law)
+
+    def margin(self, chance: float = 0.95, items: int | None = None) -> float:
+        """A set of at least so many items, all k unless said, is released with at least this chance when the last of
+        them leads the first item left out by so many users.
+
+        Only the best set of that size is counted on. Its key fails with probability `Γ(1 + e1/r) e^(-e1 g)` at most,
+        `g` being the lead beyond one user and the threshold.
+        """
+        size = self.k if items is None else whole(items, "items")
+        if size > self.k:
+            raise ParameterError(f"items must be at most k: k is {self.k}, items is {size}")
+        shared, rate = float(self.threshold_rate), float(self.level_rate(size))
+        return 1 + float(self.threshold(size)) + (math.lgamma(1 + shared / rate) - math.log(1 - chance)) / shared
+
+    @property
+    def threshold_rate(self) -> Fraction:
+        """`e1` of P19.1: the rate of the noise that all thresholds share."""
+        return self.share * self._rate
+
+    def level_rate(self, size: int) -> Fraction:
+        """`r_i` of P19.1: the rate at which sets of so many items are drawn."""
+        return self._rate if size == self.k else (1 - self.share) * self._rate
+
+    def level_delta(self, size: int) -> Fraction:
+        """`delta_i` of P19.1: half for k items, the other half in equal parts for all other sizes."""
+        if self.k == 1:
+            return self.delta
+        return self.delta / 2 if size == self.k else self.delta / (2 * (self.k - 1))
+
+    def threshold(self, size: int) -> Fraction:
+        """`T_i` of P19.1: one of the sets that gained nothing passes with probability `delta_i` at most, in all."""
+        chance = self.level_delta(size) / self._sets(size)
+        return success_threshold(self.level_rate(size), self.threshold_rate, chance)
+
+    def _sets(self, size: int) -> int:
+        """How many sets the union bound runs over."""
+        return math.comb(self.k_bar, size)
+
+    @property
+    def _rate(self) -> Fraction:
+        """`E` of P19.1: the penalty for a leader that is missed makes scores move by up to `1 + kappa`."""
+        return self.epsilon / (1 + self.kappa)
+
+    def _stairs(self, histogram: Histogram) -> Stairs:
+        check_slots(histogram, self.k_bar)
+        stairs: Stairs = _KEPT.get(histogram, self, lambda: Stairs(histogram, self._levels, self.threshold_rate))
+        return stairs
+
+    @property
+    def _levels(self) -> list[Level]:
+        top = Level(self.k, self.level_rate(self.k), self.threshold(self.k), self.kappa)
+        lower = range(self.k - 1, 0, -1)
+        return [top, *(Level(size, self.level_rate(size), self.threshold(size)) for size in lower)]
+
+    def _selection(self, histogram: Histogram, member: list[int]) -> Selection:
+        return collected([histogram.name(slot) for slot in member if slot != NO_SLOT], self.k)

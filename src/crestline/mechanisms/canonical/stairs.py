@@ -1,0 +1,138 @@
+"""Sets of slots of every size from k down, tried one size after the other against one noisy threshold (P19.1).
+
+For a set y of i slots the score is `min_y x`; for i = k it is lowered by `κ` for each user by which the largest count
+outside exceeds the k-th. At rate r that is the canonical score of P8.2 with `γ = 1/(1 + κ)` at rate `r/γ`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.histogram.groups import Indices, equal_counts
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.classes import classes_of
+from crestline.mechanisms.canonical.draw import Subsets
+from crestline.mechanisms.canonical.totals import ClassTotal, LowestTotals
+from crestline.mechanisms.numerics.level_law import first_passing
+from crestline.mechanisms.slots import NO_SLOT, Slots
+from crestline.randomness.compare import exceeding
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws.exponential import EXPONENTIAL
+from crestline.randomness.laws.gumbel import GUMBEL
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Equal, Listed, Scores, Summed
+from crestline.randomness.uniforms import Uniforms
+
+
+@dataclass(frozen=True)
+class Level:
+    """Sets of one size: the rate at which they are drawn, and their threshold, both for one user; κ for k slots."""
+
+    size: int
+    rate: Fraction
+    threshold: Fraction
+    kappa: Fraction = Fraction(0)
+
+
+class Stairs:
+    """The slots of one histogram, ready to be drawn from; what is computed once is kept.
+
+    `levels` come largest first; all but the first have one rate. `shared` is the rate of the thresholds' noise.
+    """
+
+    def __init__(self, histogram: Histogram, levels: Sequence[Level], shared: Fraction) -> None:
+        self.slots = histogram.k_bar
+        self._counts: Indices = histogram.array
+        self._step = histogram.step
+        self._next = histogram.next_count
+        self._shared = shared
+        self._levels = {level.size: level for level in levels}
+        self._groups = equal_counts(self._counts)
+        self._subsets: dict[int, Subsets] = {}
+        self._parts = [
+            (part, self._scores(part)) for part in (levels[:1], levels[1:]) if part and self._next is not None
+        ]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes that are tried, in order: one alone where nothing was left out, since it always passes (P0.8)."""
+        sizes = [min(size, self.slots) for size in self._levels]
+        return sizes[:1] if self._next is None else sizes
+
+    def draw(self, trials: int, entropy: Entropy) -> Slots:
+        """For each trial the ranks of one set, ascending, after as many marks for no slot as it is too small."""
+        size = self._first_size(trials, entropy)
+        result = np.full((trials, self.sizes[0]), NO_SLOT, dtype=np.int64)
+        for number in np.unique(size[size > 0]).tolist():
+            rows = np.flatnonzero(size == number)
+            result[rows, result.shape[1] - number :] = self._members(number, len(rows), entropy)
+        return result
+
+    def law(self) -> Iterator[tuple[list[int], float]]:
+        """The ranks of every set and its probability; no ranks at all for none."""
+        for size, passed in self._size_law():
+            for ranks, chance in self._member_law(size):
+                yield ranks, passed * chance
+
+    def _first_size(self, trials: int, entropy: Entropy) -> Indices:
+        """The first size that passes in each trial; 0 where none does."""
+        if self._next is None:
+            return np.full(trials, self.sizes[0])
+        noise = entropy.uniforms(trials, 1)
+        passed = np.hstack([self._passed(part, scores, noise, entropy) for part, scores in self._parts])
+        first = np.where(passed.any(axis=1), passed.argmax(axis=1), len(self.sizes))
+        return np.array([*self.sizes, 0], dtype=np.int64)[first]
+
+    def _passed(self, levels: Sequence[Level], scores: Scores, noise: Uniforms, entropy: Entropy) -> NDArray[np.bool_]:
+        """Whether the best key of each size passes; `noise` is the same for all sizes."""
+        best = keys(scores, GUMBEL, entropy.uniforms(noise.shape[0], len(levels)))
+        return exceeding(best, keys(Equal(1), EXPONENTIAL, noise, scale=levels[0].rate / self._shared))
+
+    def _scores(self, levels: Sequence[Level]) -> Scores:
+        """Of the largest key of each size, less the threshold that it must exceed, both in units of the noise."""
+        bars = Listed([Real(-level.rate * level.threshold) for level in levels])
+        return Summed(self._totals(levels), bars)
+
+    def _totals(self, levels: Sequence[Level]) -> Scores:
+        first = levels[0]
+        rate, gaps = first.rate / self._step, self._counts - np.int64(self._next or 0) - self._step
+        if not first.kappa or first.size == self.slots:  # no set misses a leader
+            return LowestTotals(tuple(level.size for level in levels), gaps, rate)
+        gamma = 1 / (1 + first.kappa)
+        return ClassTotal(classes_of(self._groups, first.size, gamma, rate / gamma), rate * int(gaps[first.size - 1]))
+
+    def _members(self, size: int, trials: int, entropy: Entropy) -> Slots:
+        """The ranks of the set with the largest key, which does not depend on how large that key is."""
+        if size == self.slots:
+            return np.broadcast_to(np.arange(size), (trials, size))
+        if size not in self._subsets:
+            level = self._levels[size]
+            gamma = 1 / (1 + level.kappa)
+            self._subsets[size] = Subsets(self._groups, size, gamma, level.rate / self._step / gamma)
+        return self._subsets[size].draw(GUMBEL, trials, entropy)
+
+    def _size_law(self) -> list[tuple[int, float]]:
+        if self._next is None:
+            return [(self.sizes[0], 1.0)]
+        weights = np.concatenate([scores.approx for _, scores in self._parts])
+        rates = np.array([float(level.rate) for level in self._levels.values()])
+        return list(zip([*self.sizes, 0], first_passing(weights, rates, float(self._shared)).tolist(), strict=True))
+
+    def _member_law(self, size: int) -> Iterator[tuple[list[int], float]]:
+        """Every set of one size by enumeration."""
+        if size in (0, self.slots):
+            yield list(range(size)), 1.0
+            return
+        level, counts = self._levels[size], self._counts
+        sets = [list(ranks) for ranks in combinations(range(self.slots), size)]
+        missed = [max(0, int(np.delete(counts, ranks).max() - counts[size - 1])) for ranks in sets]
+        short = np.array([int(counts[size - 1] - counts[ranks[-1]]) for ranks in sets])
+        weights = np.exp(-float(level.rate) * (short + float(level.kappa) * np.array(missed)) / self._step)
+        yield from zip(sets, (weights / weights.sum()).tolist(), strict=True)
