@@ -48,7 +48,7 @@ def plain(path: str) -> list[tuple[Any, ...]]:
 
 def counted(source: Source, contribution: int | None = None) -> Histogram:
     """The part of the database alone."""
-    with source.reading(Question("user", ("item",), K, K_BAR, contribution=contribution), KEY) as reading:
+    with source.reading(Question(k=K, k_bar=K_BAR, contribution=contribution), KEY) as reading:
         return reading.histogram
 
 

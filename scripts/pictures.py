@@ -21,9 +21,10 @@ import crestline as cl
 from crestline.cli.account_figure import figure
 from crestline.cli.demo_data import USERS, write_loans
 from crestline.pictures import Picture
-from crestline.plan.plan import plan_shape, wish_for
+from crestline.plan.plan import plan_shape
 from crestline.plan.plot import plot as plan_plot
 from crestline.plan.shapes import read_shape
+from crestline.question import Question
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 MARK = "<!-- shows "
@@ -43,8 +44,10 @@ def answer() -> Picture:
 def plan() -> Picture:
     """Some mechanisms at the same (ε, δ), for data of a public shape."""
     shape = read_shape("power:1", users=USERS, per_user=3.0)
-    wish = wish_for(20, 1, "1e-6", k_bar=100, mechanisms=COMPARED)
-    return plan_plot(plan_shape(shape, wish, users=USERS, entropy=cl.entropy.replay("docs"), trials=100))
+    question = Question.of({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
+    return plan_plot(
+        plan_shape(shape, question, mechanisms=COMPARED, users=USERS, entropy=cl.entropy.replay("docs"), trials=100)
+    )
 
 
 def account() -> Picture:

@@ -9,9 +9,9 @@ import pytest
 
 import crestline as cl
 from crestline.ask import ask
-from crestline.choose import choose
 from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError, SourceError
-from crestline.question import Question
+from crestline.prepare import prepare
+from crestline.question import NO_LIMITS, Question
 from crestline.randomness.entropy import replay
 from crestline.sources import open_source
 
@@ -109,36 +109,37 @@ class Unreadable:
     """A source that fails the test when a row is asked for."""
 
     name = "unreadable"
+    limits = NO_LIMITS
 
-    def check(self, question: Question, domain: Any = None) -> None: ...
+    def check(self, question: Question) -> None: ...
 
     def version(self) -> None:
         return None
 
-    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Any:
+    def reading(self, question: Question, key: bytes = b"") -> Any:
         raise AssertionError("a refused question must not touch the data")
 
 
 def test_a_refusal_touches_no_data() -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon="0.01", delta="1e-9"))
-    chosen = choose("LimitedDomain", k=3, k_bar=10, epsilon=1, delta="1e-6", contribution=None)
+    asked = prepare(Question.of({"k": 3, "k_bar": 10, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"}))
     with pytest.raises(BudgetExhausted) as refused:
-        ask(Question("u", ("i",), 3, 10), source=Unreadable(), chosen=chosen, entropy=replay(0), ledger=ledger)
+        ask(asked, source=Unreadable(), entropy=replay(0), ledger=ledger)
     assert refused.value.requested is not None
     assert refused.value.remaining is not None
 
 
 class Breaking(Unreadable):
-    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Any:
+    def reading(self, question: Question, key: bytes = b"") -> Any:
         raise SourceError("the engine went away; try again")
 
 
 def test_what_fails_after_the_reservation_stays_charged() -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon=3, delta="1e-4"))
-    chosen = choose("LimitedDomain", k=3, k_bar=10, epsilon=1, delta="1e-6", contribution=None)
+    asked = prepare(Question.of({"k": 3, "k_bar": 10, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"}))
     before = ledger.remaining()
     with pytest.raises(SourceError):
-        ask(Question("u", ("i",), 3, 10), source=Breaking(), chosen=chosen, entropy=replay(0), ledger=ledger)
+        ask(asked, source=Breaking(), entropy=replay(0), ledger=ledger)
     assert ledger.remaining() != before
     assert len(ledger.open_reservations()) == 1
 

@@ -122,9 +122,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "QuestionError",
         "a source is a path or glob (Parquet, CSV, JSON lines), a database URL with `table`, an Ibis, pandas, Polars or Arrow table, or a Histogram; not int",
     ),
-    "user column": ("QuestionError", "there is no column 'readr'; the columns are: n, reader, title"),
-    "item column": ("QuestionError", "there is no column 'titel'; the columns are: n, reader, title"),
-    "two item columns": ("QuestionError", "there is no column 'titel'; the columns are: n, reader, title"),
+    "user column": (
+        "QuestionError",
+        "the header of loans.csv names no column 'readr'; the first line of a CSV file must name its columns",
+    ),
+    "item column": (
+        "QuestionError",
+        "the header of loans.csv names no column 'titel'; the first line of a CSV file must name its columns",
+    ),
+    "two item columns": (
+        "QuestionError",
+        "the header of loans.csv names no column 'titel'; the first line of a CSV file must name its columns",
+    ),
     "item empty": ("QuestionError", "item must name one or several columns"),
     "user empty": ("QuestionError", "user must name the column that holds the user"),
     "where syntax": (
@@ -143,7 +152,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "QuestionError",
         "where could not be read: write one boolean expression; text in 'single quotes', odd column names in \"double quotes\"",
     ),
-    "where column": ("QuestionError", "there is no column 'country'; the columns are: n, reader, title"),
+    "where column": (
+        "QuestionError",
+        "the header of loans.csv names no column 'country'; the first line of a CSV file must name its columns",
+    ),
     "where star": (
         "QuestionError",
         "where may not contain '1': only columns compared with values, and, or, not, in, between, like, is null",
@@ -155,7 +167,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "clip without score": ("QuestionError", "clip goes with score, as in score='sum(price)', clip=100"),
     "clip zero": ("ParameterError", "clip must be at least 1, not 0"),
-    "score column": ("QuestionError", "there is no column 'price'; the columns are: n, reader, title"),
+    "score column": (
+        "QuestionError",
+        "the header of loans.csv names no column 'price'; the first line of a CSV file must name its columns",
+    ),
     "score and Laplace": (
         "MechanismError",
         "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another mechanism, or leave contribution or counts out",

@@ -14,9 +14,9 @@ import pyarrow
 import pytest
 
 import crestline as cl
-from crestline.choose import choose
 from crestline.errors import ParameterError
-from crestline.identity import identify
+from crestline.identity import Identity
+from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay, system
 from crestline.sources import open_source
@@ -86,8 +86,8 @@ def test_with_a_stated_version_the_source_is_not_asked_for_its_own() -> None:
         def version(self) -> str:
             raise AssertionError("the source was looked at")
 
-    chosen = choose("LimitedDomain", k=1, k_bar=5, epsilon=1, delta="1e-6", contribution=None)
-    known = identify(Question("u", ("i",), 1, 5), Silent(), chosen, system(), version="1")  # type: ignore[arg-type] # a part of one
+    asked = prepare(Question.of({"k": 1, "k_bar": 5, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"}))
+    known = Identity(asked, Silent(), system(), "1")  # type: ignore[arg-type] # a part of one
     assert known.version == "1"
 
 
@@ -157,10 +157,10 @@ def test_items_that_cannot_be_told_apart_are_never_served_again() -> None:
         def __repr__(self) -> str:
             return "label"
 
-    chosen = choose("Lipschitz", k=1, k_bar=1, epsilon=1, delta="1e-6", contribution=None, known_domain=True)
     source = open_source(pandas.DataFrame({"u": ["a"], "i": ["b"]}))
     for domain, served in (([Label()], False), ([("a", Label())], False), ([("a", 1)], True)):
-        known = identify(Question("u", ("i",), 1, 1), source, chosen, system(), domain=domain, version="1")
+        asked = Question.of({"k": 1, "epsilon": 1, "delta": "1e-6", "mechanism": "Lipschitz", "domain": domain})
+        known = Identity(prepare(asked), source, system(), "1")
         assert (known.version is not None) == served
 
 

@@ -26,38 +26,37 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ledger": {"guarantees"},
     "pictures": set(),
     "answer": {"histogram", "guarantees", "question", "pictures"},
-    "choose": {"answer", "mechanisms", "guarantees", "histogram", "question"},
-    "identity": {"choose", "ledger", "question", "randomness", "sources"},
-    "ask": {
-        *("answer", "choose", "guarantees", "histogram", "identity", "ledger", "mechanisms", "question"),
-        *("randomness", "sources"),
-    },
+    "prepare": {"answer", "mechanisms", "guarantees", "ledger", "question", "__init__"},
+    "identity": {"prepare", "ledger", "question", "randomness", "sources"},
+    "charging": {"answer", "guarantees", "identity", "ledger", "prepare"},
+    "ask": {"answer", "charging", "identity", "ledger", "mechanisms", "prepare", "randomness", "sources"},
     "audit": {"histogram", "mechanisms", "randomness", "guarantees", "pictures"},
 }
 # Faces may use everything of the core. Nothing of the core uses a face, and nothing uses the command line.
 CORE = {
     "answer",
     "ask",
-    "choose",
+    "charging",
     "guarantees",
     "histogram",
     "identity",
     "ledger",
     "mechanisms",
+    "prepare",
     "question",
     "randomness",
     "sources",
 }
 MAY_IMPORT |= {
-    "plan": CORE - {"ask", "identity", "ledger"} | {"pictures"},
-    "price": CORE - {"ask", "identity", "sources"},
-    "api": CORE | {"price"},
+    "plan": CORE - {"ask", "charging", "identity", "ledger"} | {"pictures"},
+    "price": CORE - {"ask", "charging", "identity", "sources"},
+    "session": CORE | {"price"},
     "service": CORE
     | {"plan", "price", "dashboard", "cli", "__init__"},  # dashboard and cli are still to be parted from it
     "dashboard": CORE | {"plan", "price", "service", "cli"},  # as above
-    "cli": CORE | {"api", "audit", "pictures", "plan", "price", "service", "__init__"},
+    "cli": CORE | {"session", "audit", "pictures", "plan", "price", "service", "__init__"},
     "__main__": {"cli"},
-    "__init__": CORE - {"ask", "identity"} | {"api"},  # the public names
+    "__init__": CORE - {"ask", "identity"} | {"session"},  # the public names
 }
 ALWAYS = {"errors", "parameters", "precision"}
 

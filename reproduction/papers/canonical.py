@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from crestline.choose import AUTO, automatic, choose
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
+from crestline.prepare import automatic, prepare
+from crestline.question import Limits, Question
 from reproduction.data import Shelf
 from reproduction.exact import chances, epsilon_needed, qualities
 from reproduction.experiment import (
@@ -61,7 +62,8 @@ _SPAN = 15  # ε is sought between 2^-15 and 2^15
 def mechanism(label: str, k: int, epsilon: Fraction) -> Lipschitz | Canonical:
     """What a label stands for."""
     if label == OURS:
-        found = choose(AUTO, k=k, k_bar=None, epsilon=epsilon, delta=DELTA, contribution=None, known_domain=True)
+        asked = Question.of({"k": k, "epsilon": epsilon, "delta": DELTA})
+        found = prepare(asked, limits=Limits(public_list=True))
         automatic: Lipschitz | Canonical = found.mechanism
         return automatic
     if label == PEELING_OURS:
@@ -78,7 +80,7 @@ def _composed(k: int, epsilon: Fraction) -> Lipschitz:
 
 def _peels(k: int) -> bool:
     """Whether `auto` takes peeling for so many items of a public universe."""
-    return automatic(k, None, books=False, known_domain=True).name == Lipschitz.__name__
+    return automatic(Question(k=k), public_list=True).name == Lipschitz.__name__
 
 
 def measure(cell: Cell, shelf: Shelf) -> Numbers:

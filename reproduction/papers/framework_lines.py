@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from crestline.choose import choose
 from crestline.guarantees.gaussian import sigma
 from crestline.mechanisms.framework.gap_tests.sparse import LaplaceTest
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
@@ -16,6 +15,8 @@ from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.stability.top_stable import TopStable
+from crestline.prepare import prepare
+from crestline.question import Limits, Question
 from reproduction.as_published import dong_durfee_rogers, per_step_scan
 from reproduction.experiment import Cell
 from reproduction.papers import framework_grid as grid
@@ -79,9 +80,9 @@ def _exponential(one: Cell) -> Lipschitz:
     return Lipschitz(one.k, one.k * Fraction(step), slack=one.delta)
 
 
-def _auto(one: Cell, **more: Any) -> Any:
-    question: dict[str, Any] = {"k_bar": None, "contribution": None, **more}
-    return choose("auto", k=one.k, epsilon=one.epsilon, delta=one.delta, **question).mechanism
+def _auto(one: Cell, *, public_list: bool = False, contribution: int | None = None, k_bar: int | None = None) -> Any:
+    question = Question(k=one.k, epsilon=one.epsilon, delta=one.delta, contribution=contribution, k_bar=k_bar)
+    return prepare(question, limits=Limits(public_list=public_list)).mechanism
 
 
 LINES: Mapping[str, Make] = {
@@ -96,4 +97,4 @@ LINES: Mapping[str, Make] = {
     grid.RN: _restricted_normal,
     grid.BOUNDED: lambda one: _auto(one, contribution=grid.DELTA_BOUND, k_bar=one.k_bar),
 }
-PUBLIC: Mapping[str, Make] = {grid.EM: _exponential, grid.LISTED: lambda one: _auto(one, known_domain=True)}
+PUBLIC: Mapping[str, Make] = {grid.EM: _exponential, grid.LISTED: lambda one: _auto(one, public_list=True)}

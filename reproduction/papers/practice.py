@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from crestline.choose import AUTO, choose
 from crestline.histogram.histogram import Histogram
+from crestline.prepare import Prepared, prepare
+from crestline.question import AUTO, Question, QuestionFields
 from crestline.randomness.entropy import replay
 from reproduction.bounded import Pairs, bounded_items, sampler
 from reproduction.data import Shelf
@@ -59,18 +59,18 @@ def measure_single(cell: Cell, shelf: Shelf) -> Numbers:
 
 def _free(name: str, cell: Cell, shelf: Shelf) -> Numbers:
     counts = shelf.counts(cell.data)
-    chosen = _chosen(name, cell, None)
-    drawn = chosen.mechanism.release_many(ranked(counts, chosen.k_bar), cell.trials, replay(cell.key))
+    prepared = _prepared(name, cell, None)
+    drawn = prepared.mechanism.release_many(ranked(counts, prepared.question.slots), cell.trials, replay(cell.key))
     return {hits(cell.k): score([one.items for one in drawn], counts, cell.k)["proportion"]}
 
 
 def _automatic(cell: Cell, shelf: Shelf) -> Numbers:
     """`auto` with a contribution bound: each sample of the users' items is released several times."""
-    chosen = _chosen(AUTO, cell, _bound(cell))
+    prepared = _prepared(AUTO, cell, _bound(cell))
     shares: list[float] = []
     for sample in _samples(cell, shelf, cell.trials // _RELEASES):
-        seen = _ranked_sample(sample, chosen.k_bar)
-        drawn = chosen.mechanism.release_many(seen, _RELEASES, replay(f"{cell.key}|{len(shares)}"))
+        seen = _ranked_sample(sample, prepared.question.slots)
+        drawn = prepared.mechanism.release_many(seen, _RELEASES, replay(f"{cell.key}|{len(shares)}"))
         shares.append(float(np.mean([_share(one.items, cell.k) for one in drawn])))
     return {hits(cell.k): estimate(np.array(shares))}
 
@@ -91,8 +91,9 @@ def _peer(cell: Cell, shelf: Shelf) -> Numbers:
     return {hits(k): estimate(np.array([_share(one[:k], k) for one in lists])) for k in KS}
 
 
-def _chosen(name: str, cell: Cell, bound: int | None) -> Any:
-    return choose(name, k=cell.k, k_bar=None, epsilon=cell.epsilon, delta=cell.delta, contribution=bound)
+def _prepared(name: str, cell: Cell, bound: int | None) -> Prepared:
+    asked: QuestionFields = {"k": cell.k, "epsilon": cell.epsilon, "delta": cell.delta, "contribution": bound}
+    return prepare(Question.of({**asked, "mechanism": name}))
 
 
 def _bound(cell: Cell) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from crestline.choose import automatic
 from crestline.pictures import Picture
+from crestline.prepare import automatic
+from crestline.question import Question
 from reproduction.curves import Axis, Point, curves
 from reproduction.experiment import Cell, Estimate, Experiment, Results
 from reproduction.papers.practice_words import CHOICE_WORDS, TABLE_WORDS, WORDS
@@ -111,7 +112,7 @@ def _choice_table(choice: Experiment, results: Results) -> str:
                     if (one.data, one.epsilon, one.k) == (data, epsilon, k)
                     if (found := results.of(choice, one).get(hits(k)))
                 }
-                picked = automatic(k, None, books=False, known_domain=False).name
+                picked = automatic(Question(k=k)).name
                 row = [_marked(shares.get(name), name == picked) for name in SINGLE]
                 rows.append([data, f"{float(epsilon):g}", str(k), *row])
     return table(["data", "ε", "k", *SINGLE], rows)

@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crestline import mechanisms as mechanisms
     from crestline.answer.answer import Answer as Answer
-    from crestline.api import connect as connect
-    from crestline.api import top_k as top_k
     from crestline.guarantees.guarantee import ZCDP as ZCDP
     from crestline.guarantees.guarantee import ApproxDP as ApproxDP
     from crestline.guarantees.guarantee import BoundedRange as BoundedRange
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
     from crestline.ledger.ledger import Ledger as Ledger
     from crestline.mechanisms.selection import Selection as Selection
     from crestline.randomness import entropy as entropy
+    from crestline.session import connect as connect
+    from crestline.session import top_k as top_k
 
 __version__ = "0.1.0"
 
@@ -41,8 +41,8 @@ _HOMES = {
     "Answer": "crestline.answer.answer",
     "Budget": "crestline.ledger.budget",
     "Ledger": "crestline.ledger.ledger",
-    "connect": "crestline.api",
-    "top_k": "crestline.api",
+    "connect": "crestline.session",
+    "top_k": "crestline.session",
     "ApproxDP": "crestline.guarantees.guarantee",
     "BoundedRange": "crestline.guarantees.guarantee",
     "Histogram": "crestline.histogram.histogram",

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
-from crestline.choose import Chosen
 from crestline.errors import ParameterError, QuestionError
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import StoredAnswer
-from crestline.question import Question
+from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
 from crestline.sources.source import Source
 
@@ -28,38 +28,36 @@ _PLAIN = (str, bytes, int, float, Decimal, date, time, timedelta, type(None))  #
 
 @dataclass(frozen=True)
 class Identity:
-    """`question` is plain JSON; `version` says which data were asked. Without a version nothing is served again."""
-
-    question: dict[str, Any]
-    version: str | None
-
-
-def identify(
-    question: Question,
-    source: Source,
-    chosen: Chosen,
-    entropy: Entropy,
-    *,
-    domain: Any = None,
-    version: str | None = None,
-) -> Identity:
-    """The identity of a question. `version` is a public label of the data; without one the source is asked for its own.
-
-    With a label nothing of the source is looked at, so that what is stored depends on no row.
+    """What makes two questions the same. `stated` is a public label of the data; without one the source is asked for
+    its version. With a label nothing of the source is looked at, so that what is stored depends on no row.
     """
-    parameters = chosen.identity  # None: not to be told from other mechanisms
-    asked = {
-        "source": source.name,
-        "domain": _universe(domain),
-        **asdict(question),
-        "item": list(question.item),
-        "mechanism": chosen.choice.name,
-        "parameters": dict(parameters or {}),
-    }
-    stated = None if version is None else stated_version(version)
-    told = parameters is not None and asked["domain"] != UNNAMED
-    # Whoever knows the key of a replayable source can undo its noise: such an answer must not stand in for a real one.
-    return Identity(asked, _version(source, domain, stated) if told and not entropy.replayable else None)
+
+    prepared: Prepared
+    source: Source
+    entropy: Entropy
+    stated: str | None = None
+
+    @cached_property
+    def question(self) -> dict[str, Any]:
+        """Everything an answer depends on besides the data, as plain JSON."""
+        return {
+            "source": self.source.name,
+            "domain": _universe(self.prepared.question.domain),
+            **self.prepared.question.record(),
+            "mechanism": self.prepared.choice.name,
+            "parameters": dict(self.prepared.identity or {}),
+        }
+
+    @cached_property
+    def version(self) -> str | None:
+        """Which data were asked. Without a version nothing is served again."""
+        stated = None if self.stated is None else stated_version(self.stated)
+        told = self.prepared.identity is not None and self.question["domain"] != UNNAMED
+        # Whoever knows the key of a replayable source can undo its noise: such an answer must not stand in for a real
+        # one.
+        if not told or self.entropy.replayable:
+            return None
+        return _version(self.source, self.prepared.question.domain, stated)
 
 
 def find_stored(ledger: Ledger, known: Identity, analyst: str | None, *, record: bool) -> StoredAnswer | None:

@@ -1,44 +1,137 @@
-"""What is asked: whose presence is hidden, which items are ranked, how many are wanted."""
+"""What is asked: everything a person says about one question, and nothing that is decided later.
+
+Every face (Python, the command line, HTTP, the dashboard, files of questions) makes a `Question`; `prepare` finds the
+mechanism that answers it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, Required, Self, TypedDict, TypeVar
 
 from crestline.errors import ParameterError, QuestionError
-from crestline.parameters import LARGEST_CONTRIBUTION, LARGEST_K, LARGEST_K_BAR, whole
+from crestline.parameters import (
+    LARGEST_CONTRIBUTION,
+    LARGEST_K,
+    LARGEST_K_BAR,
+    Exact,
+    positive,
+    probability,
+    whole,
+)
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+AUTO = "auto"
+LARGEST_CLIP = 2**63 - 1
+
+_SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
+_PLAIN_NAME = re.compile(r'[^"()\s](?:[^"()]*[^"()\s])?')
 
 
 @dataclass(frozen=True)
+class Sum:
+    """Rank by a sum: each user adds at most `clip`, a public number, of the column to one item."""
+
+    column: str
+    clip: int
+
+    def __post_init__(self) -> None:
+        if whole(self.clip, "clip") > LARGEST_CLIP:
+            raise QuestionError(f"clip must be at most {LARGEST_CLIP}")
+
+    @classmethod
+    def read(cls, score: str | None, clip: int | None) -> Sum | None:
+        """From `sum(column)` and its clip, which only make sense together; an odd name is written in double quotes."""
+        if score is None:
+            if clip is not None:
+                raise QuestionError("clip goes with score, as in score='sum(price)', clip=100")
+            return None
+        if clip is None:
+            raise QuestionError("a score needs clip: the most that one user may add to one item (a public number)")
+        match = _SUM.fullmatch(score) if isinstance(score, str) else None
+        if match is None:
+            raise QuestionError("score must be of the form sum(column); leave it out to count users")
+        return cls(match["plain"] or match["quoted"].replace('""', '"'), clip)
+
+    def __str__(self) -> str:
+        if _PLAIN_NAME.fullmatch(self.column):
+            return f"sum({self.column})"
+        quoted = self.column.replace('"', '""')
+        return f'sum("{quoted}")'
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a source or a service allows.
+
+    slots         the most items that a mechanism may see, unless the question says how many
+    public_list   the source is itself a public list with counts: for mechanisms that need one
+    """
+
+    slots: int | None = None
+    public_list: bool = False
+
+
+NO_LIMITS = Limits()
+
+
+class QuestionFields(TypedDict, total=False):
+    """A question as people write it: the keyword arguments of `top_k`, of `Dataset.top` and of `Dataset.price`."""
+
+    k: Required[int]
+    user: str
+    item: str | Sequence[str]
+    where: str | None
+    epsilon: Exact | None
+    delta: Exact | None
+    mechanism: Any
+    k_bar: int | None
+    contribution: int | None
+    counts: bool
+    score: str | None
+    clip: int | None
+    domain: Any
+
+
+@dataclass(frozen=True, kw_only=True)
 class Question:
     """One question to one table. Pure: it names columns and never opens anything.
 
-    user           the column that holds the privacy unit
-    item           one or several columns; several make a tuple
-    k, k_bar       items wanted; items the mechanism may see
-    where          one boolean expression over columns (parsed and checked by the source)
-    contribution   at most this many items are counted per user (None: no bound)
-    score          None counts distinct users; `sum(column)` adds a column up, clipped per user and item at `clip`
+    k               how many items are wanted
+    item            one or several columns; several make a tuple
+    user            the column that holds the privacy unit
+    where           one boolean expression over columns (parsed and checked by the source)
+    counts          also publish a noisy count for each item
+    score           None counts distinct users; otherwise the sum that items are ranked by
+    domain          a public list of all items: labels, or what the source takes for them
+    contribution    at most this many items are counted per user (None: no bound)
+    epsilon, delta  the total for this answer (None: the usual share of the budget)
+    mechanism       "auto", a name of the catalogue, or a mechanism
+    k_bar           how many items the mechanism may see (None: as many as it likes)
     """
 
-    user: str
-    item: tuple[str, ...]
     k: int
-    k_bar: int
+    item: tuple[str, ...] = ("item",)
+    user: str = "user"
     where: str | None = None
+    counts: bool = False
+    score: Sum | None = None
+    domain: Any = field(default=None, compare=False)
     contribution: int | None = None
-    score: str | None = None
-    clip: int | None = None
-
-    @property
-    def unit(self) -> str:
-        """What a margin or a noise is so many of: users, or what is added up."""
-        return "users" if self.score is None else f"of {self.score}"
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    mechanism: Any = field(default=AUTO, hash=False)
+    k_bar: int | None = None
 
     def __post_init__(self) -> None:
         whole(self.k, "k", at_most=LARGEST_K)
-        whole(self.k_bar, "k_bar", at_most=LARGEST_K_BAR)
-        if self.k > self.k_bar:
+        if self.k_bar is not None and self.k > whole(self.k_bar, "k_bar", at_most=LARGEST_K_BAR):
             raise ParameterError(f"k_bar must be at least k: k is {self.k}, k_bar is {self.k_bar}")
         if self.contribution is not None:
             whole(self.contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
@@ -46,6 +139,84 @@ class Question:
             raise QuestionError("user must name the column that holds the user")
         if not self.item or not all(isinstance(name, str) and name for name in self.item):
             raise QuestionError("item must name one or several columns")
+
+    @classmethod
+    def of(cls, fields: QuestionFields) -> Self:
+        """The question behind what people write: one column as text, ε and δ as any exact number."""
+        known = QuestionFields.__annotations__
+        unknown = sorted(fields.keys() - known)
+        if unknown:
+            raise TypeError(f"{', '.join(unknown)}: no such argument; known: {', '.join(sorted(known))}")
+        if "k" not in fields:
+            raise TypeError("k is missing: how many items are wanted")
+        plain: dict[str, Any] = {name: value for name, value in fields.items() if name not in ("score", "clip")}
+        if "item" in plain:
+            plain["item"] = item_columns(plain["item"])
+        for name, read in (("epsilon", positive), ("delta", probability)):
+            if plain.get(name) is not None:
+                plain[name] = read(plain[name], name)
+        return cls(**plain, score=Sum.read(fields.get("score"), fields.get("clip")))
+
+    @classmethod
+    def of_json(cls, values: Mapping[str, Any]) -> Self:
+        """The question behind `to_json`; what earlier versions did not write down is left open."""
+        plain: dict[str, Any] = {name: values[name] for name in ("user", "k", "k_bar", "where", "contribution")}
+        for name in ("epsilon", "delta"):
+            plain[name] = None if values.get(name) is None else Fraction(values[name])
+        return cls(
+            **plain,
+            item=tuple(values["item"]),
+            score=Sum.read(values.get("score"), values.get("clip")),
+            counts=values.get("counts", False),
+            mechanism=values.get("mechanism", AUTO),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; a mechanism that is not named is left out, and so is a public list."""
+        total = {"epsilon": self.epsilon, "delta": self.delta}
+        written = {name: None if number is None else str(number) for name, number in total.items()}
+        named = self.mechanism if isinstance(self.mechanism, str) else AUTO
+        return {**self.record(), **written, "counts": self.counts, "mechanism": named}
+
+    def record(self) -> dict[str, Any]:
+        """What is read of the table, as plain JSON: how answers and ledgers name the question."""
+        return {
+            "user": self.user,
+            "item": list(self.item),
+            "k": self.k,
+            "k_bar": self.k_bar,
+            "where": self.where,
+            "contribution": self.contribution,
+            "score": None if self.score is None else str(self.score),
+            "clip": self.clip,
+        }
+
+    @property
+    def slots(self) -> int:
+        """How many items the mechanism sees, once that is decided."""
+        assert self.k_bar is not None, "a question is prepared before it is put to a source"
+        return self.k_bar
+
+    @property
+    def clip(self) -> int | None:
+        """The most that one user may add to one item's score; None where users are counted."""
+        return None if self.score is None else self.score.clip
+
+    @property
+    def unit(self) -> str:
+        """What a margin or a noise is so many of: users, or what is added up."""
+        return "users" if self.score is None else f"of {self.score}"
+
+
+def spelled_out(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Show the fields of a question one by one in the signature that `help` and editors print at run time."""
+    parts = [part for part in signature(function).parameters.values() if part.kind is not Parameter.VAR_KEYWORD]
+    defaults = {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "k": Parameter.empty}
+    shown = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in QuestionFields.__annotations__
+    ]
+    function.__signature__ = signature(function).replace(parameters=[*parts, *shown])  # type: ignore[attr-defined] # read by inspect
+    return function
 
 
 def item_columns(item: str | Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from crestline.ask import ask
 from crestline.audit.claims import Claim, claim
 from crestline.audit.neighbours import Pair
 from crestline.audit.outcomes import Outcome, Reader
-from crestline.choose import choose
+from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.sources import open_source
@@ -55,14 +55,6 @@ class Program:
 
     def side(self, pair: Pair, with_user: bool, n: int) -> Counter[Outcome]:
         source = open_source(table(rows(pair, with_user)))
-        chosen = choose(
-            self.mechanism,
-            k=self.mechanism.k,
-            k_bar=None,
-            epsilon=None,
-            delta=None,
-            contribution=self.contribution,
-        )
-        question = Question("user", ("item",), self.mechanism.k, chosen.k_bar, contribution=self.contribution)
-        answers = (ask(question, source=source, chosen=chosen, entropy=self.entropy) for _ in range(n))
+        prepared = prepare(Question(k=self.mechanism.k, mechanism=self.mechanism, contribution=self.contribution))
+        answers = (ask(prepared, source=source, entropy=self.entropy) for _ in range(n))
         return Counter(self.read(answer) for answer in answers)

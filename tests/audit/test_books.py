@@ -10,17 +10,16 @@ from tests.audit.broken.books import charged_afterwards, stops_for_nothing
 
 import crestline as cl
 from crestline.ask import ask
-from crestline.choose import Chosen, choose
 from crestline.errors import BudgetError, BudgetExhausted
 from crestline.histogram.histogram import Histogram
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.selection import Selection
+from crestline.prepare import Prepared, prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 from crestline.sources import open_source
 
 Ask = Callable[..., Any]
-QUESTION = Question("user", ("item",), 3, 3)
 EMPTY = Histogram.from_counts({}, 3)
 ONE = Histogram.from_counts({"a": 10_000}, 3)
 
@@ -53,8 +52,8 @@ def broken_off(mechanism: Any) -> Any:
     return BrokenOff(mechanism.k, mechanism.k_bar, mechanism.epsilon, mechanism.delta)
 
 
-def chosen(mechanism: Any) -> Chosen:
-    return choose(mechanism, k=3, k_bar=None, epsilon=None, delta=None, contribution=None)
+def prepared(mechanism: Any) -> Prepared:
+    return prepare(Question(k=3, mechanism=mechanism))
 
 
 def complaints(attacked: Ask) -> Iterator[str]:
@@ -65,7 +64,7 @@ def complaints(attacked: Ask) -> Iterator[str]:
         return Ledger.in_memory(cl.Budget(epsilon=1, delta="1e-5"))
 
     def once(source: Any, mechanism: Any, ledger: Ledger) -> None:
-        attacked(QUESTION, source=source, chosen=chosen(mechanism), entropy=replay("books"), ledger=ledger)
+        attacked(prepared(mechanism), source=source, entropy=replay("books"), ledger=ledger)
 
     for where, source, mechanism in (
         ("source", LostSource(), honest),

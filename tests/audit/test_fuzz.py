@@ -69,7 +69,7 @@ def test_a_filter_is_understood_or_refused(text: str) -> None:
 @given(user=ANYTHING, item=ANYTHING, k=ANYTHING, k_bar=ANYTHING, contribution=ANYTHING)
 def test_a_question_is_a_question_or_refused(user: Any, item: Any, k: Any, k_bar: Any, contribution: Any) -> None:
     with suppress(CrestlineError):
-        made = Question(user, (item,), k, k_bar, contribution=contribution)
+        made = Question(user=user, item=(item,), k=k, k_bar=k_bar, contribution=contribution)
         assert 1 <= made.k <= made.k_bar
 
 

@@ -25,7 +25,7 @@ from crestline.randomness.entropy import replay
 from crestline.sources import counting, open_source, running
 
 PAIRS = list(Special(2, (9,))(Shape(3), None))[::4]
-QUESTION = Question("user", ("item",), 2, 3)
+QUESTION = Question(k=2, k_bar=3)
 
 
 def as_file(folder: Path, made: list[Row]) -> Path:
@@ -55,7 +55,7 @@ def test_what_the_mechanism_sees_of_a_file_is_the_model(tmp_path: Path) -> None:
 
 def most_moved(pair: Pair, contribution: int, key: bytes) -> int:
     """How many counts differ with and without the user, when both tables are counted with the same key."""
-    wide = Question("user", ("item",), 2, 30, contribution=contribution)
+    wide = Question(k=2, k_bar=30, contribution=contribution)
     tables = [open_source(table(rows(pair, side))).top_counts(wide, key) for side in (True, False)]
     first, second = (dict(zip(seen.items, seen.counts, strict=True)) for seen in tables)
     moves = [first.get(label, 0) - second.get(label, 0) for label in first.keys() | second.keys()]
@@ -214,8 +214,8 @@ def test_no_more_than_k_bar_and_one_rows_are_read(monkeypatch: pytest.MonkeyPatc
     names = [f"i{n}" for n in range(60)]
     many = Pair(dict.fromkeys(names, 2), dict.fromkeys(names, 1), Shape(3), "many")
     source = open_source(table(rows(many, True)))
-    source.top_counts(Question("user", ("item",), 2, 7))
-    source.top_counts(Question("user", ("item",), 2, 7, contribution=2), bytes(32))
+    source.top_counts(Question(k=2, k_bar=7))
+    source.top_counts(Question(k=2, k_bar=7, contribution=2), bytes(32))
     assert read == [8, 8]
 
 

@@ -100,7 +100,7 @@ def test_a_fault_of_ours_shows_no_text(monkeypatch: pytest.MonkeyPatch, capsys: 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("value 'Rivers' cannot be cast")
 
-    monkeypatch.setattr("crestline.api.top_k", broken)
+    monkeypatch.setattr("crestline.session.top_k", broken)
     assert run(["top", "x.csv", *CALL]) == 70
     shown = capsys.readouterr().err
     assert "RuntimeError" in shown
@@ -111,7 +111,7 @@ def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("crestline.api.top_k", interrupted)
+    monkeypatch.setattr("crestline.session.top_k", interrupted)
     assert run(["top", "x.csv", *CALL]) == 130
     assert "stays charged" in capsys.readouterr().err
 

@@ -62,10 +62,10 @@ def test_a_contribution_that_is_no_usable_number_is_refused(contribution: Any) -
 def test_the_largest_numbers_work() -> None:
     answer = cl.top_k(TABLE, k=1, epsilon=1, delta="1e-6", contribution=LARGEST_CONTRIBUTION)
     assert set(answer.items) <= {"a", "b"}
-    assert Question("user", ("item",), LARGEST_K, LARGEST_K_BAR).k == LARGEST_K
+    assert Question(k=LARGEST_K, k_bar=LARGEST_K_BAR).k == LARGEST_K
     for k, k_bar in ((LARGEST_K + 1, LARGEST_K_BAR), (1, LARGEST_K_BAR + 1)):
         with pytest.raises(ParameterError, match="must be at most"):
-            Question("user", ("item",), k, k_bar)
+            Question(k=k, k_bar=k_bar)
         with pytest.raises(ParameterError, match="must be at most"):
             cl.mechanisms.LimitedDomain(k, k_bar, 1, "1e-6")
     with pytest.raises(ParameterError, match="k_bar must be at most"):

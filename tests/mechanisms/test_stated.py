@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -12,11 +12,12 @@ import pytest
 from scipy.stats import hypergeom
 
 import crestline as cl
-from crestline.choose import choose
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stated import MOST_PARTS, contribution_of, domain_of, parts
+from crestline.prepare import prepare
+from crestline.question import Question, Sum
 from crestline.randomness.entropy import Entropy
 
 
@@ -134,19 +135,18 @@ def test_a_bound_that_is_no_number_is_refused(stated: Any) -> None:
 @pytest.mark.parametrize("contribution", [None, 3])
 def test_a_question_beyond_the_bound_of_a_part_is_refused(name: str, contribution: int | None) -> None:
     mechanism = WRAPPERS[name](gauss(2))
-    question: dict[str, Any] = {"k": 3, "k_bar": 9, "epsilon": None, "delta": None}
+    question = Question(k=3, k_bar=9, mechanism=mechanism, contribution=contribution)
     with pytest.raises(MechanismError, match="at most 2 items: ask with contribution=2"):
-        choose(mechanism, contribution=contribution, **question)
+        prepare(question)
     for enough in (1, 2):
-        assert choose(mechanism, contribution=enough, **question).mechanism is mechanism
+        assert prepare(replace(question, contribution=enough)).mechanism is mechanism
 
 
 def test_sums_are_refused_by_a_part_that_counts_items() -> None:
     laplace = cl.mechanisms.LimitedDomainLaplace(3, 9, 1, "1e-8", contribution=2)
-    question: dict[str, Any] = {"k": 3, "k_bar": 9, "epsilon": None, "delta": None, "contribution": 2}
     for wrap in ("noisy counts", "top stable", "an attribute"):
         with pytest.raises(MechanismError, match="Laplace noise is charged by the number of a user's items"):
-            choose(WRAPPERS[wrap](laplace), scored=True, **question)
+            prepare(Question(k=3, k_bar=9, contribution=2, score=Sum("v", 1), mechanism=WRAPPERS[wrap](laplace)))
 
 
 def test_a_user_of_many_items_cannot_reach_what_the_promise_rules_out() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from crestline.plan.candidates import Wish
 from crestline.plan.forecast import Estimate, Forecast
+from crestline.question import Question
 
-WISH = Wish(10, Fraction(1), Fraction(1, 10**6))
+QUESTION = Question(k=10, epsilon=Fraction(1), delta=Fraction(1, 10**6))
 
 
 def line(name: str, returned: float, ratio: float, error: float = 0.01) -> Forecast:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.plan.made import WISH, line
+from tests.plan.made import QUESTION, line
 
 from crestline.plan.advice import advice
 
 
 def test_the_best_is_recommended() -> None:
-    said = advice(WISH, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)), auto="B")
+    said = advice(QUESTION, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)), auto="B")
     assert said == (
         "Take A with k_bar=50: it is expected to name 9.1 of 10 items and to reach 95.0% of the score of the true top "
         "10; the next best, B, reaches 60.0%."
@@ -17,14 +17,14 @@ def test_the_best_is_recommended() -> None:
 
 def test_among_equals_the_automatic_one_is_taken() -> None:
     rows = (line("A", 9.1, 0.95), line("B", 9.0, 0.94), line("C", 8.9, 0.939), line("D", 8, 0.9))
-    assert advice(WISH, rows, auto="D").startswith("Take A")
-    said = advice(WISH, rows, auto="B")
+    assert advice(QUESTION, rows, auto="D").startswith("Take A")
+    said = advice(QUESTION, rows, auto="B")
     assert said.startswith("Take B")
     assert said.endswith("; A and C would do as well.")
     exact = (line("A", 10, 0.99999, 0.0), line("B", 10, 0.9998, 0.0))
-    assert advice(WISH, exact, auto="B").endswith("; A would do as well.")
+    assert advice(QUESTION, exact, auto="B").endswith("; A would do as well.")
 
 
 def test_a_hopeless_question_is_called_hopeless() -> None:
-    assert advice(WISH, (line("A", 0.2, 0.05),), "A").startswith("Expect nothing at this price")
-    assert advice(WISH, (), "A").startswith("No mechanism can answer this")
+    assert advice(QUESTION, (line("A", 0.2, 0.05),), "A").startswith("Expect nothing at this price")
+    assert advice(QUESTION, (), "A").startswith("No mechanism can answer this")

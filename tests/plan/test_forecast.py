@@ -12,19 +12,20 @@ import pytest
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE
-from crestline.plan.candidates import Candidate, Skipped, Wish, attempts, candidate, seen
+from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
 from crestline.plan.forecast import Forecast, forecast
 from crestline.plan.shapes import PowerLaw, ranked
+from crestline.question import Question
 from crestline.randomness.entropy import replay
 
 ONE = ("LimitedDomain",)
-WISH = Wish(k=5, epsilon=Fraction(1), delta=Fraction(1, 10**6), mechanisms=ONE)
-SMALL = Wish(k=2, epsilon=Fraction(1), delta=Fraction(1, 100), k_bar=4, mechanisms=ONE)
-EVERYONE = Wish(k=2, epsilon=Fraction(1), delta=Fraction(1, 10**6), k_bar=4)
+QUESTION = Question(k=5, epsilon=Fraction(1), delta=Fraction(1, 10**6))
+SMALL = Question(k=2, epsilon=Fraction(1), delta=Fraction(1, 100), k_bar=4)
+EVERYONE = Question(k=2, epsilon=Fraction(1), delta=Fraction(1, 10**6), k_bar=4)
 
 
-def rows(histogram: Histogram, wish: Wish, trials: int = 300) -> dict[str, Forecast]:
-    found, _ = forecast(histogram, wish, entropy=replay("forecast"), trials=trials)
+def rows(histogram: Histogram, question: Question, trials: int = 300) -> dict[str, Forecast]:
+    found, _ = forecast(histogram, question, mechanisms=ONE, entropy=replay("forecast"), trials=trials)
     return {row.mechanism: row for row in found}
 
 
@@ -33,7 +34,7 @@ def histogram() -> Histogram:
     return ranked(PowerLaw(0.7, users=600, items=5_000).counts(), 50)
 
 
-def test_every_candidate_keeps_within_the_wish() -> None:
+def test_every_candidate_keeps_within_the_total() -> None:
     made = [candidate(line, k_bar, EVERYONE, known_domain=True) for line, k_bar in attempts(EVERYONE)]
     assert any(isinstance(line, Candidate) for line in made)
     for line in made:
@@ -63,7 +64,7 @@ def test_small_questions_are_computed_and_agree_with_a_simulation() -> None:
     exact = rows(histogram, SMALL)["LimitedDomain"]
     assert not exact.returned.simulated
     assert not exact.ratio.simulated
-    ((line, k_bar),) = attempts(SMALL)
+    ((line, k_bar),) = attempts(SMALL, ONE)
     made = candidate(line, k_bar, SMALL, known_domain=False)
     assert isinstance(made, Candidate)
     mechanism = made.mechanism
@@ -79,7 +80,7 @@ def test_small_questions_are_computed_and_agree_with_a_simulation() -> None:
 
 
 def test_the_length_is_exact_where_the_score_is_simulated(histogram: Histogram) -> None:
-    row = rows(histogram, WISH)["LimitedDomain"]
+    row = rows(histogram, QUESTION)["LimitedDomain"]
     assert not row.returned.simulated
     assert row.ratio.simulated
     assert 0 < row.ratio.error < 0.1
@@ -87,16 +88,16 @@ def test_the_length_is_exact_where_the_score_is_simulated(histogram: Histogram) 
 
 
 def test_large_questions_are_simulated() -> None:
-    wish = Wish(k=200, epsilon=Fraction(1), delta=Fraction(1, 10**6), k_bar=400, mechanisms=ONE)
-    row = rows(ranked(PowerLaw(1.0, 20_000, 5_000).counts(), 400), wish, trials=20)["LimitedDomain"]
+    question = Question(k=200, epsilon=Fraction(1), delta=Fraction(1, 10**6), k_bar=400)
+    row = rows(ranked(PowerLaw(1.0, 20_000, 5_000).counts(), 400), question, trials=20)["LimitedDomain"]
     assert row.returned.simulated
     assert row.returned.error > 0
 
 
 def test_the_best_k_bar_of_each_mechanism_is_kept(histogram: Histogram) -> None:
-    best = rows(histogram, WISH)["LimitedDomain"]
-    for k_bar in WISH.k_bars:
-        one = replace(WISH, k_bar=k_bar)
+    best = rows(histogram, QUESTION)["LimitedDomain"]
+    for k_bar in k_bars(QUESTION):
+        one = replace(QUESTION, k_bar=k_bar)
         other = rows(histogram, one)["LimitedDomain"]
         assert other.ratio.value - other.ratio.error <= best.ratio.value + best.ratio.error
 
@@ -108,7 +109,7 @@ def test_rows_are_ranked_by_score(histogram: Histogram) -> None:
 
 
 def test_the_margin_is_the_mechanisms_own(histogram: Histogram) -> None:
-    row = rows(histogram, replace(WISH, k_bar=25))["LimitedDomain"]
+    row = rows(histogram, replace(QUESTION, k_bar=25))["LimitedDomain"]
     from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 
     margin = LimitedDomain.for_budget(k=5, k_bar=25, epsilon=1, delta="1e-6").margin(0.95)
@@ -118,18 +119,18 @@ def test_the_margin_is_the_mechanisms_own(histogram: Histogram) -> None:
 
 def test_where_k_bars_do_as_well_the_larger_is_kept() -> None:
     easy = Histogram.from_counts({f"{i:03}": 10**6 - 2000 * i for i in range(51)}, k_bar=50)
-    assert rows(easy, WISH)["LimitedDomain"].k_bar == 50
+    assert rows(easy, QUESTION)["LimitedDomain"].k_bar == 50
 
 
 def test_an_empty_histogram_is_planned_too() -> None:
-    row = rows(Histogram.from_counts({}, k_bar=50), WISH)["LimitedDomain"]
+    row = rows(Histogram.from_counts({}, k_bar=50), QUESTION)["LimitedDomain"]
     assert row.returned.value == pytest.approx(0, abs=1e-3)
     assert row.ratio.value == pytest.approx(1.0)  # there was nothing to get
 
 
 def test_too_short_a_histogram_is_refused() -> None:
     with pytest.raises(ParameterError, match="must hold k_bar=50 items"):
-        forecast(Histogram.from_counts({"a": 3}, k_bar=10), WISH, entropy=replay("short"))
+        forecast(Histogram.from_counts({"a": 3}, k_bar=10), QUESTION, entropy=replay("short"))
 
 
 def test_what_a_mechanism_sees_is_cut_as_from_the_counts() -> None:
@@ -144,5 +145,5 @@ def test_what_a_mechanism_sees_is_cut_as_from_the_counts() -> None:
 
 def test_the_work_is_watched(histogram: Histogram) -> None:
     told: list[tuple[int, int]] = []
-    forecast(histogram, WISH, entropy=replay("w"), trials=2, watch=lambda done, of: told.append((done, of)))
+    forecast(histogram, QUESTION, entropy=replay("w"), trials=2, watch=lambda done, of: told.append((done, of)))
     assert [done for done, _ in told] == list(range(told[-1][1] + 1))

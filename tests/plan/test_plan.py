@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.plan.made import WISH, line
+from tests.plan.made import QUESTION, line
 
 from crestline.errors import MechanismError, ParameterError
-from crestline.plan.plan import Plan, plan_shape, wish_for
+from crestline.plan.plan import Plan, plan_shape
 from crestline.plan.plot import plot
 from crestline.plan.shapes import PowerLaw
+from crestline.question import Question
 from crestline.randomness.entropy import replay
 
 ONE = ("LimitedDomain",)
 
 
+def asked(k: int, delta: str, *, k_bar: int | None = None, contribution: int | None = None) -> Question:
+    return Question.of({"k": k, "epsilon": 1, "delta": delta, "k_bar": k_bar, "contribution": contribution})
+
+
 def test_a_plan_from_a_shape() -> None:
     plan = plan_shape(
         PowerLaw(1.0, 20_000, 5_000),
-        wish_for(5, 1, "1e-6", mechanisms=ONE),
+        asked(5, "1e-6"),
+        mechanisms=ONE,
         users=20_000,
         entropy=replay("p"),
         trials=50,
@@ -35,7 +41,8 @@ def test_a_plan_from_a_shape() -> None:
 def test_a_delta_that_is_not_small_is_noted() -> None:
     plan = plan_shape(
         PowerLaw(1.0, 2_000, 500),
-        wish_for(2, 1, "1e-3", k_bar=2, mechanisms=ONE),
+        asked(2, "1e-3", k_bar=2),
+        mechanisms=ONE,
         users=2_000,
         entropy=replay("d"),
         trials=2,
@@ -47,8 +54,8 @@ def test_a_bound_on_contributions_cuts_the_counts() -> None:
     shape = PowerLaw(1.0, 2_000, 5_000, per_user=20)
 
     def planned(contribution: int | None) -> Plan:
-        wish = wish_for(5, 1, "1e-6", contribution, k_bar=25, mechanisms=ONE)
-        return plan_shape(shape, wish, users=2_000, entropy=replay("c"), trials=50)
+        question = asked(5, "1e-6", contribution=contribution, k_bar=25)
+        return plan_shape(shape, question, mechanisms=ONE, users=2_000, entropy=replay("c"), trials=50)
 
     free, bound = planned(None), planned(2)
     assert bound.to_dict()["contribution"] == 2
@@ -57,25 +64,25 @@ def test_a_bound_on_contributions_cuts_the_counts() -> None:
 
 def test_wrong_numbers_are_refused() -> None:
     with pytest.raises(ParameterError, match="k_bar must be at least k"):
-        wish_for(5, 1, "1e-6", k_bar=2)
+        asked(5, "1e-6", k_bar=2)
     with pytest.raises(MechanismError, match="there is no mechanism 'Magic'"):
-        wish_for(5, 1, "1e-6", mechanisms=["Magic"])
+        plan_shape(PowerLaw(1.0, 200, 50), asked(5, "1e-6"), mechanisms=["Magic"], users=200, entropy=replay("m"))
     with pytest.raises(ParameterError, match="delta must be larger than zero"):
-        wish_for(5, 1, 0)
+        asked(5, "0")
 
 
 def test_the_picture_shows_every_line() -> None:
-    plan = Plan(WISH, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)), (), "A")
+    plan = Plan(QUESTION, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)), (), "A")
     svg = plot(plan).svg()
     for words in ("A, k_bar 50", "B, k_bar 50", "95.0%", "60.0%", "Top 10 at ε = 1, δ = 1e-06"):
         assert words in svg
 
 
 def test_a_public_list_of_items_lets_other_mechanisms_in() -> None:
-    wish = wish_for(3, 1, "1e-6", k_bar=6, mechanisms=("LimitedDomain", "Lipschitz"))
+    question, both = asked(3, "1e-6", k_bar=6), ("LimitedDomain", "Lipschitz")
     shape = PowerLaw(1.0, 2_000, 500)
-    known = plan_shape(shape, wish, users=2_000, entropy=replay("k"), trials=20, public_items=True)
-    hidden = plan_shape(shape, wish, users=2_000, entropy=replay("k"), trials=20)
+    known = plan_shape(shape, question, mechanisms=both, users=2_000, entropy=replay("k"), trials=20, public_items=True)
+    hidden = plan_shape(shape, question, mechanisms=both, users=2_000, entropy=replay("k"), trials=20)
     (lipschitz,) = [row for row in known.rows if row.mechanism == "Lipschitz"]
     assert lipschitz.k_bar is None
     assert lipschitz.returned.value == 3  # it never stops

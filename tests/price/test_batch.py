@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.price.made import posed
 
 import crestline as cl
 from crestline.errors import BudgetMismatch, ParameterError
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
-from crestline.price.batch import Asked, asked_from, batch
+from crestline.price.batch import batch, posed_from
 from crestline.price.price import Payers
 
 
@@ -18,7 +19,7 @@ def payers(*budgets: Budget) -> Payers:
     return [(f"account {number}", Balance.opened(budget)) for number, budget in enumerate(budgets)]
 
 
-TWO = [Asked(2, Fraction(1, 2), Fraction(1, 10**8)), Asked(4, Fraction(1, 4), Fraction(1, 10**8))]
+TWO = [posed(2, Fraction(1, 2), Fraction(1, 10**8)), posed(4, Fraction(1, 4), Fraction(1, 10**8))]
 
 
 def test_prices_add_up() -> None:
@@ -39,8 +40,8 @@ def test_what_does_not_fit_is_counted() -> None:
 
 def test_what_is_not_given_is_a_share_of_the_budget() -> None:
     budget = Budget(2, "1e-6")
-    asked = batch([Asked(2)], lambda analyst: payers(budget)).lines[0]
-    said = batch([Asked(2, Fraction(1, 5), Fraction(5, 10**8))], lambda analyst: payers(budget)).lines[0]
+    asked = batch([posed(2)], lambda analyst: payers(budget)).lines[0]
+    said = batch([posed(2, Fraction(1, 5), Fraction(5, 10**8))], lambda analyst: payers(budget)).lines[0]
     assert asked.price == said.price
 
 
@@ -48,7 +49,7 @@ def test_a_question_is_priced_with_the_mechanism_that_top_takes() -> None:
     budget = Budget(2, "1e-6")
     data = cl.connect(cl.Histogram.from_counts({"a": 50}, k_bar=200)).dataset("x", user="u", budget=budget)
     for given in ({}, {"contribution": 3}, {"mechanism": "LimitedDomainLaplace", "contribution": 2}):
-        asked = asked_from({"k": 2, "epsilon": "0.3", "delta": "1e-8", **given})
+        asked = posed_from({"k": 2, "epsilon": "0.3", "delta": "1e-8", **given})
         (line,) = batch([asked], lambda analyst: payers(budget)).lines
         price = data.price(item="i", **{"k": 2, "epsilon": "0.3", "delta": "1e-8", **given})
         assert (line.price.most, line.price.mechanism) == (price.most, price.mechanism)
@@ -57,13 +58,13 @@ def test_a_question_is_priced_with_the_mechanism_that_top_takes() -> None:
 def test_an_error_names_the_question() -> None:
     budget = Budget(2, "1e-6", kind="homogeneous", items=50, questions=4)
     with pytest.raises(BudgetMismatch, match=r"^question 2: this budget pays for"):
-        batch([Asked(1, Fraction(1, 100), Fraction(1, 10**8)), Asked(1, Fraction(2))], lambda a: payers(budget))
+        batch([posed(1, Fraction(1, 100), Fraction(1, 10**8)), posed(1, Fraction(2))], lambda a: payers(budget))
 
 
 def test_arguments_are_read() -> None:
     given = {"k": "5", "epsilon": "0.5", "delta": 1e-9, "item": "sku", "k_bar": "", "analyst": None, "counts": "yes"}
-    asked = asked_from(given)
-    assert asked == Asked(5, Fraction(1, 2), Fraction(1, 10**9), counts=True)
+    asked = posed_from(given)
+    assert asked == posed(5, Fraction(1, 2), Fraction(1, 10**9), counts=True, item=("sku",))
     assert asked.given["item"] == "sku"
 
 
@@ -80,4 +81,4 @@ def test_arguments_are_read() -> None:
 )
 def test_wrong_arguments_are_refused(given: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        asked_from(given)
+        posed_from(given)

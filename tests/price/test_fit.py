@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.price.made import posed
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
-from crestline.price.batch import Asked, batch
+from crestline.price.batch import batch
 from crestline.price.fit import answer_epsilon, fit
 from crestline.price.price import Payers
 
@@ -31,13 +32,15 @@ def test_a_fitted_batch_fits_and_a_little_more_does_not(budget: Budget) -> None:
     def paid_by(analyst: str | None) -> Payers:
         return payers(budget)
 
-    made = fit([Asked(2), Asked(4)], paid_by)
+    made = fit([posed(2), posed(4)], paid_by)
     assert made.fits
     assert made.item_epsilon is not None
-    assert made.lines[0].asked.epsilon == answer_epsilon(2, made.item_epsilon, made.lines[0].asked.delta or Fraction(1))
+    assert made.lines[0].posed.question.epsilon == answer_epsilon(
+        2, made.item_epsilon, made.lines[0].posed.question.delta or Fraction(1)
+    )
     more = [
-        Asked(asked.k, answer_epsilon(asked.k, made.item_epsilon * Fraction(101, 100), asked.delta), asked.delta)
-        for asked in (line.asked for line in made.lines)
+        posed(asked.k, answer_epsilon(asked.k, made.item_epsilon * Fraction(101, 100), asked.delta), asked.delta)
+        for asked in (line.posed.question for line in made.lines)
         if asked.delta is not None
     ]
     try:
@@ -47,8 +50,8 @@ def test_a_fitted_batch_fits_and_a_little_more_does_not(budget: Budget) -> None:
 
 
 def test_given_deltas_are_kept_and_given_epsilons_are_not() -> None:
-    made = fit([Asked(1, Fraction(50), Fraction(1, 10**9)), Asked(1)], lambda analyst: payers(Budget(1, "1e-6")))
-    first, second = (line.asked for line in made.lines)
+    made = fit([posed(1, Fraction(50), Fraction(1, 10**9)), posed(1)], lambda analyst: payers(Budget(1, "1e-6")))
+    first, second = (line.posed.question for line in made.lines)
     assert first.delta == Fraction(1, 10**9)
     assert second.delta == Fraction(25, 10**8)
     assert first.epsilon is not None
@@ -57,19 +60,19 @@ def test_given_deltas_are_kept_and_given_epsilons_are_not() -> None:
 
 def test_the_poorest_account_decides() -> None:
     rich, poor = Budget(2, "1e-6"), Budget("0.1", "1e-6")
-    both = fit([Asked(2)], lambda analyst: payers(rich, poor))
-    alone = fit([Asked(2)], lambda analyst: payers(poor))
+    both = fit([posed(2)], lambda analyst: payers(rich, poor))
+    alone = fit([posed(2)], lambda analyst: payers(poor))
     assert both.item_epsilon == alone.item_epsilon
 
 
 def test_what_never_fits_is_refused() -> None:
     with pytest.raises(BudgetExhausted, match="smaller deltas"):
-        fit([Asked(1, delta=Fraction(1, 100))], lambda analyst: payers(Budget(1, "1e-6")))
+        fit([posed(1, delta=Fraction(1, 100))], lambda analyst: payers(Budget(1, "1e-6")))
     budget = Budget(2, "1e-6", kind="homogeneous", items=3, questions=2)
     with pytest.raises(BudgetExhausted, match="fewer"):
-        fit([Asked(4)], lambda analyst: payers(budget))
+        fit([posed(4)], lambda analyst: payers(budget))
     with pytest.raises(BudgetExhausted, match="larger delta"):
-        fit([Asked(1)], lambda analyst: payers(Budget(1, 0, kind="pure")))
+        fit([posed(1)], lambda analyst: payers(Budget(1, 0, kind="pure")))
     with pytest.raises(ParameterError, match="at least one"):
         fit([], lambda analyst: payers(Budget(1, "1e-6")))
 

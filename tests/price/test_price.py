@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crestline as cl
-from crestline.api import Dataset
 from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, MechanismError, ParameterError
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.price.price import Price
+from crestline.question import NO_LIMITS
 from crestline.randomness.entropy import replay
+from crestline.session import Dataset
 from crestline.sources import open_source
 
 COUNTS = {f"item{i}": 400 // (i + 1) for i in range(40)}
@@ -116,14 +117,15 @@ def test_a_stop_is_paid_the_least() -> None:
 def test_a_price_reads_no_row() -> None:
     class Sealed:
         name = "sealed"
+        limits = NO_LIMITS
 
-        def check(self, question: object, domain: object = None) -> None:
+        def check(self, question: object) -> None:
             """Anything may be asked."""
 
         def version(self) -> None:
             return None
 
-        def reading(self, question: object, key: bytes = b"", domain: object = None) -> object:
+        def reading(self, question: object, key: bytes = b"") -> object:
             raise AssertionError("a row was read")
 
     ledger = Ledger.in_memory(cl.Budget(epsilon=1, delta="1e-6"))

@@ -115,8 +115,8 @@ def test_lines_of_settings_that_take_several_lines() -> None:
     ("old", "new", "says"),
     [
         ('source = "loans.csv"', 'source = "gone.csv"', "there is no file"),
-        ('items = ["title", "genre"]', 'items = ["title", "gender"]', "there is no column 'gender'"),
-        ('filters = ["country"]', 'filters = ["county"]', "there is no column 'county'"),
+        ('items = ["title", "genre"]', 'items = ["title", "gender"]', "names no column 'gender'"),
+        ('filters = ["country"]', 'filters = ["county"]', "names no column 'county'"),
     ],
 )
 def test_what_the_file_names_must_be_there(folder: Path, old: str, new: str, says: str) -> None:

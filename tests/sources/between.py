@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from crestline.answer.answer import Answer
 from crestline.ask import ask
-from crestline.choose import choose
 from crestline.guarantees.guarantee import PureDP
 from crestline.mechanisms.selection import Selection
+from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 from crestline.sources import Source
@@ -40,7 +40,5 @@ class Interrupted:
 
 def answered(source: Source, write: Callable[[], Any], domain: Any) -> Answer:
     mechanism = Interrupted(write)
-    chosen = choose(mechanism, k=6, k_bar=6, epsilon=None, delta=None, contribution=None, known_domain=True)
-    return ask(
-        Question("user", ("item",), 6, 6), source=source, chosen=chosen, entropy=replay("between"), domain=domain
-    )
+    question = Question(k=6, k_bar=6, mechanism=mechanism, domain=domain)
+    return ask(prepare(question), source=source, entropy=replay("between"))

@@ -71,7 +71,7 @@ def ask(source: Source, question: Question, key: bytes = KEY) -> Histogram:
 
 
 def question(k_bar: int = 50, **options: Any) -> Question:
-    return Question(**({"user": "user", "item": ("item",), "k": 1, "k_bar": k_bar} | options))
+    return Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": k_bar} | options)
 
 
 def agrees(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -87,7 +88,7 @@ class ScoreConformance:
         inside = {(user, item) for user, item in rows if item in domain}
         places = oracle.places(oracle.counts(oracle.bounded(inside, contribution, KEY)), domain)
         picks = tuple(sorted(places)[::-3])
-        with source.reading(asked, KEY, given) as reading:
+        with source.reading(replace(asked, domain=given), KEY) as reading:
             assert groups(reading.histogram) == multiplicities(places)
             assert reading.named(Selection(picks, False)).items == tuple(places[pick] for pick in picks)
             assert reading.named(Selection((), True)).items == ()
@@ -97,7 +98,7 @@ class ScoreConformance:
         source = engine.source(table)
         assert isinstance(source, TableSource)
         asked, domain = question(item=("item", "n")), [("a", 1), ("b", 2), ("b", 3), ("é", 0)]
-        with source.reading(asked, KEY, domain) as reading:
+        with source.reading(replace(asked, domain=domain), KEY) as reading:
             assert groups(reading.histogram) == {2: 1, 1: 1, 0: 2}
             named = reading.named(Selection(((0, 1), (2, 0), (0, 0)), False))
             assert named.items == (("é", 0), ("a", 1), ("b", 3))
@@ -108,7 +109,7 @@ class ScoreConformance:
     def test_sums_over_a_known_domain_are_named_and_in_their_units(self, engine: Engine) -> None:
         table = pa.table({"user": [1, 2, 3], "item": ["a", "a", "b"], "v": [2.5, 1.0, 9.0]})
         asked, domain = question(score="sum(v)", clip=4), ["a", "b", "c"]
-        with engine.source(table).reading(asked, KEY, domain) as reading:
+        with engine.source(table).reading(replace(asked, domain=domain), KEY) as reading:
             assert groups(reading.histogram) == {1_000_000: 1, 875_000: 1, 0: 1}
             named = reading.named(Selection(((1_000_000, 0), (0, 0)), False, (Fraction(1_000_000), Fraction(-250_000))))
             assert named == Selection(("b", "c"), False, (Fraction(4), Fraction(-1)))
@@ -116,7 +117,7 @@ class ScoreConformance:
     def test_an_empty_domain(self, engine: Engine) -> None:
         source = engine.source(pa.table({"user": [1], "item": ["a"]}))
         assert isinstance(source, TableSource)
-        with source.reading(question(), KEY, []) as reading:
+        with source.reading(question(domain=[]), KEY) as reading:
             assert groups(reading.histogram) == {}
 
     def test_a_domain_of_the_wrong_type_is_refused(self, engine: Engine) -> None:
@@ -124,4 +125,4 @@ class ScoreConformance:
         assert isinstance(source, TableSource)
         for domain in ([1, 2], "numbers", "numbers.item", "numbers.nope", "nowhere", 3):
             with pytest.raises(QuestionError):
-                source.check(question(), domain)
+                source.check(question(domain=domain))

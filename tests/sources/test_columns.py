@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,9 @@ def test_items_and_users_of_every_type(name: str, contribution: int | None) -> N
     n = len(values)
     everyone = pa.table({"user": range(n), "v": values, "one": ["x"] * n})
     source = open_source(everyone)
-    items = source.top_counts(Question("user", ("v",), 1, n, contribution=contribution), KEY)
+    items = source.top_counts(Question(user="user", item=("v",), k=1, k_bar=n, contribution=contribution), KEY)
     assert labels(items.items) == kept
-    users = source.top_counts(Question("v", ("one",), 1, 1, contribution=contribution), KEY)
+    users = source.top_counts(Question(user="v", item=("one",), k=1, k_bar=1, contribution=contribution), KEY)
     assert users.counts == (len(kept),)
 
 
@@ -59,9 +60,9 @@ def test_whole_numbers_of_128_bits(tmp_path: Path) -> None:
         connection.execute(f"insert into t values (2, {2**127 - 1}), (3, {10**38 - 1}), (4, {-(2**127) + 1})")
     source: Any = open_source(f"duckdb:///{tmp_path / 't.duckdb'}", table="t")
     for contribution in (None, 1):
-        asked = Question("user", ("item",), 1, 4, contribution=contribution)
+        asked = Question(k=1, k_bar=4, contribution=contribution)
         assert labels(source.top_counts(asked, KEY).items) == {Decimal(5), Decimal(10**38 - 1)}
-        with source.reading(asked, KEY, [Decimal(5), Decimal(6)]) as reading:
+        with source.reading(replace(asked, domain=[Decimal(5), Decimal(6)]), KEY) as reading:
             assert groups(reading.histogram) == {1: 1, 0: 1}
 
 
@@ -71,11 +72,11 @@ def test_a_domain_of_decimals_that_a_row_could_overflow_is_refused(precision: in
     domain = pa.table({"item": pa.array([Decimal(0)], pa.decimal128(precision, scale))})
     for rows in (table, table.slice(1)):
         with pytest.raises(QuestionError, match="the domain of 'item' is of type"):
-            open_source(rows).check(Question("user", ("item",), 1, 2), domain)
+            open_source(rows).check(Question(k=1, k_bar=2, domain=domain))
 
 
 def test_a_domain_of_wider_decimals() -> None:
     source: Any = open_source(pa.table({"user": [1], "item": pa.array([Decimal("1.5")], pa.decimal128(4, 2))}))
     domain = pa.table({"item": pa.array([Decimal("1.5"), Decimal(10**9)], pa.decimal128(20, 6))})
-    with source.reading(Question("user", ("item",), 1, 2), KEY, domain) as reading:
+    with source.reading(Question(k=1, k_bar=2, domain=domain), KEY) as reading:
         assert groups(reading.histogram) == {1: 1, 0: 1}

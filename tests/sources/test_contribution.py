@@ -23,7 +23,7 @@ KEY = bytes(range(32))
 
 
 def question(contribution: int, k_bar: int = 100) -> Question:
-    return Question(user="user", item=("item",), k=1, k_bar=k_bar, contribution=contribution)
+    return Question(k=1, k_bar=k_bar, contribution=contribution)
 
 
 def test_fresh_keys_are_long_and_differ() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -9,7 +11,7 @@ import pytest
 
 from crestline.errors import QuestionError
 from crestline.mechanisms.selection import Selection
-from crestline.question import Question
+from crestline.question import Question, Sum
 from crestline.sources import open_source
 from crestline.sources.empty import EmptySource
 
@@ -22,19 +24,19 @@ def source() -> EmptySource:
 
 
 def test_a_score_and_a_filter(source: EmptySource) -> None:
-    asked = Question("user", ("item",), 1, 2, where="n > 3", score="sum(price)", clip=7)
+    asked = Question(k=1, k_bar=2, where="n > 3", score=Sum.read("sum(price)", 7))
     source.check(asked)
     assert source.top_counts(asked).counts == (0, 0)
 
 
 def test_a_bad_filter_is_refused_all_the_same(source: EmptySource) -> None:
     with pytest.raises(QuestionError, match="may not contain"):
-        source.check(Question("user", ("item",), 1, 2, where="length(item) > 3"))
+        source.check(Question(k=1, k_bar=2, where="length(item) > 3"))
 
 
 def test_a_known_domain(source: EmptySource) -> None:
-    asked = Question("user", ("item",), 1, 2)
-    with source.reading(asked, domain=["b", "a"]) as reading:
+    asked = Question(k=1, k_bar=2)
+    with source.reading(replace(asked, domain=["b", "a"])) as reading:
         assert reading.histogram.domain_size == 2
         assert reading.named(Selection(((0, 1), (0, 0)), False)).items == ("b", "a")
 
@@ -42,6 +44,9 @@ def test_a_known_domain(source: EmptySource) -> None:
 @pytest.mark.parametrize("frame", [pd.DataFrame(), pl.DataFrame([]), pa.table({})])
 def test_every_library(frame: object) -> None:
     source = open_source(frame)
-    source.check(Question("user", ("item",), 1, 2, contribution=1))
-    assert source.top_counts(Question("user", ("item",), 1, 2, contribution=1), bytes(16)).counts == (0, 0)
+    source.check(Question(k=1, k_bar=2, contribution=1))
+    assert source.top_counts(Question(k=1, k_bar=2, contribution=1), bytes(16)).counts == (
+        0,
+        0,
+    )
     assert source.version() is None

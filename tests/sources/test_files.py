@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from crestline.sources.files import FileSource
 from crestline.sources.lines import LONGEST
 from crestline.sources.table import TableSource
 
-QUESTION = Question(user="user", item=("item",), k=2, k_bar=3)
+QUESTION = Question(k=2, k_bar=3)
 ROWS = [("u1", "b"), ("u1", "b"), ("u2", "b"), ("u2", "a"), ("u3", "c"), (None, "a"), ("u4", None)]
 
 
@@ -95,7 +96,7 @@ def test_an_empty_file_is_a_legal_empty_histogram(tmp_path: Path, name: str) -> 
         path.write_text("")
     source = open_source(path)
     for options in ({}, {"where": "item <> 'a' and item is not null"}, {"contribution": 2}):
-        asked = Question(user="user", item=("item",), k=2, k_bar=3, **options)
+        asked = Question(k=2, k_bar=3, **options)
         source.check(asked)
         assert source.top_counts(asked, bytes(16)).counts == (0, 0, 0)
 
@@ -168,7 +169,7 @@ def test_columns_that_nobody_asks_for_may_have_any_name(tmp_path: Path) -> None:
 
 def histogram(path: object, **options: Any) -> dict[Any, int]:
     """Every item with its count."""
-    asked = Question(**{"user": "user", "item": ("item",), "k": 1, "k_bar": 20, **options})
+    asked = Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": 20, **options})
     source = open_source(path)
     source.check(asked)
     found = source.top_counts(asked, bytes(16))
@@ -324,8 +325,8 @@ def test_a_file_as_a_public_universe(tmp_path: Path) -> None:
     assert isinstance(source, FileSource)
     sizes = []
     for name in ("all.csv", "all.jsonl", "all.parquet"):
-        source.check(QUESTION, str(tmp_path / name))
-        with source.reading(QUESTION, domain=str(tmp_path / name)) as reading:
+        source.check(replace(QUESTION, domain=str(tmp_path / name)))
+        with source.reading(replace(QUESTION, domain=str(tmp_path / name))) as reading:
             sizes.append(reading.histogram.domain_size)
     assert sizes == [3, 2, 2]
 

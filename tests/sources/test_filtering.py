@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Padding
-from crestline.question import Question
+from crestline.question import Question, Sum
 from crestline.sources import Source, open_source, where
 from crestline.sources.filtering import Filter
 from tests.sources.test_where import literal, trees, written
@@ -98,7 +98,7 @@ def test_numbers_and_truth_in_files_without_types(tmp_path: Path) -> None:
 def test_sums_in_files_without_types(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("user,text,n\n1,a,2.5\n2,a,100\n3,b,ten\n4,b,-1\n")
-    histogram = open_source(path).top_counts(Question("user", ("text",), 1, 2, score="sum(n)", clip=5))
+    histogram = open_source(path).top_counts(Question(item=("text",), k=1, k_bar=2, score=Sum("n", 5)))
     assert (histogram.counts, histogram.step) == ((1_500_000, 0), 1_000_000)
 
 
@@ -137,7 +137,7 @@ def test_whether_anybody_passes_one_condition_is_not_told_by_another(case: str, 
     table = pa.table({"user": [1, 2], "who": ["a", "a"], "v": column})
     source = open_source(table) if way == "frame" else in_a_database(table, tmp_path)
     for who, count in (("a", meets), ("nobody", 0)):
-        asked = Question("user", ("who",), 1, 1, where=f"who = '{who}' and {condition}")
+        asked = Question(user="user", item=("who",), k=1, k_bar=1, where=f"who = '{who}' and {condition}")
         source.check(asked)
         assert source.top_counts(asked).counts == (count,)
 
@@ -157,7 +157,7 @@ def test_numbers_and_texts_in_one_list_without_types(name: str, condition: str, 
     (tmp_path / name).write_text(lines[name])
     source = open_source(tmp_path / name)
     for who, expected in (("x", count), ("nobody", 0)):  # beside a number, "b" is null, in `not in` too
-        asked = Question("user", ("who",), 1, 1, where=f"who = '{who}' and {condition}")
+        asked = Question(user="user", item=("who",), k=1, k_bar=1, where=f"who = '{who}' and {condition}")
         assert source.top_counts(asked).counts == (expected,)
 
 
@@ -170,7 +170,7 @@ def test_a_collation_neither_finds_nor_orders(tmp_path: Path) -> None:
         ("item = 'a'", 1), ("item <> 'a'", 2), ("item in ('a', 'B')", 1), ("item not in ('a', 'B')", 2),
         ("item like 'a%'", 1), ("item < 'a'", 1),
     ):  # fmt: skip
-        asked = Question("user", ("item",), 1, 3, where=condition)
+        asked = Question(k=1, k_bar=3, where=condition)
         assert sum(source.top_counts(asked).counts) == count
 
 

@@ -53,7 +53,7 @@ TABLES: dict[str, tuple[Any, list[Any]]] = {
 @pytest.mark.parametrize("contribution", [None, 1])
 def test_labels_are_plain(name: str, contribution: int | None) -> None:
     table, labels = TABLES[name]
-    question = Question("user", ("item",), 1, len(labels), contribution=contribution)
+    question = Question(k=1, k_bar=len(labels), contribution=contribution)
     histogram = open_source(table).top_counts(question, bytes(16))
     assert [*map(typed, histogram.items)] == [*map(typed, labels)]
 
@@ -61,14 +61,14 @@ def test_labels_are_plain(name: str, contribution: int | None) -> None:
 @pytest.mark.parametrize("item", [[[1], [2]], [time(1), time(2)], [{"a": 1}, {"a": 2}]])
 def test_what_has_no_plain_value_is_refused(item: Any) -> None:
     with pytest.raises(QuestionError, match="column 'item' is of type"):
-        open_source(arrow(item)).check(Question("user", ("item",), 1, 1))
+        open_source(arrow(item)).check(Question(k=1, k_bar=1))
 
 
 @pytest.mark.parametrize("contribution", [None, 2])
 def test_text_that_is_no_text_is_no_error(contribution: int | None) -> None:
     broken = pa.array([b"\xff\xfe", b"\xff\xfe", b"a"], pa.binary()).view(pa.string())
     source = open_source(pa.table({"user": [1, 2, 3], "item": broken}))
-    histogram = source.top_counts(Question("user", ("item",), 1, 2, contribution=contribution), bytes(32))
+    histogram = source.top_counts(Question(k=1, k_bar=2, contribution=contribution), bytes(32))
     assert (histogram.items, histogram.counts) == (("\\xff\\xfe", "a"), (2, 1))
 
 
@@ -91,15 +91,15 @@ def objects(*values: Any, **options: Any) -> pd.DataFrame:
 def test_no_object_makes_a_frame_unreadable(value: Any, kind: Any) -> None:
     if kind == "category" and isinstance(value, dict | str):
         pytest.skip("pandas itself makes no such categories")
-    histogram = open_source(objects(value, kind=kind)).top_counts(Question("user", ("item",), 1, 2))
+    histogram = open_source(objects(value, kind=kind)).top_counts(Question(k=1, k_bar=2))
     assert (histogram.items[0], histogram.counts[0]) == ("a", 2)
 
 
 def test_half_a_letter_is_replaced_and_whole_ones_stay() -> None:
-    histogram = open_source(objects("half \ud83d", "whole 😀")).top_counts(Question("user", ("item",), 1, 3))
+    histogram = open_source(objects("half \ud83d", "whole 😀")).top_counts(Question(k=1, k_bar=3))
     assert histogram.items == ("a", "half \ufffd", "whole 😀")
     python = pd.DataFrame({"user": [1], "item": pd.array(["\ud800"], dtype=pd.StringDtype("python"))})
-    assert open_source(python).top_counts(Question("user", ("item",), 1, 1)).items == ("\ufffd",)
+    assert open_source(python).top_counts(Question(k=1, k_bar=1)).items == ("\ufffd",)
 
 
 EMPTY: dict[str, Any] = {
@@ -116,7 +116,7 @@ EMPTY: dict[str, Any] = {
 @pytest.mark.parametrize("name", EMPTY)
 @pytest.mark.parametrize("options", [{}, {"contribution": 1}, {"where": "item is not null"}])
 def test_a_frame_without_rows_is_legal(name: str, options: dict[str, Any]) -> None:
-    asked = Question("user", ("item",), 1, 1, **options)
+    asked = Question.of({"user": "user", "item": "item", "k": 1, "k_bar": 1, **options})
     source = open_source(EMPTY[name])
     source.check(asked)
     assert source.top_counts(asked, bytes(16)).counts == (0,)
@@ -125,4 +125,4 @@ def test_a_frame_without_rows_is_legal(name: str, options: dict[str, Any]) -> No
 def test_types_that_no_engine_knows_are_refused_in_our_words() -> None:
     odd = pa.table({"user": [1], "item": pa.array([Decimal(1)], pa.decimal256(76, 0))})
     with pytest.raises(QuestionError):
-        open_source(odd).check(Question("user", ("item",), 1, 1))
+        open_source(odd).check(Question(k=1, k_bar=1))

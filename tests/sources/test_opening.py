@@ -21,7 +21,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.question import Question
 from crestline.sources import open_source
 
-QUESTION = Question(user="user", item=("item",), k=1, k_bar=2)
+QUESTION = Question(k=1, k_bar=2)
 COLUMNS = {"user": ["u1", "u2", "u2", "u3"], "item": ["a", "a", "b", "é"]}
 
 
@@ -84,9 +84,9 @@ def test_a_ready_histogram_is_cut_to_the_question() -> None:
 def test_a_ready_histogram_refuses_what_needs_rows() -> None:
     source = open_source(Histogram.from_counts({"a": 3}, k_bar=2))
     with pytest.raises(QuestionError, match="`where`"):
-        source.check(Question("user", ("item",), 1, 2, where="x = 1"))
+        source.check(Question(k=1, k_bar=2, where="x = 1"))
     with pytest.raises(QuestionError, match="cut at k_bar=2"):
-        source.check(Question("user", ("item",), 1, 3))
+        source.check(Question(k=1, k_bar=3))
 
 
 def test_a_public_universe_is_handed_out_whole() -> None:

@@ -30,7 +30,7 @@ def glob(folder: Path, *columns: Any, name: str = "item") -> str:
 
 
 def labels(path: str, **options: Any) -> list[Any]:
-    asked = Question(**{"user": "user", "item": ("item",), "k": 1, "k_bar": 5, **options})
+    asked = Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": 5, **options})  # type: ignore[typeddict-item] # options
     source = open_source(path)
     source.check(asked)
     found = source.top_counts(asked, bytes(16))

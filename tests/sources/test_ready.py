@@ -19,7 +19,7 @@ UNKNOWN = [line.name for line in CATALOGUE if line.domain == "unknown" and line.
 @pytest.mark.parametrize("k_bar", [1, 2, 3, 6, 8])
 def test_a_smaller_k_bar_sees_what_counting_with_it_would_have_seen(k_bar: int) -> None:
     counts = {"a": 5, "b": 3}
-    found = open_source(Histogram.from_counts(counts, 8, step=2)).top_counts(Question("user", ("item",), 1, k_bar))
+    found = open_source(Histogram.from_counts(counts, 8, step=2)).top_counts(Question(k=1, k_bar=k_bar))
     wanted = Histogram.from_counts(counts, k_bar, step=2)
     for name in ("items", "counts", "next_count", "filled", "padded", "step", "k_bar"):
         assert getattr(found, name) == getattr(wanted, name)
@@ -52,7 +52,7 @@ def test_no_label_of_an_answer_is_an_empty_slot(name: str, counts: bool) -> None
 )
 def test_an_unlikely_answer_has_no_empty_slots_either(mechanism: Any) -> None:
     """Empty slots pass with a chance of about δ; what is named ends before them all the same."""
-    ready = open_source(Histogram.from_counts({"tea": 900}, 8)).top_counts(Question("user", ("item",), 3, 6))
+    ready = open_source(Histogram.from_counts({"tea": 900}, 8)).top_counts(Question(k=3, k_bar=6))
     for selection in mechanism.release_many(ready, 200, cl.entropy.replay("beyond")):
         assert set(selection.items) <= {"tea"}
 

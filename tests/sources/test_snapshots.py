@@ -37,7 +37,7 @@ DOMAIN = ("domain_multiplicities", "domain_names", "domain_found", "domain_place
 def test_the_sql_of_every_engine(engine: str, name: str) -> None:
     dialect = "duckdb" if engine == EMBEDDED else engine
     getattr(ibis, dialect)  # registers the engine's options
-    asked = Question(**({"user": "user", "item": ("item",), "k": 10, "k_bar": 100} | QUESTIONS.get(name, {})))
+    asked = Question.of({"user": "user", "item": ("item",), "k": 10, "k_bar": 100} | QUESTIONS.get(name, {}))
     counting = Counting(ibis.table(EVENTS, name="events"), asked, engine)
     sql = str(ibis.to_sql(expression(counting, name), dialect=dialect)) + "\n"
     pinned = SNAPSHOTS / engine / f"{name}.sql"

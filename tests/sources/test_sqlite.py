@@ -83,8 +83,8 @@ def test_a_value_of_another_type_costs_its_own_row_at_most(tmp_path: Path, colum
     )
     for options in ({}, {"where": "price > 0.5"}, {"where": "price in (1, 2)"}):
         for domain in (None, [7, 8, 9]):
-            table.check(question(4, **options), domain)
-            with table.reading(question(4, **options), domain=domain) as reading:
+            table.check(question(4, domain=domain, **options))
+            with table.reading(question(4, domain=domain, **options)) as reading:
                 assert sum(reading.histogram.distinct[0].tolist()) >= 3
                 if domain is None:
                     counts = dict(zip(reading.histogram.items, reading.histogram.counts, strict=True))

@@ -15,7 +15,7 @@ VISITS = pandas.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": list("abacad"), "
 
 
 def asked(**options: object) -> Question:
-    return Question(**{"user": "user", "item": ("item",), "k": 1, "k_bar": 3, **options})  # type: ignore[arg-type] # options
+    return Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": 3, **options})  # type: ignore[typeddict-item] # options
 
 
 def test_a_question_is_built_once_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

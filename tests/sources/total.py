@@ -134,7 +134,7 @@ def trees(kind: pa.DataType, values: list[Any]) -> list[tuple[where.Condition, C
 
 def agrees_on_every_value(source: TableSource, kind: pa.DataType, cells: list[Any], values: list[Any]) -> None:
     """Put all comparisons to a table of (row, v) at once, and hold every one of them against Python."""
-    counting = source._counting(Question("row", ("v",), 1, 1))
+    counting = source._counting(Question(user="row", item=("v",), k=1, k_bar=1))
     filters = Filter(counting.table, counting.engine, counting.untyped)
     asked = trees(kind, values)
     columns = {f"c{i}": filters.condition(tree) for i, (tree, _) in enumerate(asked)}

@@ -6,9 +6,10 @@ from typing import assert_type
 
 import crestline as cl
 from crestline.pictures import Picture
-from crestline.plan.plan import Plan, plan_shape, wish_for
+from crestline.plan.plan import Plan, plan_shape
 from crestline.plan.shapes import read_shape
 from crestline.price.price import Price
+from crestline.question import Question
 
 
 def price() -> None:
@@ -25,4 +26,9 @@ def picture() -> None:
 
 def plan() -> None:
     shape = read_shape("power:1.1", users=1000)
-    assert_type(plan_shape(shape, wish_for(5, 1, "1e-6"), users=1000, entropy=cl.entropy.system()), Plan)
+    assert_type(
+        plan_shape(
+            shape, Question.of({"k": 5, "epsilon": 1, "delta": "1e-6"}), users=1000, entropy=cl.entropy.system()
+        ),
+        Plan,
+    )

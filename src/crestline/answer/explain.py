@@ -69,7 +69,7 @@ def _needed(answer: Answer) -> str:
     lead = f"{math.ceil(answer.margin)} {answer.question.unit}"
     return (
         f"Needed: to be named with 95% probability, an item had to be ahead of the first item left out (rank "
-        f"{answer.question.k_bar + 1}) by about {lead}. That margin follows from the parameters alone; the left-out "
+        f"{answer.question.slots + 1}) by about {lead}. That margin follows from the parameters alone; the left-out "
         "count is private and is not shown."
     )
 

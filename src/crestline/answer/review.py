@@ -42,7 +42,7 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
     score = "distinct users" if question.score is None else f"{question.score}, clipped at {question.clip}"
     lines = [
         f"M = {answer.mechanism.name}({parameters})",
-        f"h(item) = {score}; M reads the {question.k_bar} largest counts and the next one.",
+        f"h(item) = {score}; M reads the {question.slots} largest counts and the next one.",
         f"D ~ D' iff one is the other plus one user (a value of '{question.user}').",
     ]
     if not isinstance(guarantee, ApproxDP | PureDP):

@@ -132,7 +132,7 @@ def _audit_program(
 
 def _own(table: str, where: str | None = None) -> object:
     """crestline's own program, as a person would call it."""
-    from crestline.api import top_k
+    from crestline.session import top_k
 
     in_database = table.endswith(".duckdb")
     answer = top_k(

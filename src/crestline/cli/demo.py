@@ -61,7 +61,7 @@ def _leak(loans: Path, smaller: Path, out: Console) -> None:
 
 
 def _private(loans: Path, out: Console) -> Answer:
-    from crestline.api import top_k
+    from crestline.session import top_k
 
     command = "$ crestline top loans.csv --user reader --item title -k 12 --epsilon 1 --delta 1e-6"
     _head(out, "3. The private answer", command)
@@ -72,9 +72,9 @@ def _private(loans: Path, out: Console) -> Answer:
 
 
 def _books(loans: Path, books: Path, out: Console) -> None:
-    from crestline.api import top_k
     from crestline.ledger.budget import Budget
     from crestline.ledger.ledger import Ledger
+    from crestline.session import top_k
 
     _head(
         out,
@@ -95,14 +95,16 @@ def _books(loans: Path, books: Path, out: Console) -> None:
 
 
 def _plan(out: Console) -> None:
-    from crestline.plan.plan import plan_shape, wish_for
+    from crestline.plan.plan import plan_shape
     from crestline.plan.shapes import read_shape
+    from crestline.question import Question
     from crestline.randomness.entropy import system
 
     _head(out, "5. The plan", "$ crestline plan -k 20 --epsilon 1 --delta 1e-6 --users 20000     (reads no data)")
     with out.status("Forecasting …"):
         shape = read_shape("power:1", users=USERS, per_user=3.0)
-        plan = plan_shape(shape, wish_for(20, 1, "1e-6", k_bar=100), users=USERS, entropy=system(), trials=50)
+        question = Question.of({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
+        plan = plan_shape(shape, question, users=USERS, entropy=system(), trials=50)
     out.print(plan.advice, markup=False)
 
 

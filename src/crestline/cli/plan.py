@@ -11,7 +11,6 @@ import typer
 from crestline.cli.output import Format, console, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
-    from crestline.plan.candidates import Wish
     from crestline.plan.forecast import Estimate, Forecast, Watch
     from crestline.plan.plan import Plan
 
@@ -61,28 +60,48 @@ def plan(
 
     Example: crestline plan -k 50 --epsilon 1 --delta 1e-8 --users 500000 --shape power:1.1
     """
-    from crestline.errors import ParameterError
+    from crestline.errors import ParameterError, QuestionError
+    from crestline.mechanisms.catalogue import entry
     from crestline.parameters import whole
     from crestline.pictures import ready_to_draw
-    from crestline.plan.plan import plan_histogram, plan_shape, wish_for
+    from crestline.plan.plan import plan_histogram, plan_shape
     from crestline.plan.plot import plot as draw
+    from crestline.plan.public import public_counts
     from crestline.plan.shapes import read_shape
+    from crestline.question import Question, QuestionFields
     from crestline.randomness.entropy import system
 
     if plot is not None:
         ready_to_draw(plot)
     whole(trials, "trials", at_least=2)
-    wish = wish_for(k, epsilon, delta, contribution, k_bar, mechanism or ())
+    compared = tuple(entry(name).name for name in mechanism or ())
+    about: QuestionFields = {"k": k, "epsilon": epsilon, "delta": delta, "contribution": contribution, "k_bar": k_bar}
+    if user:
+        about["user"] = user
+    if item:
+        about["item"] = item
+    question = Question.of(about)
     with _progress() as watch:
         if on is not None:
-            histogram = _public_counts(on, public, user, item, wish)
-            made = plan_histogram(histogram, wish, users=users, entropy=system(), trials=trials, watch=watch)
+            if public and not (user and item):
+                raise QuestionError("name the columns of the public file: --user COLUMN --item COLUMN")
+            histogram = public_counts(on, question, declared=public)
+            made = plan_histogram(
+                histogram, question, mechanisms=compared, users=users, entropy=system(), trials=trials, watch=watch
+            )
         elif users is None:
             raise ParameterError("say how many users there are, roughly: --users 500000 (or plan --on a public file)")
         else:
             known = read_shape(shape, users=users, items=items, per_user=per_user)
             made = plan_shape(
-                known, wish, users=users, entropy=system(), public_items=public_items, trials=trials, watch=watch
+                known,
+                question,
+                mechanisms=compared,
+                users=users,
+                entropy=system(),
+                public_items=public_items,
+                trials=trials,
+                watch=watch,
             )
     print_plan(made, form)
     if plot is not None:
@@ -121,12 +140,6 @@ def _cells(row: Forecast, *, plain: bool) -> dict[str, Any]:
 def _text(estimate: Estimate, form: str) -> str:
     text = form.format(estimate.value)
     return f"{text} ± {form.format(estimate.error)}" if estimate.simulated else text
-
-
-def _public_counts(path: str, public: bool, user: str | None, item: list[str] | None, wish: Wish) -> Any:
-    from crestline.plan.public import public_counts
-
-    return public_counts(path, declared=public, user=user, item=item, wish=wish)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from crestline.cli.output import Format, console, print_json, print_rows, resolv
 
 if TYPE_CHECKING:
     from crestline.ledger.ledger import Ledger
-    from crestline.price.batch import Asked, Batch, Line, PayersOf
+    from crestline.price.batch import Batch, Line, PayersOf, Posed
     from crestline.price.price import Charge
 
 COLUMNS = {"question": "question", "mechanism": "mechanism", "epsilon": "ε", "delta": "δ"}
@@ -33,6 +33,11 @@ def price(
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
     contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
     counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
+    score: Annotated[str | None, typer.Option(help="Rank by a sum, such as sum(price); needs --clip.")] = None,
+    clip: Annotated[int | None, typer.Option(help="The most that one user may add to one item.")] = None,
+    item: Annotated[list[str] | None, typer.Option(help="The column that holds the item; several: repeat it.")] = None,
+    where: Annotated[str | None, typer.Option(help="A filter; it does not change the price.")] = None,
+    domain: Annotated[str | None, typer.Option(help="A table or file that lists every possible item.")] = None,
     analyst: Annotated[str | None, typer.Option(help="Who would ask.")] = None,
     fit: Annotated[
         bool, typer.Option("--fit", help="Choose ε, the same for every item, so that all questions can be paid for.")
@@ -49,14 +54,15 @@ def price(
     """
     from crestline.cli.questions import read_questions
     from crestline.errors import ParameterError
-    from crestline.price.batch import asked_from, batch
+    from crestline.price.batch import batch, posed_from
     from crestline.price.fit import fit as fitted
 
     if (questions is None) == (k is None):
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")
     one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
-    more = {"contribution": contribution, "counts": counts or None, "analyst": analyst}
-    asked = [asked_from({**one, **more})] if questions is None else read_questions(questions)
+    more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
+    about = {"item": item or None, "where": where, "domain": domain}
+    asked = [posed_from({**one, **more, **about})] if questions is None else read_questions(questions)
     books = _books(ledger, dataset, budget_epsilon, budget_delta)
     try:
         with console(stderr=True).status("Working out prices …"):
@@ -109,7 +115,7 @@ def _cells(number: int, line: Line, *, plain: bool) -> dict[str, Any]:
     charge = line.price.charges[0]
     digits = 12 if plain else 3
     return {
-        "question": _name(number, line.asked),
+        "question": _name(number, line.posed),
         "mechanism": line.price.mechanism.name,
         **_total(line),
         "most": decimal_text(charge.most.loss, digits),
@@ -125,7 +131,7 @@ def _values(batch: Batch, books: str) -> dict[str, Any]:
         "fits": batch.fits,
         "sure": batch.sure,
         "questions": [
-            {**line.asked.given, **_total(line), "price": [_charge(charge) for charge in line.price.charges]}
+            {**line.posed.given, **_total(line), "price": [_charge(charge) for charge in line.price.charges]}
             for line in batch.lines
         ],
         "together": [_charge(charge) for charge in batch.charges],
@@ -137,8 +143,9 @@ def _total(line: Line) -> dict[str, str]:
     from crestline.parameters import decimal_text
 
     promise: Any = line.price.guarantee
-    epsilon = line.asked.epsilon if line.asked.epsilon is not None else promise.epsilon
-    delta = line.asked.delta if line.asked.delta is not None else promise.delta
+    question = line.posed.question
+    epsilon = question.epsilon if question.epsilon is not None else promise.epsilon
+    delta = question.delta if question.delta is not None else promise.delta
     return {"epsilon": "" if epsilon is None else decimal_text(epsilon), "delta": decimal_text(delta)}
 
 
@@ -155,10 +162,10 @@ def _charge(charge: Charge) -> dict[str, Any]:
     }
 
 
-def _name(number: int, asked: Asked) -> str:
-    item = asked.given.get("item")
+def _name(number: int, posed: Posed) -> str:
+    item = posed.given.get("item")
     words = ", ".join(item) if isinstance(item, list) else item or ""
-    return f"{number}. top {asked.k} {words}".rstrip()
+    return f"{number}. top {posed.question.k} {words}".rstrip()
 
 
 def _books(ledger: str | None, dataset: str | None, epsilon: str | None, delta: str | None) -> Ledger:

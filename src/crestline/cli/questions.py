@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crestline.price.batch import Asked
+    from crestline.price.batch import Posed
 
 
-def read_questions(path: Path) -> list[Asked]:
+def read_questions(path: Path) -> list[Posed]:
     """The questions of a file; its ending says how they are written."""
-    from crestline.price.batch import asked_from
+    from crestline.price.batch import posed_from
 
     readers = {".jsonl": _json, ".json": _json, ".ndjson": _json, ".toml": _toml, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
@@ -30,7 +30,7 @@ def read_questions(path: Path) -> list[Asked]:
     found = []
     for number, values in enumerate(reader(text, path), start=1):
         try:
-            found.append(asked_from(values))
+            found.append(posed_from(values))
         except ParameterError as error:
             raise ParameterError(f"{path}, question {number}: {error}") from None
     return found

@@ -39,6 +39,8 @@ def top(
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")] = None,
+    analyst: Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")] = None,
     data_version: Annotated[
         str | None,
         typer.Option(
@@ -55,8 +57,8 @@ def top(
 
     Example: crestline top checkins.parquet --user user --item venue -k 20 --epsilon 1 --delta 1e-8
     """
-    from crestline.api import top_k
     from crestline.pictures import ready_to_draw
+    from crestline.session import top_k
 
     if plot is not None:
         ready_to_draw(plot)
@@ -77,6 +79,8 @@ def top(
         domain=domain,
         table=table,
         ledger=ledger,
+        dataset=dataset,
+        analyst=analyst,
         version=data_version,
     )
     print_answer(answer, form, explain=explain)

@@ -8,20 +8,20 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
-from crestline.choose import AUTO
 from crestline.dashboard.ask_view import ask_page, forecast
 from crestline.dashboard.layout import alert, capital
 from crestline.dashboard.outlook import PER_USER, offered, outlook
 from crestline.dashboard.visitors import Fields, Form, OpenHouse, Visitor, one, shown
 from crestline.errors import CrestlineError
+from crestline.question import AUTO, Question
 from crestline.randomness.entropy import system
 from crestline.service.answering import answer_once
-from crestline.service.asking import Wanted
 from crestline.service.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.service.problems import Problem, problem_of
 
 _MOST_USERS = 10**10
 _LONGEST_NUMBER = 40
+_HOW_MUCH = "How much may one user add to one item? Write a whole number."
 
 ask_pages = APIRouter(include_in_schema=False)
 
@@ -37,11 +37,11 @@ def asked(name: str, house: OpenHouse, caller: Visitor, form: Fields) -> Respons
     dataset = caller.dataset(house, name).config
     key, status = one(form, "key")[:200], 200
     try:
-        wanted = _wanted(form)
+        question = _question(form)
         if one(form, "do") != "forecast":
-            body = answer_once(house, caller, name, wanted, key or None)
+            body = answer_once(house, caller, name, question, key or None)
             return RedirectResponse(f"/answers/{body['id']}", 303)
-        said = forecast(outlook(house, caller, name, wanted, _guess(form, dataset), system()))
+        said = forecast(outlook(house, caller, name, question, _guess(form, dataset), system()))
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         said, status = alert(_refusal(problem)), problem.status
@@ -58,7 +58,7 @@ def _shown(
     return shown(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
 
 
-def _wanted(form: Form) -> Wanted:
+def _question(form: Form) -> Question:
     if not form.get("item"):
         raise _bad("Tick at least one column to rank.")
     mechanism = one(form, "mechanism") or AUTO
@@ -69,7 +69,28 @@ def _wanted(form: Form) -> Wanted:
     for number in (epsilon, delta):
         if number is not None and len(number) > _LONGEST_NUMBER:
             raise _bad("Write ε and δ as short numbers, such as 0.5 or 1e-8.")
-    return Wanted(tuple(form["item"][:16]), k, where, epsilon, delta, mechanism, counts="counts" in form)
+    summed = one(form, "sum")[:200]
+    return Question.of(
+        {
+            "k": k,
+            "item": form["item"][:16],
+            "where": where,
+            "epsilon": epsilon,
+            "delta": delta,
+            "mechanism": mechanism,
+            "counts": "counts" in form,
+            "score": _sum(summed) if summed else None,
+            "clip": _whole(form, "clip", "How much may one user add? Write a whole number.", 10**12)
+            if summed
+            else None,
+            "domain": one(form, "domain")[:64] or None,
+        }
+    )
+
+
+def _sum(column: str) -> str:
+    quoted = column.replace('"', '""')
+    return f'sum("{quoted}")'
 
 
 def _guess(form: Form, dataset: DatasetConfig) -> PublicFacts | None:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crestline.choose import AUTO
 from crestline.dashboard.html import Html, join, table, tag, void
 from crestline.dashboard.layout import alert, amount, capital, facts, section
 from crestline.dashboard.outlook import PER_USER, Line, Outlook, offered
 from crestline.plan.forecast import Estimate
+from crestline.question import AUTO
 from crestline.service.config import DEFAULT_SHAPE, DatasetConfig
 
 SHAPES = {
@@ -59,6 +59,8 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
         _field("where", "Filter", given.get("where", ""), hint=hint),
         tag("div", *numbers, class_="pair"),
         _box("counts", "yes", "Release noisy counts, too", checked="counts" in given),
+        *_sums(dataset, given),
+        *_lists(dataset, given),
         _choice("mechanism", "Mechanism", names, given.get("mechanism", AUTO)),
         _guesses(dataset, given),
         tag(
@@ -72,6 +74,26 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
         action=f"/datasets/{dataset.name}#said",
         data_forecast=True,
     )
+
+
+def _sums(dataset: DatasetConfig, given: Mapping[str, str]) -> tuple[Html, ...]:
+    """Ranking by a sum, where the owner allows it for some column."""
+    if not dataset.sums:
+        return ()
+    names = {"": "number of users", **{name: f"sum of {name}" for name in dataset.sums}}
+    hint = "For a sum: the most that one user may add to one item. A public number."
+    return (
+        _choice("sum", "Rank by", names, given.get("sum", "")),
+        _field("clip", "Clip", given.get("clip", ""), "number", hint=hint, min="1"),
+    )
+
+
+def _lists(dataset: DatasetConfig, given: Mapping[str, str]) -> tuple[Html, ...]:
+    """A public list of all items, where the owner gave one."""
+    if not dataset.domains:
+        return ()
+    names = {"": "not publicly listed", **{name: name for name in dataset.domains}}
+    return (_choice("domain", "All items are", names, given.get("domain", "")),)
 
 
 def _guesses(dataset: DatasetConfig, given: Mapping[str, str]) -> Html:
@@ -107,7 +129,7 @@ def _verdict(outlook: Outlook) -> Html:
 
 
 def _terms(outlook: Outlook) -> Html:
-    choice, first = outlook.chosen.choice, outlook.lines[0]
+    choice, first = outlook.prepared.choice, outlook.lines[0]
     margin = "not known for this mechanism"
     if first.margin is not None:
         margin = (
@@ -132,7 +154,7 @@ def _prices(outlook: Outlook) -> Html:
 
 
 def _expectation(outlook: Outlook) -> Html:
-    guess, k = outlook.guess, outlook.wanted.k
+    guess, k = outlook.guess, outlook.question.k
     title = tag("h3", "What to expect")
     if guess is None:
         return join([title, tag("p", "Write roughly how many users there are, and press Forecast again.")])

@@ -7,23 +7,22 @@ from dataclasses import dataclass, replace
 from functools import cache
 from inspect import signature
 
-from crestline.choose import (
-    AUTO,
-    FEW_ITEMS,
-    KNOWN_CONTRIBUTION,
-    MANY_ITEMS,
-    WITH_BOOKS,
-    Chosen,
-    automatic,
-)
 from crestline.errors import CrestlineError
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.plan.candidates import KNOWN
 from crestline.plan.forecast import CHANCE, Estimate, expected
 from crestline.plan.shapes import kept, ranked, read_shape
+from crestline.prepare import (
+    FEW_ITEMS,
+    KNOWN_CONTRIBUTION,
+    MANY_ITEMS,
+    WITH_BOOKS,
+    Prepared,
+)
 from crestline.price.price import Price, price
+from crestline.question import Question
 from crestline.randomness.entropy import Entropy
-from crestline.service.asking import Caller, Wanted, prepared
+from crestline.service.asking import Caller, prepared
 from crestline.service.config import PublicFacts
 from crestline.service.house import House
 
@@ -33,7 +32,7 @@ PER_USER = 10
 _MOST_ITEMS = 100_000  # the head decides
 _TRIALS = 60
 
-Prepare = Callable[[Wanted], Chosen]
+Prepare = Callable[[Question], Prepared]
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class Outlook:
     `complete` says that the price counts every account that pays: an analyst is not shown the data set's own.
     """
 
-    wanted: Wanted
-    chosen: Chosen
+    question: Question
+    prepared: Prepared
     price: Price
     lines: tuple[Line, ...]
     guess: PublicFacts | None
@@ -79,49 +78,50 @@ def why_not(line: Entry) -> str | None:
 
 
 def outlook(
-    house: House, caller: Caller, name: str, wanted: Wanted, guess: PublicFacts | None, entropy: Entropy
+    house: House, caller: Caller, name: str, question: Question, guess: PublicFacts | None, entropy: Entropy
 ) -> Outlook:
     """The forecast of a question that may be asked; refused in the words of the question itself where it may not."""
     served = caller.dataset(house, name)
 
-    def prepare(question: Wanted) -> Chosen:
-        return prepared(served, caller, question, house.config.limits)[1]
+    def prepare(asked: Question) -> Prepared:
+        return prepared(served, caller, asked, house.config.limits)
 
-    chosen = prepare(wanted)
+    ready = prepare(question)
     payers, shown = served.ledger.payers(caller.payer), caller.accounts(house)
     accounts = [account for account in payers if account in shown]
-    cost = price(chosen, [(account.title, account.balance) for account in accounts])
-    lines = tuple(_lines(prepare, wanted, served.config.contribution, guess, entropy))
-    return Outlook(wanted, chosen, cost, lines, guess, len(accounts) == len(payers))
+    cost = price(ready, [(account.title, account.balance) for account in accounts])
+    lines = tuple(_lines(prepare, question, ready, guess, entropy))
+    return Outlook(question, ready, cost, lines, guess, len(accounts) == len(payers))
 
 
 def _lines(
-    prepare: Prepare, wanted: Wanted, contribution: int | None, guess: PublicFacts | None, entropy: Entropy
+    prepare: Prepare, question: Question, taken: Prepared, guess: PublicFacts | None, entropy: Entropy
 ) -> Iterator[Line]:
-    taken = wanted.mechanism
-    if taken == AUTO:
-        taken = automatic(wanted.k, contribution, books=True, known_domain=False).name
-    yield _line(taken, prepare(wanted), wanted.k, contribution, guess, entropy)
-    if guess is None:
+    yield _line(taken, guess, entropy)
+    if guess is None or question.domain is not None:
         return
     for name in USUAL:
-        if name != taken:
+        if name != _selecting(taken):
             try:
-                chosen = prepare(replace(wanted, mechanism=name))
+                other = prepare(replace(question, mechanism=name))
             except CrestlineError:  # it cannot answer this: what can is listed
                 continue
-            yield _line(name, chosen, wanted.k, contribution, guess, entropy)
+            yield _line(other, guess, entropy)
 
 
-def _line(
-    name: str, chosen: Chosen, k: int, contribution: int | None, guess: PublicFacts | None, entropy: Entropy
-) -> Line:
-    calculator = getattr(chosen.mechanism, "margin", None)
+def _selecting(prepared: Prepared) -> str:
+    """The name of the mechanism that selects; noisy counts are a second release after another's selection."""
+    return type(getattr(prepared.mechanism, "mechanism", prepared.mechanism)).__name__
+
+
+def _line(prepared: Prepared, guess: PublicFacts | None, entropy: Entropy) -> Line:
+    name, question = _selecting(prepared), prepared.question
+    calculator = getattr(prepared.mechanism, "margin", None)
     margin = None if calculator is None else float(calculator(CHANCE))
-    if guess is None:
-        return Line(name, chosen.k_bar, margin, None, None)
+    if guess is None or question.domain is not None:
+        return Line(name, question.slots, margin, None, None)
     size = min(guess.items or guess.users, _MOST_ITEMS)
     shape = read_shape(guess.shape, users=guess.users, items=size, per_user=guess.per_user or PER_USER)
-    counts = kept(shape.counts(), users=guess.users, contribution=contribution)
-    found = expected(chosen.mechanism, ranked(counts, chosen.k_bar), k, _TRIALS, entropy)
-    return Line(name, chosen.k_bar, margin, *found)
+    counts = kept(shape.counts(), users=guess.users, contribution=question.contribution)
+    found = expected(prepared.mechanism, ranked(counts, question.slots), question.k, _TRIALS, entropy)
+    return Line(name, question.slots, margin, *found)

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from crestline.answer.answer import Answer
 from crestline.answer.views import columns
-from crestline.choose import KNOWN_CONTRIBUTION, WITH_BOOKS
 from crestline.cli.ledger_rows import used
 from crestline.dashboard.budget_view import title
 from crestline.dashboard.chart import chart
@@ -16,6 +15,7 @@ from crestline.dashboard.layout import amount, capital, facts, moment, note, sec
 from crestline.dashboard.outlook import why_not
 from crestline.ledger.records import Account
 from crestline.mechanisms.catalogue import Entry
+from crestline.prepare import KNOWN_CONTRIBUTION, WITH_BOOKS
 from crestline.service.config import DatasetConfig
 
 
@@ -122,7 +122,7 @@ def _stop(answer: Answer) -> Html:
         return note(text + "Nothing more could be named without risking what it says about single users.")
     return note(
         f"{text}An item is named with 95% probability when about {answer.margin:,.0f} users more have it than the "
-        f"first item left out (rank {answer.question.k_bar + 1}); what came next was not that far ahead, or chance was "
+        f"first item left out (rank {answer.question.slots + 1}); what came next was not that far ahead, or chance was "
         "against it."
     )
 

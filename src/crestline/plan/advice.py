@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from crestline.plan.candidates import Wish
 from crestline.plan.forecast import Forecast
+from crestline.question import Question
 
 _NOTICEABLE = 0.005
 
 
-def advice(wish: Wish, rows: tuple[Forecast, ...], auto: str) -> str:
+def advice(question: Question, rows: tuple[Forecast, ...], auto: str) -> str:
     """Which mechanism to take, and what to expect of it; where several do as well, the one that `auto` takes."""
     if not rows:
         return "No mechanism can answer this: see why below."
     best = rows[0]
     if best.returned.value < 1:
         return (
-            f"Expect nothing at this price: the best, {best.mechanism}, names {best.returned.value:.1f} of {wish.k} "
-            "items; raise epsilon, ask for fewer items, or bound the items per user."
+            f"Expect nothing at this price: the best, {best.mechanism}, names {best.returned.value:.1f} of "
+            f"{question.k} items; raise epsilon, ask for fewer items, or bound the items per user."
         )
     equals = [row for row in rows if _as_good(row, best)]
     taken = next((row for row in equals if row.mechanism == auto), best)
     text = (
-        f"Take {taken.mechanism}{_sight(taken)}: it is expected to name {taken.returned.value:.1f} of {wish.k} items "
-        f"and to reach {taken.ratio.value:.1%} of the score of the true top {wish.k}"
+        f"Take {taken.mechanism}{_sight(taken)}: it is expected to name {taken.returned.value:.1f} of {question.k} "
+        f"items and to reach {taken.ratio.value:.1%} of the score of the true top {question.k}"
     )
     others = [row.mechanism for row in equals if row is not taken]
     if others:

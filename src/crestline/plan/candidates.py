@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from crestline.errors import CrestlineError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
+from crestline.question import Question
 
 MULTIPLES = (1, 2, 5, 10)  # of k: how many items a mechanism may see, unless the caller says
 MULTIPLES_BOUNDED = (*MULTIPLES, 100)  # with a contribution bound more of them cost nothing (P4.1, P4.2)
 KNOWN = "known"
 
 
-@dataclass(frozen=True)
-class Wish:
-    """The question as far as a planner needs it: k items within a total (epsilon, delta), for any data.
-
-    `mechanisms` names those that are compared; all of the catalogue unless given.
-    """
-
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-    contribution: int | None = None
-    k_bar: int | None = None
-    mechanisms: tuple[str, ...] = ()
-
-    @property
-    def k_bars(self) -> tuple[int, ...]:
-        """How many items a mechanism may see: what was asked for, or a few multiples of k."""
-        if self.k_bar is not None:
-            return (self.k_bar,)
-        return tuple(self.k * many for many in (MULTIPLES if self.contribution is None else MULTIPLES_BOUNDED))
+def k_bars(question: Question) -> tuple[int, ...]:
+    """How many items a mechanism may see: what was asked for, or a few multiples of k."""
+    if question.k_bar is not None:
+        return (question.k_bar,)
+    return tuple(question.k * many for many in (MULTIPLES if question.contribution is None else MULTIPLES_BOUNDED))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mechanism ready to run within the wish, and the number of items it sees (None: all of a public list)."""
+    """A mechanism ready to run within a total, and the number of items it sees (None: all of a public list)."""
 
     entry: Entry
     mechanism: Any
@@ -54,20 +40,24 @@ class Skipped:
     reason: str
 
 
-def attempts(wish: Wish) -> tuple[tuple[Entry, int], ...]:
-    """Every mechanism that can be made for a budget, with every number of items it may see."""
-    lines = [entry(name) for name in wish.mechanisms] or CATALOGUE
-    return tuple((line, k_bar) for line in lines if hasattr(line.load(), "for_budget") for k_bar in wish.k_bars)
+def attempts(question: Question, mechanisms: Sequence[str] = ()) -> tuple[tuple[Entry, int], ...]:
+    """Every mechanism that can be made for a budget (or those named), with every number of items it may see."""
+    lines = [entry(name) for name in mechanisms] or CATALOGUE
+    return tuple((line, k_bar) for line in lines if hasattr(line.load(), "for_budget") for k_bar in k_bars(question))
 
 
-def candidate(line: Entry, k_bar: int, wish: Wish, *, known_domain: bool) -> Candidate | Skipped:
-    """The mechanism within the wish. One that needs a public list of all items is skipped unless there is one."""
+def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool) -> Candidate | Skipped:
+    """The mechanism within the total. One that needs a public list of all items is skipped unless there is one."""
     known = line.domain == KNOWN
     if known and not known_domain:
         return Skipped(line.name, "needs a public list of all items")
     try:
         mechanism = line.load().for_budget(
-            k=wish.k, k_bar=k_bar, epsilon=wish.epsilon, delta=wish.delta, contribution=wish.contribution
+            k=question.k,
+            k_bar=k_bar,
+            epsilon=question.epsilon,
+            delta=question.delta,
+            contribution=question.contribution,
         )
     except CrestlineError as error:
         return Skipped(line.name, str(error))

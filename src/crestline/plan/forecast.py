@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from crestline.choose import describe
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.mechanisms.selection import Selection
-from crestline.plan.candidates import Candidate, Skipped, Wish, attempts, candidate, seen
+from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
+from crestline.prepare import describe
+from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 
 TRIALS = 300
@@ -58,8 +59,9 @@ class Forecast:
 
 def forecast(
     histogram: Histogram,
-    wish: Wish,
+    question: Question,
     *,
+    mechanisms: Sequence[str] = (),
     entropy: Entropy,
     domain: Histogram | None = None,
     trials: int = TRIALS,
@@ -67,22 +69,23 @@ def forecast(
 ) -> tuple[tuple[Forecast, ...], tuple[Skipped, ...]]:
     """Every applicable mechanism, best first, and those that are not applicable.
 
-    `histogram` must be public (a shape, or data declared public), and hold at least the largest `k_bar` of the wish.
+    `histogram` must be public (a shape, or data declared public), and hold at least the largest `k_bar` that is tried.
     With `domain`, the histogram of a public list of all items, mechanisms for known domains take part too. Of each
     mechanism the best `k_bar` is kept. `watch` is told how much of the work is done.
     """
-    if histogram.k_bar < max(wish.k_bars):
-        raise ParameterError(f"the histogram must hold k_bar={max(wish.k_bars)} items; count again with that")
+    most = max(k_bars(question))
+    if histogram.k_bar < most:
+        raise ParameterError(f"the histogram must hold k_bar={most} items; count again with that")
     rows: dict[Candidate, Forecast] = {}
     skipped: dict[str, Skipped] = {}
-    tries = attempts(wish)
+    tries = attempts(question, mechanisms)
     for done, (line, k_bar) in enumerate(tries):
         watch(done, len(tries))
-        made = candidate(line, k_bar, wish, known_domain=domain is not None)
+        made = candidate(line, k_bar, question, known_domain=domain is not None)
         if isinstance(made, Candidate) and made not in rows:
             view = domain if made.k_bar is None and domain is not None else seen(histogram, made.k_bar or k_bar)
             try:
-                rows[made] = _row(made, view, wish.k, trials, entropy)
+                rows[made] = _row(made, view, question.k, trials, entropy)
             except HistogramError as error:
                 made = Skipped(line.name, str(error))
         if isinstance(made, Skipped):

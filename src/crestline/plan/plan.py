@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from crestline.choose import automatic
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.catalogue import entry
-from crestline.parameters import Exact, decimal_text, positive, probability, whole
+from crestline.parameters import decimal_text
 from crestline.plan.advice import advice
-from crestline.plan.candidates import Skipped, Wish
+from crestline.plan.candidates import Skipped, k_bars
 from crestline.plan.forecast import TRIALS, Forecast, Watch, forecast
 from crestline.plan.shapes import Shape, kept, multiplicities, ranked
+from crestline.prepare import automatic
+from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 
 
@@ -24,7 +24,7 @@ from crestline.randomness.entropy import Entropy
 class Plan:
     """What each mechanism would return, best first; `auto` is what `mechanism="auto"` takes, `notes` what to mind."""
 
-    wish: Wish
+    question: Question
     rows: tuple[Forecast, ...]
     skipped: tuple[Skipped, ...]
     auto: str
@@ -33,15 +33,15 @@ class Plan:
     @property
     def advice(self) -> str:
         """One sentence."""
-        return advice(self.wish, self.rows, self.auto)
+        return advice(self.question, self.rows, self.auto)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for pipes and for the service."""
         return {
-            "k": self.wish.k,
-            "epsilon": decimal_text(self.wish.epsilon, 12),
-            "delta": decimal_text(self.wish.delta, 12),
-            "contribution": self.wish.contribution,
+            "k": self.question.k,
+            "epsilon": _decimal(self.question.epsilon),
+            "delta": _decimal(self.question.delta),
+            "contribution": self.question.contribution,
             "advice": self.advice,
             "auto": self.auto,
             "mechanisms": [{**asdict(row), "parameters": dict(row.parameters)} for row in self.rows],
@@ -50,26 +50,11 @@ class Plan:
         }
 
 
-def wish_for(
-    k: int,
-    epsilon: Exact,
-    delta: Exact,
-    contribution: int | None = None,
-    k_bar: int | None = None,
-    mechanisms: Sequence[str] = (),
-) -> Wish:
-    """The wish behind loose numbers, checked."""
-    if k_bar is not None and whole(k_bar, "k_bar") < whole(k, "k"):
-        raise ParameterError(f"k_bar must be at least k: k is {k}, k_bar is {k_bar}")
-    bound = None if contribution is None else whole(contribution, "contribution")
-    names = tuple(entry(name).name for name in mechanisms)
-    return Wish(whole(k, "k"), positive(epsilon, "epsilon"), probability(delta, "delta"), bound, k_bar, names)
-
-
 def plan_shape(
     shape: Shape,
-    wish: Wish,
+    question: Question,
     *,
+    mechanisms: Sequence[str] = (),
     users: int,
     entropy: Entropy,
     public_items: bool = False,
@@ -77,16 +62,26 @@ def plan_shape(
     watch: Watch = lambda done, of: None,
 ) -> Plan:
     """A plan for data of a public shape. With `public_items` the list of all items is public, counts apart."""
-    counts = kept(shape.counts(), users=users, contribution=wish.contribution)
-    histogram = ranked(counts, max(wish.k_bars))
+    counts = kept(shape.counts(), users=users, contribution=question.contribution)
+    histogram = ranked(counts, max(k_bars(question)))
     domain = multiplicities(counts) if public_items else None
-    return plan_histogram(histogram, wish, users=users, entropy=entropy, domain=domain, trials=trials, watch=watch)
+    return plan_histogram(
+        histogram,
+        question,
+        mechanisms=mechanisms,
+        users=users,
+        entropy=entropy,
+        domain=domain,
+        trials=trials,
+        watch=watch,
+    )
 
 
 def plan_histogram(
     histogram: Histogram,
-    wish: Wish,
+    question: Question,
     *,
+    mechanisms: Sequence[str] = (),
     entropy: Entropy,
     users: int | None = None,
     domain: Histogram | None = None,
@@ -94,9 +89,17 @@ def plan_histogram(
     watch: Watch = lambda done, of: None,
 ) -> Plan:
     """A plan for a public histogram: never call it with private data, because a plan shows what it was made from."""
-    rows, skipped = forecast(histogram, wish, entropy=entropy, domain=domain, trials=trials, watch=watch)
-    auto = automatic(wish.k, wish.contribution, books=False, known_domain=domain is not None)
-    return Plan(wish, rows, skipped, auto.name, _notes(wish.delta, users))
+    if question.epsilon is None or question.delta is None:
+        raise ParameterError("a plan needs epsilon and delta: the total of the answer")
+    compared = forecast(
+        histogram, question, mechanisms=mechanisms, entropy=entropy, domain=domain, trials=trials, watch=watch
+    )
+    auto = automatic(question, public_list=domain is not None)
+    return Plan(question, *compared, auto.name, _notes(question.delta, users))
+
+
+def _decimal(number: Fraction | None) -> str | None:
+    return None if number is None else decimal_text(number, 12)
 
 
 def _notes(delta: Fraction, users: int | None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from crestline.parameters import decimal_text
@@ -20,7 +21,7 @@ def plot(plan: Plan) -> Picture:
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False))
     )
-    scale = alt.Scale(domain=[0, plan.wish.k])
+    scale = alt.Scale(domain=[0, plan.question.k])
     title = "items expected to be named"
     bars = base.mark_bar(height={"band": 0.66}).encode(
         x=alt.X("returned:Q", scale=scale, title=title, axis=alt.Axis(grid=False)),
@@ -42,7 +43,7 @@ def _rows(plan: Plan) -> list[dict[str, Any]]:
             "name": row.mechanism if row.k_bar is None else f"{row.mechanism}, k_bar {row.k_bar}",
             "returned": row.returned.value,
             "low": max(0.0, row.returned.value - row.returned.error),
-            "high": min(plan.wish.k, row.returned.value + row.returned.error),
+            "high": min(plan.question.k, row.returned.value + row.returned.error),
             "words": f"{row.ratio.value:.1%}",
             "best": place == 0,
         }
@@ -51,6 +52,7 @@ def _rows(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _title(plan: Plan) -> str:
-    wish = plan.wish
-    bound = "" if wish.contribution is None else f", at most {wish.contribution} items per user"
-    return f"Top {wish.k} at ε = {decimal_text(wish.epsilon)}, δ = {decimal_text(wish.delta)}{bound}"
+    question = plan.question
+    bound = "" if question.contribution is None else f", at most {question.contribution} items per user"
+    epsilon, delta = (decimal_text(number or Fraction(0)) for number in (question.epsilon, question.delta))
+    return f"Top {question.k} at ε = {epsilon}, δ = {delta}{bound}"

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from crestline.choose import AUTO, Chosen, choose
 from crestline.errors import CrestlineError, ParameterError
 from crestline.ledger.budget import Budget
-from crestline.parameters import Exact, exact, positive, probability
-from crestline.price.price import Charge, Payers, Price, price, question_share, sum_of
+from crestline.parameters import Exact, exact
+from crestline.prepare import Prepared, prepare
+from crestline.price.price import Charge, Payers, Price, price, sum_of
+from crestline.question import AUTO, Question, QuestionFields
 
 PayersOf: TypeAlias = Callable[[str | None], Payers]  # the accounts that pay for an analyst, the data set's first
 
-ARGUMENTS = frozenset(
-    {
-        *("source", "table", "user", "item", "where", "k", "k_bar", "epsilon", "delta", "mechanism", "contribution"),
-        *("counts", "score", "clip", "domain", "version", "analyst"),
-    }
-)
+ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One question of a batch: the arguments of `top` that decide its price, and all arguments as they were given."""
+class Posed:
+    """One question of a batch, who asks it, and all arguments as they were given."""
 
-    k: int
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    mechanism: str = AUTO
-    k_bar: int | None = None
-    contribution: int | None = None
-    counts: bool = False
-    public_domain: bool = False
-    scored: bool = False
+    question: Question
     analyst: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
@@ -45,7 +32,7 @@ class Asked:
 class Line:
     """A question of a batch with its price."""
 
-    asked: Asked
+    posed: Posed
     price: Price
 
 
@@ -78,19 +65,18 @@ class Batch:
         return sum_of(charge for line in self.lines[:count] for charge in line.price.charges)
 
 
-def batch(questions: Sequence[Asked], payers_of: PayersOf) -> Batch:
+def batch(questions: Sequence[Posed], payers_of: PayersOf) -> Batch:
     """The price of every question. One that comes twice is paid twice: the data may change in between."""
-    return Batch(tuple(_line(number, asked, payers_of) for number, asked in enumerate(questions, start=1)))
+    return Batch(tuple(_line(number, posed, payers_of) for number, posed in enumerate(questions, start=1)))
 
 
-def chosen_for(asked: Asked, budget: Budget) -> Chosen:
-    """The mechanism that would answer, chosen exactly as `top` chooses."""
-    epsilon, delta = question_share(budget, asked.epsilon, asked.delta)
-    total = exact(epsilon, "epsilon"), exact(delta, "delta")
-    return _chosen(replace(asked, epsilon=total[0], delta=total[1], analyst=None, given={}))
+def prepared_for(posed: Posed, payers: Payers) -> Prepared:
+    """The mechanism that would answer, found exactly as `top` finds it; the last account is the one that asks."""
+    budget: Budget = payers[-1][1].budget
+    return prepare(posed.question, budget=budget)
 
 
-def asked_from(given: Mapping[str, Any]) -> Asked:
+def posed_from(given: Mapping[str, Any]) -> Posed:
     """A question from the arguments of `top`, checked; what is empty counts as not given."""
     found = {name: value for name, value in given.items() if value is not None and value != ""}
     unknown = sorted(found.keys() - ARGUMENTS)
@@ -100,45 +86,22 @@ def asked_from(given: Mapping[str, Any]) -> Asked:
         raise ParameterError("every question needs k, the number of items wanted")
     if not isinstance(found.get("mechanism", AUTO), str):
         raise ParameterError("in a file of questions a mechanism is given by its name")
-    return Asked(
-        k=_number(found["k"], "k"),
-        epsilon=_read(found, "epsilon", positive),
-        delta=_read(found, "delta", probability),
-        mechanism=found.get("mechanism", AUTO),
-        k_bar=_read(found, "k_bar", _number),
-        contribution=_read(found, "contribution", _number),
-        counts=bool(_read(found, "counts", _truth)),
-        public_domain="domain" in found,
-        scored="score" in found,
-        analyst=found.get("analyst"),
-        given=found,
-    )
+    fields = {name: value for name, value in found.items() if name in QuestionFields.__annotations__}
+    for name in ("k", "k_bar", "contribution", "clip"):
+        if name in fields:
+            fields[name] = _number(fields[name], name)
+    if "counts" in fields:
+        fields["counts"] = _truth(fields["counts"], "counts")
+    return Posed(Question.of(cast(QuestionFields, fields)), found.get("analyst"), found)
 
 
-def _line(number: int, asked: Asked, payers_of: PayersOf) -> Line:
-    payers = payers_of(asked.analyst)
+def _line(number: int, posed: Posed, payers_of: PayersOf) -> Line:
+    payers = payers_of(posed.analyst)
     try:
-        return Line(asked, price(chosen_for(asked, payers[0][1].budget), payers))
+        return Line(posed, price(prepared_for(posed, payers), payers))
     except CrestlineError as error:
         error.args = (f"question {number}: {error}", *error.args[1:])
         raise
-
-
-@lru_cache(maxsize=4096)
-def _chosen(asked: Asked) -> Chosen:
-    """`choose`, remembered: batches repeat themselves, and mechanisms are values."""
-    return choose(
-        asked.mechanism,
-        k=asked.k,
-        k_bar=asked.k_bar,
-        epsilon=asked.epsilon,
-        delta=asked.delta,
-        contribution=asked.contribution,
-        counts=asked.counts,
-        books=True,
-        known_domain=asked.public_domain,
-        scored=asked.scored,
-    )
 
 
 def _truth(value: Any, name: str) -> bool:
@@ -148,10 +111,6 @@ def _truth(value: Any, name: str) -> bool:
     if found is None:
         raise ParameterError(f"{name} must be true or false, not {value!r}")
     return found
-
-
-def _read(found: Mapping[str, Any], name: str, read: Callable[[Any, str], Any]) -> Any:
-    return read(found[name], name) if name in found else None
 
 
 def _number(value: Exact, name: str) -> int:

@@ -1,4 +1,4 @@
-"""How precisely a whole batch of questions can be asked within a budget: the largest ε per item that all can have."""
+"""How precisely a whole batch of questions can be posed within a budget: the largest ε per item that all can have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crestline.guarantees.rounding import round_down
 from crestline.guarantees.search import largest, largest_within
 from crestline.ledger.kinds import Homogeneous
 from crestline.ledger.rules import Balance
-from crestline.price.batch import Asked, Batch, PayersOf, batch, chosen_for
+from crestline.price.batch import Batch, PayersOf, Posed, batch, prepared_for
 from crestline.price.price import Charge, charges_of, sum_of
 
 _DIGITS = 4  # of an ε that people will type
@@ -23,7 +23,7 @@ _COARSEST = Fraction(1, 1024)  # of a fair share; with less, no answer is worth 
 _NEVER = Fraction(10**9)
 
 
-def fit(questions: Sequence[Asked], payers_of: PayersOf) -> Batch:
+def fit(questions: Sequence[Posed], payers_of: PayersOf) -> Batch:
     """The batch with the largest ε per item, the same for all, with which every question can be paid for.
 
     A question of k items gets the total that k items of this ε add up to; it is in the `epsilon` of its line, and
@@ -31,7 +31,7 @@ def fit(questions: Sequence[Asked], payers_of: PayersOf) -> Batch:
     """
     if not questions:
         raise ParameterError("there is no question to fit: give at least one")
-    shared = [_with_delta(asked, len(questions), payers_of) for asked in questions]
+    shared = [_with_delta(posed, len(questions), payers_of) for posed in questions]
 
     def load(item_epsilon: Fraction) -> Fraction:
         return _load(_at(shared, item_epsilon, _FINE), payers_of)
@@ -59,20 +59,20 @@ def answer_epsilon(k: int, item_epsilon: Fraction, delta: Fraction, digits: int 
     return round_down(min(bound for bound in bounds if bound), digits)  # with a large δ, zCDP may have nothing to say
 
 
-def _at(questions: Sequence[Asked], item_epsilon: Fraction, digits: int) -> list[Asked]:
-    return [
-        replace(asked, epsilon=answer_epsilon(asked.k, item_epsilon, asked.delta or Fraction(0), digits))
-        for asked in questions
-    ]
+def _at(questions: Sequence[Posed], item_epsilon: Fraction, digits: int) -> list[Posed]:
+    def total(posed: Posed) -> Fraction:
+        return answer_epsilon(posed.question.k, item_epsilon, posed.question.delta or Fraction(0), digits)
+
+    return [_with(posed, epsilon=total(posed)) for posed in questions]
 
 
-def _load(questions: Sequence[Asked], payers_of: PayersOf) -> Fraction:
+def _load(questions: Sequence[Posed], payers_of: PayersOf) -> Fraction:
     """The largest share of what an account has left that they would take together; above 1 they do not fit."""
     charges: list[Charge] = []
-    for asked in questions:
-        payers = payers_of(asked.analyst)
+    for posed in questions:
+        payers = payers_of(posed.analyst)
         try:
-            charges += charges_of(chosen_for(asked, payers[0][1].budget), payers)
+            charges += charges_of(prepared_for(posed, payers), payers)
         except BudgetMismatch:  # a homogeneous budget pays for its own ε per item, and no more
             return _NEVER
     return max(_share(charge) for charge in sum_of(charges))
@@ -84,17 +84,17 @@ def _share(charge: Charge) -> Fraction:
     return charge.most.loss / charge.remaining.loss
 
 
-def _fixed(questions: Sequence[Asked], payers_of: PayersOf) -> Fraction | None:
+def _fixed(questions: Sequence[Posed], payers_of: PayersOf) -> Fraction | None:
     """The ε per item that a homogeneous budget fixed when it was opened."""
-    terms = [balance.budget.terms for asked in questions for _, balance in payers_of(asked.analyst)]
+    terms = [balance.budget.terms for posed in questions for _, balance in payers_of(posed.analyst)]
     return min((term.item_epsilon for term in terms if isinstance(term, Homogeneous)), default=None)
 
 
-def _with_delta(asked: Asked, number: int, payers_of: PayersOf) -> Asked:
-    if asked.delta is not None:
-        return asked
-    shares = [_delta_share(balance, number) for _, balance in payers_of(asked.analyst)]
-    return replace(asked, delta=round_down(min(shares), _DIGITS))
+def _with_delta(posed: Posed, number: int, payers_of: PayersOf) -> Posed:
+    if posed.question.delta is not None:
+        return posed
+    shares = [_delta_share(balance, number) for _, balance in payers_of(posed.analyst)]
+    return _with(posed, delta=round_down(min(shares), _DIGITS))
 
 
 def _delta_share(balance: Balance, number: int) -> Fraction:
@@ -108,7 +108,12 @@ def _delta_share(balance: Balance, number: int) -> Fraction:
     return share
 
 
-def _fair_share(questions: Sequence[Asked], payers_of: PayersOf) -> Fraction:
+def _fair_share(questions: Sequence[Posed], payers_of: PayersOf) -> Fraction:
     """A first guess of the ε of one item: the whole budget's over all items."""
-    items = sum(asked.k for asked in questions)
-    return min(balance.budget.epsilon for asked in questions for _, balance in payers_of(asked.analyst)) / items
+    items = sum(posed.question.k for posed in questions)
+    return min(balance.budget.epsilon for posed in questions for _, balance in payers_of(posed.analyst)) / items
+
+
+def _with(posed: Posed, **total: Fraction) -> Posed:
+    """The same question with another total."""
+    return replace(posed, question=replace(posed.question, **total))  # type: ignore[arg-type] # ε or δ

@@ -8,22 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from crestline.answer.answer import Choice
-from crestline.choose import Chosen
-from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.amount import Amount, bounded, zero
-from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
-from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.selection import Selection
-from crestline.parameters import Exact
-
-# A question on a budget asks for this share of it unless it says otherwise.
-SHARE_OF_EPSILON = 10
-SHARE_OF_DELTA = 20
+from crestline.prepare import Prepared
 
 Payers: TypeAlias = Sequence[tuple[str, Balance]]  # the name and the balance of every account that pays
 
@@ -96,40 +88,23 @@ class Price:
         return "\n".join(str(charge) for charge in self.charges)
 
 
-def question_share(budget: Budget, epsilon: Exact | None, delta: Exact | None) -> tuple[Exact, Exact]:
-    """The total of one question: what it says, or else a tenth of the budget's ε and a twentieth of its δ."""
-    return (
-        budget.epsilon / SHARE_OF_EPSILON if epsilon is None else epsilon,
-        budget.delta / SHARE_OF_DELTA if delta is None else delta,
-    )
-
-
-def price(chosen: Chosen, payers: Payers, *, stored: bool = False) -> Price:
+def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
     """The price of a question for the accounts that pay for it, the data set's first. A stored answer costs nothing."""
-    charges = tuple(_nothing(*payer) for payer in payers) if stored else charges_of(chosen, payers)
-    return Price(charges, chosen.choice, chosen.mechanism.guarantee(), stored)
+    charges = tuple(_nothing(*payer) for payer in payers) if stored else charges_of(prepared, payers)
+    return Price(charges, prepared.choice, prepared.promise, stored)
 
 
-def charges_of(chosen: Chosen, payers: Payers) -> tuple[Charge, ...]:
+def charges_of(prepared: Prepared, payers: Payers) -> tuple[Charge, ...]:
     """What each account would pay; `BudgetMismatch` where one cannot pay for this kind of mechanism."""
-    return tuple(charge(chosen.mechanism, name, balance) for name, balance in payers)
+    return tuple(charge(prepared, name, balance) for name, balance in payers)
 
 
-def charge(mechanism: Any, account: str, balance: Balance) -> Charge:
-    """What an account would pay for one release of a mechanism."""
-    most = bounded(balance.budget.measure(own_cost(mechanism)), balance.charged)
-    least = balance.budget.measure(least_cost(mechanism))
+def charge(prepared: Prepared, account: str, balance: Balance) -> Charge:
+    """What an account would pay for one answer: at least what is settled when it stops at once."""
+    most = bounded(balance.budget.measure(prepared.cost), balance.charged)
+    least = balance.budget.measure(prepared.settled(Selection((), stopped=True)))
     # A probability of failure is never given back (P10.6).
     return Charge(account, most, replace(least, failure=most.failure), balance.remaining)
-
-
-def least_cost(mechanism: Any) -> Cost:
-    """The least that can be charged for a release: what is settled when it stops at once."""
-    settled = getattr(mechanism, "settled", None)
-    if settled is None:
-        return own_cost(mechanism)
-    cost: Cost = settled(Selection((), stopped=True))
-    return cost
 
 
 def sum_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:

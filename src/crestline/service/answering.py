@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from crestline.errors import CrestlineError, EngineDefect
+from crestline.question import Question
 from crestline.randomness.entropy import system
-from crestline.service.asking import Caller, Wanted, answered
+from crestline.service.asking import Caller, answered
 from crestline.service.house import House, Served
 from crestline.service.problems import Problem, problem_of
 from crestline.service.requests import CONFLICT, Outcome
 
 
-def answer_once(house: House, caller: Caller, name: str, wanted: Wanted, key: str | None) -> dict[str, Any]:
+def answer_once(house: House, caller: Caller, name: str, question: Question, key: str | None) -> dict[str, Any]:
     """The answer as JSON, or a `Problem`. With a key, a question that is sent again is not paid again."""
     served = caller.dataset(house, name)
 
     def run() -> Outcome:
-        return _outcome(house, served, caller, wanted)
+        return _outcome(house, served, caller, question)
 
-    outcome = run() if key is None else house.requests.once(caller.person.name, key, [name, asdict(wanted)], run)
+    outcome = (
+        run()
+        if key is None
+        else house.requests.once(
+            caller.person.name, key, [name, {**question.to_json(), "domain": question.domain}], run
+        )
+    )
     if isinstance(outcome, str):
         raise _not_once(outcome)
     if outcome.status >= 400:
@@ -29,10 +35,10 @@ def answer_once(house: House, caller: Caller, name: str, wanted: Wanted, key: st
     return body
 
 
-def _outcome(house: House, served: Served, caller: Caller, wanted: Wanted) -> Outcome:
+def _outcome(house: House, served: Served, caller: Caller, question: Question) -> Outcome:
     """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
     try:
-        return Outcome(200, answered(served, caller, wanted, house.config.limits, system()))
+        return Outcome(200, answered(served, caller, question, house.config.limits, system()))
     except CrestlineError as error:
         if isinstance(error, EngineDefect):
             house.metrics.defect(error.kind)

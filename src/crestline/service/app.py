@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,9 +17,10 @@ from crestline.cli.ledger_rows import account_json
 from crestline.dashboard.pages import pages
 from crestline.dashboard.visitors import error_page, shown
 from crestline.errors import CrestlineError
+from crestline.question import Question, QuestionFields
 from crestline.service.admission import admitted
 from crestline.service.answering import answer_once
-from crestline.service.asking import Caller, Wanted, stored
+from crestline.service.asking import Caller, stored
 from crestline.service.description import description
 from crestline.service.guard import Guard, error_body
 from crestline.service.house import House, Served
@@ -101,13 +102,12 @@ def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    return JSONResponse(answer_once(house, caller, name, _wanted(asked), idempotency_key))
+    return JSONResponse(answer_once(house, caller, name, _question(asked), idempotency_key))
 
 
-def _wanted(asked: TopRequest) -> Wanted:
-    item = (asked.item,) if isinstance(asked.item, str) else tuple(asked.item)
-    epsilon, delta = (None if number is None else str(number) for number in (asked.epsilon, asked.delta))
-    return Wanted(item, asked.k, asked.where, epsilon, delta, asked.mechanism, asked.k_bar, asked.counts)
+def _question(asked: TopRequest) -> Question:
+    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
+    return Question.of(cast(QuestionFields, asked.model_dump()))
 
 
 @api.get("/datasets", response_model=Datasets)
@@ -119,8 +119,9 @@ def datasets(house: OpenHouse, caller: Known) -> dict[str, Any]:
 def _described(part: Served, house: House) -> dict[str, Any]:
     config = part.config
     columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
+    more = {"sums": list(config.sums), "domains": sorted(config.domains)}
     bounds = {"contribution": config.contribution, "version": config.version, "most_k": house.config.limits.k}
-    return {"name": config.name, **columns, **bounds}
+    return {"name": config.name, **columns, **more, **bounds}
 
 
 @api.get("/budget", response_model=Budgets)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
 from crestline.ask import ask
-from crestline.choose import AUTO, Chosen, choose
 from crestline.cli.ledger_rows import amount_of
-from crestline.errors import CrestlineError, MechanismError, ParameterError, QuestionError
-from crestline.identity import find_stored, identify
+from crestline.errors import ParameterError, QuestionError
+from crestline.identity import Identity, find_stored
 from crestline.ledger.records import Account
-from crestline.mechanisms.catalogue import entry
-from crestline.parameters import Exact, decimal_text, exact
-from crestline.price.price import question_share
+from crestline.parameters import decimal_text
+from crestline.prepare import Prepared, prepare
+from crestline.question import Limits as QuestionLimits
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.service.config import OWNER, AnalystConfig, Limits
@@ -28,20 +26,6 @@ from crestline.sources import where
 # Nobody needs more or less, and numbers far outside take long to account for.
 EPSILONS = (Fraction(1, 10**6), Fraction(100))
 DELTAS = (Fraction(1, 10**40), Fraction(1, 10))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a request asks for."""
-
-    item: tuple[str, ...]
-    k: int
-    where: str | None = None
-    epsilon: str | None = None
-    delta: str | None = None
-    mechanism: str = AUTO
-    k_bar: int | None = None
-    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,16 +61,13 @@ class Caller:
         raise forbidden()
 
 
-def answered(served: Served, caller: Caller, wanted: Wanted, limits: Limits, entropy: Entropy) -> dict[str, Any]:
+def answered(served: Served, caller: Caller, question: Question, limits: Limits, entropy: Entropy) -> dict[str, Any]:
     """Ask, and give the answer as JSON with its number. `entropy` must be this request's own."""
-    question, chosen = prepared(served, caller, wanted, limits)
-    answer = ask(
-        question, source=served.source, chosen=chosen, entropy=entropy, ledger=served.ledger, analyst=caller.payer
-    )
+    ready = prepared(served, caller, question, limits)
+    answer = ask(ready, source=served.source, entropy=entropy, ledger=served.ledger, analyst=caller.payer)
     if answer.bill is not None:
         return shown(answer, answer.bill.receipt)
-    known = identify(question, served.source, chosen, entropy)
-    found = find_stored(served.ledger, known, caller.payer, record=False)
+    found = find_stored(served.ledger, Identity(ready, served.source, entropy), caller.payer, record=False)
     return shown(answer, None if found is None else found.number)
 
 
@@ -137,78 +118,49 @@ def _without_address(answer: Answer) -> Answer:
     return Answer(**{**vars(answer), "bill": bill})
 
 
-def prepared(served: Served, caller: Caller, wanted: Wanted, limits: Limits) -> tuple[Question, Chosen]:
-    """The question and the mechanism for it, once it is sure that both may be used."""
-    _permitted(served, wanted)
-    _limited("k", wanted.k, limits.k)
-    if wanted.k_bar is not None:
-        _limited("k_bar", wanted.k_bar, limits.k_bar)
-    if wanted.mechanism != AUTO and entry(wanted.mechanism).domain == "known":
-        raise MechanismError(f"{wanted.mechanism} needs a public list of all items, and the service has none")
+def prepared(served: Served, caller: Caller, question: Question, limits: Limits) -> Prepared:
+    """The question as it is put to the data set, once it is sure that it may be asked, and its mechanism.
+
+    The user column is the data set's, and its bound on the items of one user may only be made smaller. What is
+    remembered of mechanisms is kept apart for each caller: nobody learns from a time what others have asked.
+    """
+    _permitted(served, question)
+    _limited("k", question.k, limits.k)
+    if question.k_bar is not None:
+        _limited("k_bar", question.k_bar, limits.k_bar)
+    _within("epsilon", question.epsilon, EPSILONS)
+    _within("delta", question.delta, DELTAS)
+    asked = replace(
+        question,
+        user=served.config.user,
+        contribution=_bound(served, question),
+        domain=None if question.domain is None else served.config.domains[question.domain],
+    )
     budget = served.ledger.payers(caller.payer)[-1].balance.budget
-    epsilon, delta = question_share(budget, wanted.epsilon, wanted.delta)
-    _within("epsilon", epsilon, EPSILONS)
-    _within("delta", delta, DELTAS)
-    chosen = _chosen(served, caller, wanted, epsilon, delta, limits.k_bar)
-    _limited("k_bar", chosen.k_bar, limits.k_bar)
-    question = Question(
-        served.config.user,
-        wanted.item,
-        wanted.k,
-        chosen.k_bar,
-        where=wanted.where,
-        contribution=served.config.contribution,
-    )
-    _answerable(served, question)
-    return question, chosen
+    ready = prepare(asked, budget=budget, limits=QuestionLimits(slots=limits.k_bar), asker=caller.person.name)
+    if asked.domain is None:
+        _limited("k_bar", ready.question.slots, limits.k_bar)
+    _answerable(served, ready.question)
+    return ready
 
 
-def _chosen(served: Served, caller: Caller, wanted: Wanted, epsilon: Exact, delta: Exact, most: int) -> Chosen:
-    """The mechanism; its promise is computed here, so that numbers beyond its reach are refused before a charge."""
-    bound, name = served.config.contribution, caller.person.name
-    try:
-        return _made(name, wanted.mechanism, wanted.k, wanted.k_bar, epsilon, delta, bound, wanted.counts, most)
-    except CrestlineError:
-        raise
-    except (ArithmeticError, ValueError):
-        raise ParameterError(
-            "this mechanism cannot be accounted for with these numbers: ask with a larger epsilon or another mechanism"
-        ) from None
+def _bound(served: Served, question: Question) -> int | None:
+    most, asked = served.config.contribution, question.contribution
+    if most is not None and asked is not None and asked > most:
+        raise ParameterError(f"contribution is {asked}, and this data set counts at most {most} items of each user")
+    return most if asked is None else asked
 
 
-@lru_cache(maxsize=1024)
-def _made(
-    whose: str,  # nobody learns from the time an answer takes what others have asked
-    mechanism: str,
-    k: int,
-    k_bar: int | None,
-    epsilon: Exact,
-    delta: Exact,
-    contribution: int | None,
-    counts: bool,
-    most_slots: int,
-) -> Chosen:
-    """Accounting takes longer than most questions, and depends on these numbers alone: done once for each analyst."""
-    chosen = choose(
-        mechanism,
-        k=k,
-        k_bar=k_bar,
-        epsilon=epsilon,
-        delta=delta,
-        contribution=contribution,
-        counts=counts,
-        books=True,
-        most_slots=most_slots,
-    )
-    chosen.mechanism.guarantee()
-    return chosen
-
-
-def _permitted(served: Served, wanted: Wanted) -> None:
-    """Only columns that the owner listed: another column is refused like a data set that is not there."""
-    if not set(wanted.item) <= set(served.config.items):
+def _permitted(served: Served, question: Question) -> None:
+    """Only what the owner listed: another column or list is refused like a data set that is not there."""
+    config = served.config
+    if not set(question.item) <= set(config.items):
         raise forbidden()
-    if wanted.where is not None and not filter_columns(where.parse(wanted.where)) <= set(served.config.filters):
+    if question.where is not None and not filter_columns(where.parse(question.where)) <= set(config.filters):
+        raise forbidden()
+    if question.score is not None and question.score.column not in config.sums:
+        raise forbidden()
+    if question.domain is not None and question.domain not in config.domains:
         raise forbidden()
 
 
@@ -241,7 +193,7 @@ def _limited(name: str, value: int, most: int) -> None:
         raise ParameterError(f"{name} is {value}, and this service answers up to {most}: ask for less")
 
 
-def _within(name: str, value: Exact, ends: tuple[Fraction, Fraction]) -> None:
+def _within(name: str, value: Fraction | None, ends: tuple[Fraction, Fraction]) -> None:
     low, high = ends
-    if not low <= exact(value, name) <= high:
+    if value is not None and not low <= value <= high:
         raise ParameterError(f"{name} must lie between {decimal_text(low)} and {decimal_text(high)} here")

@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +20,10 @@ T = TypeVar("T")
 
 ANALYST, OWNER = "analyst", "owner"
 DEFAULT_SHAPE = "power:1"
-_DATASET = ("source", "table", "user", "items", "filters", "contribution", "version", "budget", "public")
+_DATASET = (
+    *("source", "table", "user", "items", "filters", "sums", "domains"),
+    *("contribution", "version", "budget", "public"),
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -36,7 +39,11 @@ class PublicFacts:
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """One table that can be asked, and what may be asked of it. `version` None: ask the source for one."""
+    """One table that can be asked, and what may be asked of it. `version` None: ask the source for one.
+
+    items, filters, sums   the columns that may be ranked, compared with values, and added up
+    domains                public lists of items by name: what the source takes for them
+    """
 
     name: str
     source: str
@@ -48,6 +55,8 @@ class DatasetConfig:
     version: str | None
     budget: Budget
     public: PublicFacts | None = None
+    sums: tuple[str, ...] = ()
+    domains: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,7 +166,16 @@ class _Reader:
             version=part.optional_text("version"),
             budget=part.budget("budget"),
             public=_public(part.section("public")) if "public" in part.values else None,
+            sums=part.texts("sums"),
+            domains=self._domains(part),
         )
+
+    def _domains(self, part: Section) -> dict[str, str]:
+        """Public lists: a file beside this one, or a table (or table.column) of the same database."""
+        listed = part.section("domains")
+        found = {_name(listed, name): listed.text(name) for name in listed.values}
+        in_database = "://" in part.text("source")
+        return {name: address if in_database else self._located(address) for name, address in found.items()}
 
     def _located(self, address: str) -> str:
         return address if "://" in address else str(self._file.parent / address)

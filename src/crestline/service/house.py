@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError
 from crestline.ledger.budget import Budget
@@ -15,7 +14,7 @@ from crestline.ledger.database import Database
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.store import Store
 from crestline.ledger.unit import check_user
-from crestline.question import Question
+from crestline.question import Limits, Question, Sum
 from crestline.service.clock import utc_now
 from crestline.service.config import Config, DatasetConfig
 from crestline.service.desk import open_desk
@@ -36,11 +35,15 @@ class ServedSource:
     inner: Source
     stated: str | None
 
-    def check(self, question: Question, domain: Any = None) -> None:
-        self.inner.check(question, domain)
+    @property
+    def limits(self) -> Limits:
+        return self.inner.limits
 
-    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> AbstractContextManager[Reading]:
-        return self.inner.reading(question, key, domain)
+    def check(self, question: Question) -> None:
+        self.inner.check(question)
+
+    def reading(self, question: Question, key: bytes = b"") -> AbstractContextManager[Reading]:
+        return self.inner.reading(question, key)
 
     def version(self) -> str | None:
         return self.stated or self.inner.version()
@@ -114,10 +117,13 @@ def _source(config: Config, part: DatasetConfig) -> Source:
         inner = open_source(part.source, table=part.table, timeout=float(config.limits.seconds))
     for item in part.items:
         with _placed(config, (*at, "items")):
-            inner.check(Question(part.user, (item,), 1, 1, contribution=part.contribution))
+            inner.check(Question(user=part.user, item=(item,), k=1, k_bar=1, contribution=part.contribution))
     for name in part.filters:
         with _placed(config, (*at, "filters")):
-            inner.check(Question(part.user, part.items[:1], 1, 1, where=_about(name)))
+            inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, where=_about(name)))
+    for name in part.sums:
+        with _placed(config, (*at, "sums")):
+            inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, score=Sum(name, 1)))
     return ServedSource(part.name, inner, part.version)
 
 

@@ -28,6 +28,18 @@ class TopRequest(BaseModel):
     mechanism: Annotated[str, Field(max_length=60, description="auto, or a name of the catalogue.")] = "auto"
     k_bar: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="How many items the mechanism may see.")] = None
     counts: Annotated[bool, Field(description="Also release a noisy count for each item.")] = False
+    contribution: Annotated[
+        int | None, Field(ge=1, le=2**31 - 1, description="Count at most this many items of each user.")
+    ] = None
+    score: Annotated[
+        str | None, Field(max_length=220, description="Rank by a sum, such as sum(price), instead of by users.")
+    ] = None
+    clip: Annotated[
+        int | None, Field(ge=1, le=2**63 - 1, description="The most that one user may add to one item's sum.")
+    ] = None
+    domain: Annotated[
+        str | None, Field(max_length=64, description="The name of a public list of all items, if the owner gave one.")
+    ] = None
 
 
 class ErrorDetail(BaseModel):
@@ -53,6 +65,8 @@ class DatasetShape(BaseModel):
     user: str
     items: list[str]
     filters: list[str]
+    sums: list[str]
+    domains: list[str]
     contribution: int | None
     version: str | None
     most_k: int

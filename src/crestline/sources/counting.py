@@ -124,4 +124,4 @@ class Counting:
 
         items = self.items
         ordered = counts.order_by([ibis.desc(COUNT), *(ibis.asc(name) for name in items.names)])
-        return ordered.select(**items.fetched(ordered), **{COUNT: ordered[COUNT]}).limit(self.question.k_bar + 1)
+        return ordered.select(**items.fetched(ordered), **{COUNT: ordered[COUNT]}).limit(self.question.slots + 1)

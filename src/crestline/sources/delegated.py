@@ -9,10 +9,8 @@ from functools import lru_cache
 from typing import TypeVar
 
 from crestline.histogram.histogram import Histogram
-from crestline.question import Question
+from crestline.question import NO_LIMITS, Question
 from crestline.sources import where
-from crestline.sources.domain import Domain
-from crestline.sources.score import score_column
 from crestline.sources.source import Reading
 from crestline.sources.table import TableSource
 
@@ -32,15 +30,17 @@ class Delegated(ABC):
         """Read from the table."""
         return action(self._table(question))
 
-    def check(self, question: Question, domain: Domain | None = None) -> None:
+    limits = NO_LIMITS
+
+    def check(self, question: Question) -> None:
         """Refuse what the table cannot answer, from its schema or header alone."""
-        self._table(question).check(question, domain)
+        self._table(question).check(question)
 
     @contextmanager
-    def reading(self, question: Question, key: bytes = b"", domain: Domain | None = None) -> Iterator[Reading]:
+    def reading(self, question: Question, key: bytes = b"") -> Iterator[Reading]:
         """The counts of the question, in one snapshot; what is counted is counted before this hands it out."""
         with ExitStack() as held:
-            yield self._asked(question, lambda table: held.enter_context(table.reading(question, key, domain)))
+            yield self._asked(question, lambda table: held.enter_context(table.reading(question, key)))
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram alone, without a public list."""
@@ -57,5 +57,5 @@ def columns_of(question: Question) -> tuple[str, ...]:
     if question.where is not None:
         columns |= where.columns(where.parse(question.where))
     if question.score is not None:
-        columns.add(score_column(question.score))
+        columns.add(question.score.column)
     return tuple(sorted(columns))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.question import Question
+from crestline.question import Limits, Question
 from crestline.sources.source import Reading
 
 
@@ -33,9 +32,13 @@ class ReadySource:
         """How many items a mechanism may see of it; None for a whole universe, which has all."""
         return None if self.whole_universe else self._histogram.k_bar
 
-    def check(self, question: Question, domain: Any = None) -> None:
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.most_slots, public_list=self.whole_universe)
+
+    def check(self, question: Question) -> None:
         """Refuse what can no longer be done once the rows are counted."""
-        if domain is not None:
+        if question.domain is not None:
             raise QuestionError(
                 "a ready histogram is counted already; make one over a public list: Histogram.over_domain"
             )
@@ -45,22 +48,22 @@ class ReadySource:
         ready = self._histogram
         if not ready.padded:  # how many rows it has is private, and so is whether they are enough
             raise QuestionError("give a ready histogram with padding: Histogram.from_counts(counts, k_bar)")
-        if not self.whole_universe and question.k_bar > ready.k_bar:
+        if not self.whole_universe and question.slots > ready.k_bar:
             raise QuestionError(
                 f"the histogram was cut at k_bar={ready.k_bar}; ask for at most that, or count again with "
-                f"k_bar={question.k_bar}"
+                f"k_bar={question.slots}"
             )
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram, with at most `k_bar` slots; a whole universe is handed out whole."""
         self.check(question)
         ready = self._histogram
-        return ready if self.whole_universe else ready.cut(question.k_bar)
+        return ready if self.whole_universe else ready.cut(question.slots)
 
     @contextmanager
-    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Iterator[Reading]:
+    def reading(self, question: Question, key: bytes = b"") -> Iterator[Reading]:
         """The same as a reading: its labels are its own."""
-        self.check(question, domain)
+        self.check(question)
         yield Reading(self.top_counts(question, key))
 
     def version(self) -> str | None:

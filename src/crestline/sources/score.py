@@ -14,21 +14,16 @@ are added up, so that 9 * 10^12 users fit 64 bits.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from crestline.errors import QuestionError
-from crestline.parameters import whole
 from crestline.question import Question
 from crestline.sources.columns import column, key_of, representable
 from crestline.sources.comparing import number_in_text
 from crestline.sources.engines import Expression, attempted
 
 GRID = 1_000_000  # small enough that whole-number sums over every user on earth fit 64 bits
-LARGEST_CLIP = 2**63 - 1
 _TINY = 1e-100  # far below a unit of any clip, and far above what a double cannot hold
-
-_SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -48,14 +43,8 @@ class Score:
 def score_of(table: Expression, question: Question, engine: str, *, untyped: bool = False) -> Score | None:
     """The question's score, or None when it counts users."""
     if question.score is None:
-        if question.clip is not None:
-            raise QuestionError("clip goes with score, as in score='sum(price)', clip=100")
         return None
-    if question.clip is None:
-        raise QuestionError("a score needs clip: the most that one user may add to one item (a public number)")
-    name, clip = score_column(question.score), whole(question.clip, "clip")
-    if clip > LARGEST_CLIP:
-        raise QuestionError(f"clip must be at most {LARGEST_CLIP}")
+    name, clip = question.score.column, question.score.clip
     value = column(table, name)
     value = number_in_text(value, engine) if untyped else representable(value, engine)
     kind = value.type()
@@ -90,11 +79,3 @@ def _clipped_double(value: Expression, clip: int, engine: str) -> Expression:
         return ibis.cases((clipped < _TINY, nothing), else_=clipped) if engine == "postgres" else clipped
     small, large = (ibis.literal(text).cast("decimal") for text in (f"{1 / GRID:f}", str(clip)))
     return ibis.cases((value < small, nothing), (value >= large, highest), else_=value.cast("float64"))
-
-
-def score_column(text: str) -> str:
-    """The column of `sum(column)`; an odd name is written in double quotes."""
-    match = _SUM.fullmatch(text)
-    if match is None:
-        raise QuestionError("score must be of the form sum(column); leave it out to count users")
-    return match["plain"] or match["quoted"].replace('""', '"')

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
 from crestline.mechanisms.selection import Selection
-from crestline.question import Question
+from crestline.question import Limits, Question
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,21 @@ class Source(Protocol):
         """How the table is called in answers and in the ledger; never depends on its rows."""
         ...
 
-    def check(self, question: Question, domain: Any = None) -> None:
+    @property
+    def limits(self) -> Limits:
+        """What a mechanism may see of it, where that is limited; never depends on its rows."""
+        ...
+
+    def check(self, question: Question) -> None:
         """Refuse a question that cannot be asked (missing column, bad filter, a public list of other types) without
         reading a row."""
         ...
 
-    def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> AbstractContextManager[Reading]:
+    def reading(self, question: Question, key: bytes = b"") -> AbstractContextManager[Reading]:
         """The counts of the question, in one snapshot that lasts as long as the context.
 
-        Without `domain` the histogram holds the top `k_bar + 1` rows, ranked by count and then by label. With one, a
-        public list of items, it holds how many of them have each count, without holding the list in memory.
+        Without a public list the histogram holds the top `k_bar + 1` rows, ranked by count and then by label. With one
+        (`question.domain`) it holds how many of them have each count, without holding the list in memory.
 
         `key` decides which items of a user are kept when `question.contribution` is set; it must be fresh random bytes,
         at least 16 of them (`fresh_key`), drawn without looking at the data.

@@ -11,9 +11,9 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.question import Question
+from crestline.question import NO_LIMITS, Question
 from crestline.sources.counting import Counting
-from crestline.sources.domain import Domain, DomainCounting, Lookup, domain_counting
+from crestline.sources.domain import DomainCounting, Lookup, domain_counting
 from crestline.sources.engines import EMBEDDED, Expression, allowed
 from crestline.sources.running import Runner
 from crestline.sources.snapshot import over_list
@@ -52,28 +52,30 @@ class TableSource:
         if close is not None:
             weakref.finalize(self, close)  # the connection was opened for this source, and ends with it
 
-    def check(self, question: Question, domain: Domain | None = None) -> None:
+    limits = NO_LIMITS
+
+    def check(self, question: Question) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
         allowed(question, self._dialect)
-        if domain is None:
+        if question.domain is None:
             self.expression(question, bytes(32))
         else:
-            self._over(question, domain).every_count(bytes(32))
+            self._over(question).every_count(bytes(32))
 
     def expression(self, question: Question, key: bytes = b"") -> Expression:
         """The question as one Ibis expression of at most `k_bar + 1` rows."""
         return self._counting(question).top(key)
 
     @contextmanager
-    def reading(self, question: Question, key: bytes = b"", domain: Domain | None = None) -> Iterator[Reading]:
+    def reading(self, question: Question, key: bytes = b"") -> Iterator[Reading]:
         """Run the expression: the engine counts, and `k_bar + 1` rows come back. Over a public list its items are
         `(count, index)` pairs until they are named."""
         counting = self._counting(question)
         unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
-        if domain is None:
+        if question.domain is None:
             yield Reading(self.top_counts(question, key), unit)
             return
-        with over_list(self._runner, self._over(question, domain), key) as (histogram, labels):
+        with over_list(self._runner, self._over(question), key) as (histogram, labels):
             yield Reading(histogram, unit, labels)
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
@@ -82,13 +84,13 @@ class TableSource:
         items = counting.items
         rows = self._runner.rows(counting.top(key))
         labelled = [(items.label(row[:-1]), row[-1]) for row in rows]
-        return Histogram.from_ranked(labelled, question.k_bar, step=counting.step)
+        return Histogram.from_ranked(labelled, question.slots, step=counting.step)
 
     def version(self) -> str | None:
         return None if self._version is None else self._version()
 
-    def _over(self, question: Question, domain: Domain) -> DomainCounting:
-        return domain_counting(self._counting(question), domain, self._lookup)
+    def _over(self, question: Question) -> DomainCounting:
+        return domain_counting(self._counting(question), question.domain, self._lookup)
 
 
 def _no_lookup(name: str) -> Expression:

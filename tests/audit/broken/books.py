@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.selection import Selection
 
 
-def charged_afterwards(question: Any, *, source: Any, chosen: Any, entropy: Any, ledger: Any) -> Any:
+def charged_afterwards(prepared: Any, *, source: Any, entropy: Any, ledger: Any) -> Any:
     """The release is made first and charged when it went well: what crashes in between was free."""
-    with source.reading(question, bytes(32)) as reading:
-        selection = chosen.mechanism.release(reading.histogram, entropy)
-    receipt = ledger.reserve(own_cost(chosen.mechanism))
-    ledger.settle(receipt, chosen.mechanism.settled(selection))
+    with source.reading(prepared.question, bytes(32)) as reading:
+        selection = prepared.mechanism.release(reading.histogram, entropy)
+    receipt = ledger.reserve(prepared.cost)
+    ledger.settle(receipt, prepared.settled(selection))
     return selection
 
 
-def stops_for_nothing(question: Any, *, source: Any, chosen: Any, entropy: Any, ledger: Any) -> Any:
+def stops_for_nothing(prepared: Any, *, source: Any, entropy: Any, ledger: Any) -> Any:
     """Only named items are paid for: the stop, which was drawn as well, is free."""
-    receipt = ledger.reserve(own_cost(chosen.mechanism))
-    with source.reading(question, bytes(32)) as reading:
-        selection = chosen.mechanism.release(reading.histogram, entropy)
+    receipt = ledger.reserve(prepared.cost)
+    with source.reading(prepared.question, bytes(32)) as reading:
+        selection = prepared.mechanism.release(reading.histogram, entropy)
     named = Selection(selection.items, stopped=False)
-    ledger.settle(receipt, chosen.mechanism.settled(named))
+    ledger.settle(receipt, prepared.settled(named))
     return selection

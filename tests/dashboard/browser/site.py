@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from crestline.question import Question, QuestionFields
 from crestline.service.admission import admitted
 from crestline.service.answering import answer_once
-from crestline.service.asking import Wanted
 from crestline.service.config import load_config
 from crestline.service.house import House, open_house
 from crestline.service.problems import Problem
@@ -121,9 +121,11 @@ def _past(folder: Path) -> dict[str, str]:
 
 
 def _ask(house: House, token: str, number: int) -> None:
-    wanted = Wanted(("title",), 3 + number, ("country = 'DE'", None)[number % 2], "0.9", "1e-7", counts=number % 2 == 0)
+    country = ("country = 'DE'", None)[number % 2]
+    asked: QuestionFields = {"item": "title", "k": 3 + number, "where": country, "counts": number % 2 == 0}
+    question = Question.of({**asked, "epsilon": "0.9", "delta": "1e-7"})
     with suppress(Problem):  # a refusal is a part of the past, too
-        answer_once(house, admitted(house, token), "loans", wanted, f"past-{number}")
+        answer_once(house, admitted(house, token), "loans", question, f"past-{number}")
 
 
 def _free_port() -> int:

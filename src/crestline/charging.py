@@ -1,0 +1,78 @@
+"""Who pays for an answer: a ledger, or nobody. Both are asked the same three things, so the journey has no fork."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from crestline.answer.answer import Answer, Bill
+from crestline.guarantees.cost import Cost
+from crestline.identity import Identity, find_stored
+from crestline.ledger.ledger import Ledger
+from crestline.ledger.receipt import Receipt
+from crestline.prepare import Prepared
+
+
+class Charging(Protocol):
+    """Finds an answer that was paid for, reserves the worst case, and settles what a theorem lets us charge."""
+
+    def find(self, known: Identity) -> Answer | None: ...
+
+    def reserve(self, prepared: Prepared, known: Identity) -> Receipt | None: ...
+
+    def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer: ...
+
+
+def charging(ledger: Ledger | None, analyst: str | None) -> Charging:
+    """The one who pays."""
+    return NoLedger() if ledger is None else Charged(ledger, analyst)
+
+
+@dataclass(frozen=True)
+class NoLedger:
+    """Nothing is written down: no answer is found again, nothing is reserved, nothing is billed."""
+
+    def find(self, known: Identity) -> None:
+        return None
+
+    def reserve(self, prepared: Prepared, known: Identity) -> None:
+        return None
+
+    def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
+        return answer
+
+
+@dataclass(frozen=True)
+class Charged:
+    """A ledger, and the analyst at whose expense it is asked (None: the data set's own)."""
+
+    ledger: Ledger
+    analyst: str | None
+
+    def find(self, known: Identity) -> Answer | None:
+        """The stored answer to the same question on the same version of the data; serving it is recorded."""
+        found = find_stored(self.ledger, known, self.analyst, record=True)
+        return None if found is None else replace(Answer.from_dict(found.answer), stored=True)
+
+    def reserve(self, prepared: Prepared, known: Identity) -> Receipt:
+        """Hold the worst case, durably, before a row is read."""
+        return self.ledger.reserve(
+            prepared.cost,
+            question=known.question,
+            data_version=known.version,
+            analyst=self.analyst,
+            mechanism=prepared.choice.name,
+        )
+
+    def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
+        """Charge the cost, and keep the answer with its bill."""
+        assert receipt is not None, "a ledger gives a receipt for every reservation"
+        paid = self.ledger.settle(receipt, cost, answer=answer.to_dict())
+        bill = Bill(
+            ledger=self.ledger.shown,
+            reserved=str(receipt.reserved),
+            paid=str(paid),
+            remaining=str(self.ledger.payers(self.analyst)[-1].balance.remaining),
+            receipt=receipt.number,
+        )
+        return replace(answer, bill=bill)

@@ -1,0 +1,265 @@
+"""Which mechanism answers a question: the only place that chooses, and the only cache of what was chosen.
+
+Decided from the question, the budget and public limits alone, never from the data (P12.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from inspect import signature
+from typing import Any
+
+from crestline import mechanisms
+from crestline.answer.answer import Choice
+from crestline.errors import CrestlineError, MechanismError, ParameterError
+from crestline.guarantees.cost import Cost
+from crestline.guarantees.guarantee import Guarantee
+from crestline.ledger.budget import Budget
+from crestline.mechanisms.catalogue import entry
+from crestline.mechanisms.framework.restricted import own_cost
+from crestline.mechanisms.identity import identity, shown
+from crestline.mechanisms.mechanism import Mechanism
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.stated import KNOWN, UNKNOWN, contribution_of, domain_of, parts
+from crestline.parameters import positive, probability
+from crestline.question import AUTO, NO_LIMITS, Limits, Question
+
+# A question on a budget asks for this share of it unless it says otherwise.
+SHARE_OF_EPSILON = 10
+SHARE_OF_DELTA = 20
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What `auto` takes when a question looks like this, and why."""
+
+    name: str
+    reason: str
+
+
+KNOWN_DOMAIN_ONE = Rule("Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip")
+KNOWN_DOMAIN = Rule(
+    "Canonical", "chosen because the items are on a public list: it picks a whole set at the price of one step"
+)
+KNOWN_DOMAIN_MANY = Rule(
+    "Lipschitz",
+    "chosen because many items of a public list are wanted: its k steps add up to less than k of them",
+)
+KNOWN_CONTRIBUTION = Rule(
+    "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
+)
+KNOWN_CONTRIBUTION_FEW = Rule(
+    "LimitedDomainLaplace", "chosen because users have few items each: Laplace noise needs the smallest lead"
+)
+WITH_BOOKS = Rule("LimitedDomain", "chosen because a ledger is kept: it pays only for the items it draws")
+FEW_ITEMS = Rule("CanonicalBottom", "chosen because few items are wanted: one step names the whole set, or none of it")
+MANY_ITEMS = Rule("RestrictedGumbel", "chosen because many items are wanted: it returns as many as it safely can")
+
+# P12.1: up to here a whole set in one step beats drawing item after item.
+_FEW = 10
+# Up to here Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
+# ledger adds Gaussian noise up for less.
+_FEW_EACH = 3
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question and the mechanism that will answer it.
+
+    question    as it is put to a source: its `k_bar` is decided
+    mechanism   ready to run within the total of the question
+    choice      its name and parameters in words, and why it was taken
+    cost        the worst case, step by step: what is reserved before a row is read
+    promise     the guarantee of one answer
+    """
+
+    question: Question
+    mechanism: Any
+    choice: Choice
+    cost: Cost
+    promise: Guarantee
+
+    @property
+    def identity(self) -> Mapping[str, str] | None:
+        """What tells the mechanism from every other; None: it cannot be told, and no answer of it is served again."""
+        return identity(self.mechanism)
+
+    @property
+    def as_answered(self) -> Question:
+        """The question as an answer keeps it: plain values only, a mechanism of its own by its name."""
+        named = self.question.mechanism if isinstance(self.question.mechanism, str) else self.choice.name
+        return replace(self.question, mechanism=named, domain=None)
+
+    @property
+    def margin(self) -> float | None:
+        """By how many users an item must lead to be named; None where nothing is left out, or nobody can say."""
+        inner = getattr(self.mechanism, "mechanism", self.mechanism)  # noisy counts come after another's selection
+        told = hasattr(self.mechanism, "margin") and hasattr(inner, "margin")
+        return float(self.mechanism.margin()) if told else None
+
+    @property
+    def spread(self) -> float | None:
+        """95% of the noise in a published count stays within this many users; None where nobody can say."""
+        spread = getattr(self.mechanism, "spread", None)
+        return None if spread is None else float(spread())
+
+    def settled(self, selection: Selection) -> Cost:
+        """What must be charged once the selection is known; less than `cost` only where a theorem says so (P10.6)."""
+        settle = getattr(self.mechanism, "settled", None)
+        cost: Cost = self.cost if settle is None else settle(selection)
+        return cost
+
+
+def prepare(
+    question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, asker: str = ""
+) -> Prepared:
+    """The mechanism for a question, and what it promises and costs.
+
+    `budget` is the budget that pays, if there is one: what the question leaves open is a share of it. `asker` keeps
+    what is remembered for one person apart from others, so that nobody learns from the time a refusal or a price takes
+    what somebody else has asked.
+    """
+    public_list = question.domain is not None or limits.public_list
+    if not isinstance(question.mechanism, str):
+        return _prepared(question, _given(question), "given in the question", public_list)
+    wanted = replace(_with_total(question, budget), domain=None)
+    mechanism, choice, cost, promise, k_bar = _remembered(asker, wanted, limits, budget is not None, public_list)
+    return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
+
+
+def automatic(question: Question, *, with_budget: bool = False, public_list: bool = False) -> Rule:
+    """P12.1 as code: looks at the question only, never at the data."""
+    if public_list:
+        return KNOWN_DOMAIN_ONE if question.k == 1 else KNOWN_DOMAIN if question.k <= _FEW else KNOWN_DOMAIN_MANY
+    if question.contribution is not None:
+        few = question.contribution <= _FEW_EACH and not with_budget and question.score is None
+        return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
+    if with_budget:
+        return WITH_BOOKS
+    return FEW_ITEMS if question.k <= _FEW else MANY_ITEMS
+
+
+def describe(mechanism: Any, reason: str) -> Choice:
+    """A mechanism's name and exact parameters, as text."""
+    return Choice(type(mechanism).__name__, shown(mechanism), reason)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(
+    asker: str, question: Question, limits: Limits, with_budget: bool, public_list: bool
+) -> tuple[Any, Choice, Cost, Guarantee, int]:
+    """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
+    name = question.mechanism
+    rule = automatic(question, with_budget=with_budget, public_list=public_list) if name == AUTO else _named(name)
+    mechanism = _made(rule, question, question.k_bar)
+    own = getattr(mechanism, "k_bar", None)
+    if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (own or 0):
+        mechanism = _made(rule, question, limits.slots)
+    made = _prepared(question, mechanism, rule.reason, public_list)
+    return made.mechanism, made.choice, made.cost, made.promise, made.question.slots
+
+
+def _prepared(question: Question, mechanism: Any, reason: str, public_list: bool) -> Prepared:
+    choice = describe(mechanism, reason)
+    _fit_for(question, mechanism, choice.name, public_list)
+    k_bar = getattr(mechanism, "k_bar", None) or question.k_bar or question.k  # a public list has no slots
+    cost, promise = _computed(lambda: (own_cost(mechanism), mechanism.guarantee()))
+    return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
+
+
+def _computed(step: Any) -> Any:
+    """What an accountant says. Numbers beyond its reach are refused here, before anything is charged."""
+    try:
+        return step()
+    except CrestlineError:
+        raise
+    except (ArithmeticError, ValueError):
+        pass
+    raise ParameterError(
+        "this mechanism cannot be accounted for with these numbers: ask with a larger epsilon or another mechanism"
+    )
+
+
+def _with_total(question: Question, budget: Budget | None) -> Question:
+    """The question with its total: what it says, or else a share of the budget."""
+    epsilon, delta = question.epsilon, question.delta
+    if budget is not None:
+        epsilon = budget.epsilon / SHARE_OF_EPSILON if epsilon is None else epsilon
+        delta = budget.delta / SHARE_OF_DELTA if delta is None else delta
+    if epsilon is None or delta is None:
+        raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
+    return replace(question, epsilon=positive(epsilon, "epsilon"), delta=probability(delta, "delta"))
+
+
+def _fit_for(question: Question, mechanism: Any, name: str, public_list: bool) -> None:
+    """Refuse, before anything is charged, what the mechanism would refuse once the rows are counted.
+
+    That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
+    """
+    domain = domain_of(mechanism)
+    if domain == KNOWN and not public_list:
+        raise MechanismError(
+            f"{name} needs the public list of all items: give domain=…, or take mechanism='auto' or another mechanism"
+        )
+    if domain == UNKNOWN and public_list:
+        raise MechanismError(
+            f"{name} is for items that are not publicly listed: leave domain out, or take mechanism='auto' or another "
+            "mechanism"
+        )
+    if question.score is not None and any(_charged_by_items(part) for part in parts(mechanism)):
+        raise MechanismError(
+            "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
+            "mechanism, or leave contribution or counts out"
+        )
+
+
+def _charged_by_items(mechanism: Any) -> bool:
+    counted = isinstance(mechanism, mechanisms.NoisyCounts) and mechanism.contribution is not None
+    return isinstance(mechanism, mechanisms.LimitedDomainLaplace) or (counted and mechanism.noise == "laplace")
+
+
+def _made(rule: Rule, question: Question, k_bar: int | None) -> Any:
+    """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
+    kind = entry(rule.name).load()
+    options: dict[str, Any] = {
+        "k": question.k,
+        "k_bar": k_bar,
+        "epsilon": question.epsilon,
+        "delta": question.delta,
+        "contribution": question.contribution,
+    }
+    if not question.counts:
+        return _computed(lambda: kind.for_budget(**options))
+    if question.contribution is not None and "counts" in signature(kind.for_budget).parameters:
+        return _computed(lambda: kind.for_budget(counts=True, **options))  # P4.1, P4.2
+    return _computed(lambda: mechanisms.NoisyCounts.for_budget(mechanism=kind, **options))  # P3.7
+
+
+def _named(wanted: str) -> Rule:
+    if entry(wanted).domain == "queries":
+        raise MechanismError(f"{wanted} answers queries of your own, not a top-k: call it from Python, or name another")
+    return Rule(wanted, "named in the question")
+
+
+def _given(question: Question) -> Any:
+    """The mechanism that a question brings along, once it fits the question."""
+    mechanism, k, k_bar = question.mechanism, question.k, question.k_bar
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(
+            "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()"
+        )
+    own = getattr(mechanism, "k_bar", None)
+    if own is None and k_bar is None:
+        raise MechanismError("say how many items this mechanism may see: k_bar=…")
+    if own is not None and k_bar is not None and k_bar != own:
+        raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={own}; leave it out")
+    if getattr(mechanism, "k", k) != k:
+        raise MechanismError(f"k={k} does not agree with the mechanism's own k={mechanism.k}")  # type: ignore[attr-defined] # it has one
+    bound = contribution_of(mechanism)
+    if bound is not None and (question.contribution is None or question.contribution > bound):  # D3: enforced
+        raise MechanismError(
+            f"the mechanism's promise is for users of at most {bound} items: ask with contribution={bound}"
+        )
+    return mechanism

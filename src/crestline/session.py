@@ -1,0 +1,169 @@
+"""The Python face: one question (`top_k`), or a connection with books (`connect`). No privacy logic lives here."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Unpack
+
+from crestline.answer.answer import Answer
+from crestline.ask import ask
+from crestline.identity import Identity, find_stored, stated_version
+from crestline.ledger.budget import Budget
+from crestline.ledger.ledger import Ledger
+from crestline.prepare import Prepared, prepare
+from crestline.price.price import Price, price
+from crestline.question import Question, QuestionFields, spelled_out
+from crestline.randomness.entropy import Entropy, system
+from crestline.sources import Source, open_source
+
+if TYPE_CHECKING:
+    from crestline.ledger.amount import Amount
+    from crestline.ledger.store import Store
+
+Address = str | os.PathLike[str]
+
+
+@spelled_out
+def top_k(
+    source: Any,
+    *,
+    ledger: Ledger | Address | None = None,
+    table: str | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+    version: str | None = None,
+    entropy: Entropy | None = None,
+    **question: Unpack[QuestionFields],
+) -> Answer:
+    """The most popular items of a source, as far as they can be named privately.
+
+    `source` is a path or glob (Parquet, CSV, JSON lines), a database URL plus `table`, an Ibis, pandas, Polars or Arrow
+    table, or a `Histogram`. `k` items are wanted; `user` and `item` name columns (`item` may be a list of them).
+    `epsilon` and `delta` are the total for this answer. Items are ranked by their distinct users, or, with
+    `score="sum(column)"`, by a sum to which each user adds at most `clip` (a public number) per item. `where` is a
+    filter; `contribution` counts at most so many items of each user; `counts=True` publishes noisy counts; `domain` is
+    a public list of all items; `mechanism` is a name of the catalogue or a mechanism; `k_bar` is how many items it may
+    see.
+
+    With a `ledger` the release is charged to it before a row is read, and the same question on the same data is
+    answered again at no cost. `dataset` names the data set in it, where there are several, and `analyst` who pays.
+    `version` is a public label of the data, such as the day they were loaded; without one a file's size and time tell
+    whether the data are the same, and so whoever asks learns that it was touched.
+    """
+    asked, opened = Question.of(question), open_source(source, table=table)
+    books = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
+    try:
+        prepared = prepare(asked, budget=_payer(books, analyst), limits=opened.limits)
+        return ask(prepared, source=opened, entropy=entropy or system(), ledger=books, analyst=analyst, version=version)
+    finally:
+        if books is not None and books is not ledger:
+            books.close()
+
+
+def connect(source: Any, *, ledger: Address | None = None) -> Connection:
+    """A database (or a file, or a table in memory) whose questions are charged to one ledger.
+
+    Without `ledger` the books end with the connection: all its data sets share them.
+    """
+    return Connection(source, ledger)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where the data are, and where the books are."""
+
+    source: Any
+    ledger: Address | None = None
+    _memory: Store | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_memory", None if self.ledger is not None else _books_in_memory())
+
+    def dataset(
+        self,
+        name: str,
+        *,
+        user: str,
+        budget: Budget,
+        contribution: int | None = None,
+        version: str | None = None,
+        entropy: Entropy | None = None,
+    ) -> Dataset:
+        """One table with its user column and its budget. Both are fixed once, and never change: whoever asks for the
+        data set again gets the same books, and other users or another budget are refused.
+
+        `version` is a public label of the data, such as the day they were loaded: answers are stored under it, and
+        served again until it changes.
+        """
+        stated = None if version is None else stated_version(version)
+        in_database = isinstance(self.source, str) and "://" in self.source
+        source = open_source(self.source, table=name if in_database else None)
+        return Dataset(source, user, self._books(name, budget, user), contribution, entropy or system(), stated)
+
+    def _books(self, name: str, budget: Budget, user: str) -> Ledger:
+        if self._memory is not None:
+            return Ledger.in_store(self._memory, budget, dataset=name, user=user)
+        assert self.ledger is not None, "a connection has an address for its books, or keeps them itself"
+        return Ledger.open_or_create(self.ledger, budget, dataset=name, user=user)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One table that can be asked, with books."""
+
+    source: Source
+    user: str
+    ledger: Ledger
+    contribution: int | None
+    entropy: Entropy
+    version: str | None = None
+
+    @spelled_out
+    def top(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Answer:
+        """The most popular items, charged to this data set's budget; the arguments are those of `top_k`.
+
+        Unless `epsilon` and `delta` are given, a question may cost a tenth of the budget's ε and a twentieth of its δ.
+        """
+        return ask(
+            self._prepared(question, analyst),
+            source=self.source,
+            entropy=self.entropy,
+            ledger=self.ledger,
+            analyst=analyst,
+            version=self.version,
+        )
+
+    @spelled_out
+    def price(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Price:
+        """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
+        prepared = self._prepared(question, analyst)
+        self.source.check(prepared.question)
+        known = Identity(prepared, self.source, self.entropy, self.version)
+        stored = find_stored(self.ledger, known, analyst, record=False)
+        payers = [(payer.analyst or "the data set", payer.balance) for payer in self.ledger.payers(analyst)]
+        return price(prepared, payers, stored=stored is not None)
+
+    def _prepared(self, fields: QuestionFields, analyst: str | None) -> Prepared:
+        """The question and the mechanism for it; what is not given comes from the data set and its budget."""
+        question = Question.of({"user": self.user, **fields})
+        if question.contribution is None:
+            question = replace(question, contribution=self.contribution)
+        return prepare(question, budget=_payer(self.ledger, analyst), limits=self.source.limits)
+
+    @property
+    def remaining(self) -> Amount:
+        """What is left of the budget."""
+        return self.ledger.remaining()
+
+
+def _books_in_memory() -> Store:
+    from crestline.ledger.store import Store
+
+    return Store.in_memory(lambda: datetime.now(UTC))
+
+
+def _payer(ledger: Ledger | None, analyst: str | None) -> Budget | None:
+    """The budget that pays: the analyst's own, or the data set's; None without a ledger."""
+    return None if ledger is None else ledger.payers(analyst)[-1].balance.budget
