@@ -23,9 +23,9 @@ from tests.audit.test_attack import made as broken
 from tests.audit.test_queries import CAUGHT
 
 from crestline.audit.attack import audit, pairs_for
-from crestline.audit.effort import Effort
-from crestline.audit.statistical import StatisticalTester
 from crestline.audit.subject import subject
+from crestline.audit.testers.effort import Effort
+from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import system
 
 SIGNIFICANCE = 1e-9

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import crestline as cl
-from crestline.cli.account_figure import figure
-from crestline.cli.demo_data import USERS, write_loans
+from crestline.cli.analyst.demo_data import USERS, write_loans
+from crestline.cli.owner.account_figure import figure
 from crestline.pictures import Picture
 from crestline.plan.plan import plan_shape
 from crestline.plan.plot import plot as plan_plot

@@ -8,9 +8,9 @@ from dataclasses import fields
 import pytest
 
 import crestline as cl
-from crestline.cli.plan import plan
-from crestline.cli.price import price
-from crestline.cli.top import top
+from crestline.cli.analyst.plan import plan
+from crestline.cli.analyst.price import price
+from crestline.cli.analyst.top import top
 from crestline.price.batch import ARGUMENTS
 from crestline.question import Question, QuestionFields, Sum
 from crestline.service.shapes import TopRequest

@@ -10,7 +10,7 @@ from tests.tiers import tier
 @pytest.mark.parametrize(
     ("name", "fixtures", "expected"),
     [
-        ("tests/ledger/test_store.py::test_it", {"postgres_database"}, "engines"),
+        ("tests/ledger/storage/test_store.py::test_it", {"postgres_database"}, "engines"),
         ("tests/sources/test_spark.py::test_it", set(), "engines"),
         ("tests/tools/house/test_house.py::test_it", set(), "mechanics"),
         ("tests/mechanisms/test_a.py::test_the_sampler_follows_the_law_and_the_test_has_power[1]", set(), "statistics"),

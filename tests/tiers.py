@@ -14,7 +14,7 @@ _STATISTICS = re.compile(
 )
 _ENGINES = re.compile(
     r"^tests/(sources/test_(spark|postgres)|dashboard/browser/|service/test_(processes|refusals|shutdown))"
-    r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/test_(killed|crowd|faults))"
+    r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )
 _MECHANICS = re.compile(r"^tests/(tools|benchmarks)/|^tests/guarantees/test_search|^tests/reproduction/test_runner")
 _SERVERS = {"postgres_url", "postgres_database"}

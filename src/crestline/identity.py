@@ -86,7 +86,7 @@ def _version(source: Source, domain: Any, stated: str | None) -> str | None:
 
 def _files(domain: str) -> str | None:
     """What the file system knows of the files that a universe names; None where it names none."""
-    from crestline.sources.files import fingerprint
+    from crestline.sources.files.files import fingerprint
 
     try:
         return fingerprint(domain)

@@ -20,7 +20,7 @@ from crestline.sources import Source, open_source
 
 if TYPE_CHECKING:
     from crestline.ledger.amount import Amount
-    from crestline.ledger.store import Store
+    from crestline.ledger.storage.store import Store
 
 Address = str | os.PathLike[str]
 
@@ -159,7 +159,7 @@ class Dataset:
 
 
 def _books_in_memory() -> Store:
-    from crestline.ledger.store import Store
+    from crestline.ledger.storage.store import Store
 
     return Store.in_memory(lambda: datetime.now(UTC))
 

@@ -11,7 +11,7 @@ import pytest
 
 import crestline as cl
 from crestline.audit.claims import Approximate, Claim, Concentrated, Gaussian, Range, Table, claim, strength
-from crestline.audit.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick
 from crestline.errors import MechanismError
 from crestline.guarantees.guarantee import GaussianDP, LossInterval
 

@@ -9,7 +9,7 @@ import pytest
 from tests.audit.broken import programs
 
 from crestline.audit.end_to_end import BROKEN_ROW, FAILING_FILTER, attack_program, repetitions
-from crestline.audit.program_report import ProgramReport
+from crestline.audit.program.report import ProgramReport
 
 
 def attacked(program: object, folder: Path, **options: object) -> ProgramReport:

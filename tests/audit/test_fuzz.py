@@ -19,7 +19,7 @@ from crestline.errors import CrestlineError, MechanismError, ParameterError, Que
 from crestline.ledger.budget import Budget
 from crestline.parameters import decimal_text, exact
 from crestline.question import Question
-from crestline.sources import where
+from crestline.sources.expression import where
 
 ANYTHING = some.one_of(
     some.none(),

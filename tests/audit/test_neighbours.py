@@ -6,8 +6,8 @@ from itertools import chain
 
 import pytest
 
-from crestline.audit.families import Special, Varied, around
 from crestline.audit.neighbours import Pair, Shape, every_small, labels, pair, small_pairs
+from crestline.audit.testers.families import Special, Varied, around
 
 UNKNOWN = Shape(3)
 KNOWN = Shape(None, tuple("abcd"))

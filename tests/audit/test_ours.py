@@ -11,9 +11,9 @@ import pytest
 from tests.audit.ours import NAMES, made
 
 from crestline.audit.attack import pairs_for
-from crestline.audit.effort import Effort
-from crestline.audit.statistical import StatisticalTester
 from crestline.audit.subject import subject
+from crestline.audit.testers.effort import Effort
+from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import system
 
 RUNS = 20

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from crestline.audit.features import shown
 from crestline.audit.outcomes import Reader, raised
+from crestline.audit.testers.features import shown
 from crestline.mechanisms.selection import Selection
 
 

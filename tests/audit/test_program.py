@@ -12,17 +12,19 @@ import pytest
 from tests.audit.program import Program, Row, rows, table
 
 import crestline as cl
-from crestline.audit.effort import Effort
-from crestline.audit.families import Special
 from crestline.audit.neighbours import Pair, Shape
-from crestline.audit.statistical import StatisticalTester
+from crestline.audit.testers.effort import Effort
+from crestline.audit.testers.families import Special
+from crestline.audit.testers.statistical import StatisticalTester
 from crestline.errors import BudgetExhausted, MechanismError, QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.question import Question
 from crestline.randomness.entropy import replay
-from crestline.sources import counting, open_source, running
+from crestline.sources import open_source
+from crestline.sources.engine import running
+from crestline.sources.expression import counting
 
 PAIRS = list(Special(2, (9,))(Shape(3), None))[::4]
 QUESTION = Question(k=2, k_bar=3)

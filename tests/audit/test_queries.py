@@ -9,9 +9,9 @@ from tests.audit.broken import queries as broken
 
 import crestline as cl
 from crestline.audit.attack import audit
-from crestline.audit.features import shown
 from crestline.audit.neighbours import small_pairs
 from crestline.audit.queries import OnHistogram, auditable, opposed
+from crestline.audit.testers.features import shown
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.stability.first_stable import FirstStable
 from crestline.mechanisms.stability.query import QueryAnswer, Stable

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crestline.errors import QuestionError
-from crestline.sources.where import parse
+from crestline.sources.expression.where import parse
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "where.md").read_text()
 

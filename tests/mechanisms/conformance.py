@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.mechanisms.conformance import SIGNIFICANCE, p_value
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho

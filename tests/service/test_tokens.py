@@ -13,7 +13,7 @@ import pytest
 
 from crestline.cli.main import run
 from crestline.errors import ParameterError
-from crestline.ledger.store import Store
+from crestline.ledger.storage.store import Store
 from crestline.service import tokens as module
 from crestline.service.desk import open_desk
 from crestline.service.tokens import Tokens

@@ -19,7 +19,8 @@ from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
 from crestline.question import Question
-from crestline.sources import Source, running
+from crestline.sources import Source
+from crestline.sources.engine import running
 from crestline.sources.table import TableSource
 from tests.sources import oracle, total
 from tests.sources.engines import Engine

@@ -5,7 +5,7 @@ two outcomes are of one class always: both answer, or both refuse in the same wo
 the one user's items only, each by at most a step, all in one direction.
 
 A class that inherits `PairSuite` provides the fixture `pair`: two sources that hold the same columns. Which values,
-literals and operators are tried is in `crestline.audit.failing_filters`.
+literals and operators are tried is in `crestline.audit.program.failing_filters`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from crestline.audit import failing_filters as battery
-from crestline.audit.failing_filters import Column
+from crestline.audit.program import failing_filters as battery
+from crestline.audit.program.failing_filters import Column
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
 from crestline.question import Question
@@ -23,7 +23,7 @@ from crestline.sources import Source
 
 KEY = bytes(range(32))
 ITEMS = frozenset({"tea", "cocoa"})
-"""The one user's items in the tables of `crestline.audit.tables`."""
+"""The one user's items in the tables of `crestline.audit.program.tables`."""
 
 REFUSALS = ("QuestionError", "ParameterError")
 Outcome = Histogram | tuple[str, str]

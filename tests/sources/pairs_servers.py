@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from crestline.audit.failing_filters import USER, Column
+from crestline.audit.program.failing_filters import USER, Column
 
 
 def postgres_columns() -> tuple[tuple[Column, str], ...]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from crestline.audit.failing_filters import COLUMNS, Column
-from crestline.audit.tables import TABLE, columns_of, typed_files, typed_table
+from crestline.audit.program.failing_filters import COLUMNS, Column
+from crestline.audit.program.tables import TABLE, columns_of, typed_files, typed_table
 from crestline.sources import Source, open_source
 from tests.sources.pairs import Pair, PairSuite
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crestline.audit.broken_rows import CSV_LINES, GLOBS, JSON_LINES, Broken
-from crestline.audit.failing_filters import Column
-from crestline.audit.tables import arrow_column, csv_bytes, json_bytes
+from crestline.audit.program.broken_rows import CSV_LINES, GLOBS, JSON_LINES, Broken
+from crestline.audit.program.failing_filters import Column
+from crestline.audit.program.tables import arrow_column, csv_bytes, json_bytes
 from crestline.question import Question
 from crestline.sources import open_source
 from tests.sources.pairs import Outcome, Pair, PairSuite, difference, failed, outcome, question

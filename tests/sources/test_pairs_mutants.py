@@ -11,17 +11,20 @@ from typing import Any
 import ibis
 import pytest
 
-from crestline.audit.broken_rows import CSV_LINES, GLOBS
-from crestline.audit.failing_filters import COLUMNS
-from crestline.audit.tables import typed_table
+from crestline.audit.program.broken_rows import CSV_LINES, GLOBS
+from crestline.audit.program.failing_filters import COLUMNS
+from crestline.audit.program.tables import typed_table
 from crestline.errors import SourceError
-from crestline.sources import columns, comparing, filtering, frames, open_source, parquet, score, table
-from crestline.sources.delimited import DelimitedRules
-from crestline.sources.snapshot import _asked
+from crestline.sources import open_source, table
+from crestline.sources.arrow import tables
+from crestline.sources.expression import columns, comparing, filtering, score
+from crestline.sources.expression.snapshot import _asked
+from crestline.sources.files.delimited import DelimitedRules
+from crestline.sources.files.files import parquet
 from tests.sources.between import AFTER, BEFORE, DOMAIN, answered
+from tests.sources.expression.test_snapshot import made
 from tests.sources.pairs import Pair, found_by_filters, found_by_keys, found_by_scores
 from tests.sources.test_pairs_files import told_by_a_file, told_by_a_line
-from tests.sources.test_snapshot import made
 
 
 def memory(*names: str) -> Pair:
@@ -61,7 +64,7 @@ def test_moments_in_seconds_and_milliseconds(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_moments_with_a_zone_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_readable", lambda table: table)
+    monkeypatch.setattr(tables, "_readable", lambda table: table)
     pair = memory("at_s_zone", "at_ms_zone")
     assert all(found_by_keys(pair, column) for column in pair.columns)
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from crestline.audit.broken_rows import TYPED_VALUES
-from crestline.audit.tables import TABLE, arrow_column, write_table
+from crestline.audit.program.broken_rows import TYPED_VALUES
+from crestline.audit.program.tables import TABLE, arrow_column, write_table
 from crestline.sources import Source, open_source
 from tests.sources.pairs import Pair, question, told_apart
 

@@ -8,7 +8,7 @@ import pytest
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Padding
 from crestline.question import Question
-from crestline.sources import where
+from crestline.sources.expression import where
 from crestline.sources.opening import open_source
 
 VISITS = pandas.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": list("abacad"), "year": [1, 2, 2, 2, 2, 2]})

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from crestline.question import Question
-from crestline.sources import where
-from crestline.sources.filtering import Filter
+from crestline.sources.expression import where
+from crestline.sources.expression.filtering import Filter
 from crestline.sources.table import TableSource
 
 SIGNS: dict[str, Callable[[Any, Any], bool]] = {

@@ -7,17 +7,17 @@ from itertools import chain, zip_longest
 from time import perf_counter
 from typing import Any
 
-from crestline.audit.effort import Effort
-from crestline.audit.exact import ExactTester
-from crestline.audit.families import Special, Varied
 from crestline.audit.finding import Found, Tester
 from crestline.audit.neighbours import Neighbours, Pair, every_small
-from crestline.audit.probing import edges
 from crestline.audit.queries import OnHistogram, Opposed
 from crestline.audit.report import Report
-from crestline.audit.stated_law import is_followed
-from crestline.audit.statistical import StatisticalTester
 from crestline.audit.subject import Subject, subject
+from crestline.audit.testers.effort import Effort
+from crestline.audit.testers.exact import ExactTester
+from crestline.audit.testers.families import Special, Varied
+from crestline.audit.testers.probing import edges
+from crestline.audit.testers.stated_law import is_followed
+from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import Entropy, system
 
 SIGNIFICANCE = 1e-6

@@ -21,10 +21,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from crestline.audit.failing_filters import COLUMNS, KNOWN, ONLY_THE_USER, chains, in_order
 from crestline.audit.outcomes import Outcome, Reader
-from crestline.audit.program_report import Difference, ProgramReport
-from crestline.audit.tables import Files, columns_of, line_files, plain_files, typed_files
+from crestline.audit.program.failing_filters import COLUMNS, KNOWN, ONLY_THE_USER, chains, in_order
+from crestline.audit.program.report import Difference, ProgramReport
+from crestline.audit.program.tables import Files, columns_of, line_files, plain_files, typed_files
 
 FAILING_FILTER = "failing filter"
 BROKEN_ROW = "broken row"

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from crestline.audit.features import shown
 from crestline.audit.finding import Found
 from crestline.audit.outcomes import Outcome
 from crestline.audit.report import table_text
 from crestline.audit.subject import Subject
+from crestline.audit.testers.features import shown
 from crestline.pictures import COLOUR, QUIET, Picture, altair
 
 _TRIALS = 20_000

@@ -9,7 +9,7 @@ from crestline.ledger.amount import Amount
 from crestline.ledger.entries import Entry, canonical
 
 if TYPE_CHECKING:
-    from crestline.ledger.records import Account
+    from crestline.ledger.storage.records import Account
 
 ACCOUNT_COLUMNS = {
     "whose": "data set / analyst",

@@ -22,21 +22,21 @@ EXIT_INTERRUPTED = 130
 
 # One line for each command: its name, where it lives, and what it is called there.
 COMMANDS = (
-    ("top", "crestline.cli.top", "top"),
-    ("plan", "crestline.cli.plan", "plan"),
-    ("price", "crestline.cli.price", "price"),
-    ("explain", "crestline.cli.explain", "explain"),
+    ("top", "crestline.cli.analyst.top", "top"),
+    ("plan", "crestline.cli.analyst.plan", "plan"),
+    ("price", "crestline.cli.analyst.price", "price"),
+    ("explain", "crestline.cli.analyst.explain", "explain"),
     ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
     ("sources", "crestline.cli.sources", "sources"),
-    ("account", "crestline.cli.account", "account"),
+    ("account", "crestline.cli.owner.account", "account"),
     ("audit", "crestline.cli.audit", "audit"),
     ("reproduce", "crestline.cli.reproduce", "reproduce"),
-    ("serve", "crestline.cli.serve", "serve"),
-    ("demo", "crestline.cli.demo", "demo"),
+    ("serve", "crestline.cli.owner.serve", "serve"),
+    ("demo", "crestline.cli.analyst.demo", "demo"),
 )
 GROUPS = (
-    ("ledger", "crestline.cli.ledger", "ledger_app"),
-    ("token", "crestline.cli.token", "token_app"),
+    ("ledger", "crestline.cli.owner.ledger", "ledger_app"),
+    ("token", "crestline.cli.owner.token", "token_app"),
 )
 
 # These hand every argument, --help included, to another package.

@@ -10,7 +10,7 @@ from crestline.dashboard.chart import Bar, Segment, bars
 from crestline.dashboard.html import Html, join, table, tag, void
 from crestline.dashboard.layout import amount, minute, section
 from crestline.dashboard.spending import Point
-from crestline.ledger.records import Account
+from crestline.ledger.storage.records import Account
 
 _TOP, _HEIGHT = 18, 90
 _WIDE = 1000  # units of the stretched part of a picture

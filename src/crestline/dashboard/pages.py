@@ -15,7 +15,7 @@ from crestline.dashboard.history import asked, history
 from crestline.dashboard.layout import alert, section
 from crestline.dashboard.spending import Point, spending, unknown_reservations
 from crestline.dashboard.visitors import COOKIE, Fields, OpenHouse, Visitor, one, shown
-from crestline.ledger.records import Account
+from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.service.admission import admitted, admitted_again
 from crestline.service.asking import Caller, explained, recalled

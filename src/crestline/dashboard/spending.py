@@ -9,7 +9,7 @@ from datetime import datetime
 from crestline.cli.ledger_rows import share
 from crestline.ledger.amount import Amount, zero
 from crestline.ledger.entries import Entry
-from crestline.ledger.records import Account
+from crestline.ledger.storage.records import Account
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from crestline.dashboard.chart import chart
 from crestline.dashboard.html import Html, join, table, tag, void
 from crestline.dashboard.layout import amount, capital, facts, moment, note, section
 from crestline.dashboard.outlook import why_not
-from crestline.ledger.records import Account
+from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import Entry
 from crestline.prepare import KNOWN_CONTRIBUTION, WITH_BOOKS
 from crestline.service.config import DatasetConfig

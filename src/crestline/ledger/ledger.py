@@ -18,8 +18,8 @@ from crestline.ledger.verify import Verification
 from crestline.parameters import whole
 
 if TYPE_CHECKING:  # the database interface is heavy, and only loaded when books are opened
-    from crestline.ledger.records import Account
-    from crestline.ledger.store import Store
+    from crestline.ledger.storage.records import Account
+    from crestline.ledger.storage.store import Store
 
 DEFAULT = "default"
 PATIENCE = 30.0  # seconds to wait for a lock unless told otherwise
@@ -67,7 +67,7 @@ class Ledger:
         must fit both. `user` is the column that holds the user, the same in every question; unless it is given, the
         first question fixes it. `timeout` is how many seconds to wait for a lock.
         """
-        from crestline.ledger.store import Store
+        from crestline.ledger.storage.store import Store
 
         budgets: dict[str | None, Budget] = {None: budget}
         budgets.update({_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
@@ -82,7 +82,7 @@ class Ledger:
         cls, address: Address, *, dataset: str | None = None, clock: Clock = _utc_now, timeout: float = PATIENCE
     ) -> Ledger:
         """The books at an address; `dataset` may be left out where there is only one."""
-        from crestline.ledger.store import Store
+        from crestline.ledger.storage.store import Store
 
         store = Store.open(address, clock, timeout)
         return cls(store, _chosen(store, dataset))
@@ -100,7 +100,7 @@ class Ledger:
     ) -> Ledger:
         """The budget of a data set, opened at the first call; at every other, `budget` and `user` must be those in the
         books."""
-        from crestline.ledger.store import Store
+        from crestline.ledger.storage.store import Store
 
         return cls.in_store(Store.create(address, clock, timeout), budget, dataset=dataset, user=user)
 
@@ -115,7 +115,7 @@ class Ledger:
         cls, budget: Budget, *, dataset: str = DEFAULT, user: str | None = None, clock: Clock = _utc_now
     ) -> Ledger:
         """Books that end with the process: for one question, and for demonstrations."""
-        from crestline.ledger.store import Store
+        from crestline.ledger.storage.store import Store
 
         return cls.in_store(Store.in_memory(clock), budget, dataset=dataset, user=user)
 

@@ -12,7 +12,7 @@ from crestline.ask import ask
 from crestline.cli.ledger_rows import amount_of
 from crestline.errors import ParameterError, QuestionError
 from crestline.identity import Identity, find_stored
-from crestline.ledger.records import Account
+from crestline.ledger.storage.records import Account
 from crestline.parameters import decimal_text
 from crestline.prepare import Prepared, prepare
 from crestline.question import Limits as QuestionLimits
@@ -21,7 +21,7 @@ from crestline.randomness.entropy import Entropy
 from crestline.service.config import OWNER, AnalystConfig, Limits
 from crestline.service.house import House, Served
 from crestline.service.problems import forbidden
-from crestline.sources import where
+from crestline.sources.expression import where
 
 # Nobody needs more or less, and numbers far outside take long to account for.
 EPSILONS = (Fraction(1, 10**6), Fraction(100))

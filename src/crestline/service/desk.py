@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, MetaData, Table, Text
 
-from crestline.ledger.database import Database, open_database
-from crestline.ledger.records import lock
+from crestline.ledger.storage.database import Database, open_database
+from crestline.ledger.storage.records import lock
 
 metadata = MetaData()
 

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError
 from crestline.ledger.budget import Budget
-from crestline.ledger.database import Database
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.store import Store
+from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.store import Store
 from crestline.ledger.unit import check_user
 from crestline.question import Limits, Question, Sum
 from crestline.service.clock import utc_now

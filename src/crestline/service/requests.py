@@ -17,9 +17,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from crestline.ledger.database import Database
 from crestline.ledger.entries import canonical, stamp
-from crestline.ledger.records import lock
+from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.records import lock
 from crestline.service.desk import requests
 
 

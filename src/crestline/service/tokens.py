@@ -15,8 +15,8 @@ from datetime import datetime
 from sqlalchemy import insert, select, update
 
 from crestline.errors import ParameterError
-from crestline.ledger.database import Database
 from crestline.ledger.entries import stamp
+from crestline.ledger.storage.database import Database
 from crestline.service.desk import tokens
 
 _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from crestline.errors import QuestionError, SourceError
-from crestline.sources.columns import column
-from crestline.sources.engines import Expression
-from crestline.sources.limits import milliseconds
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.limits import milliseconds
+from crestline.sources.expression.columns import column
 from crestline.sources.table import TableSource
 
 

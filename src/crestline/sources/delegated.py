@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from crestline.histogram.histogram import Histogram
 from crestline.question import NO_LIMITS, Question
-from crestline.sources import where
+from crestline.sources.expression import where
 from crestline.sources.source import Reading
 from crestline.sources.table import TableSource
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from crestline.question import Question
 from crestline.sources.delegated import Delegated, columns_of
-from crestline.sources.engines import embedded
+from crestline.sources.engine.engines import embedded
 from crestline.sources.table import TableSource
 
 _KEPT = 8

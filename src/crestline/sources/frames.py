@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from crestline.errors import QuestionError
+from crestline.sources.arrow.tables import UNREADABLE, arrow_table
 from crestline.sources.empty import EmptySource
-from crestline.sources.engines import embedded
-from crestline.sources.running import refused_as
+from crestline.sources.engine.engines import embedded
+from crestline.sources.engine.running import refused_as
 from crestline.sources.source import Source
 from crestline.sources.table import TableSource
-
-_KINDS = {
-    "pandas": ("DataFrame",),
-    "polars": ("DataFrame", "LazyFrame"),
-    "pyarrow": ("Table", "RecordBatch"),
-}
-
-
-_ADVICE = "the table could not be read: give every column a name of its own and one of the usual types"
 
 
 def frame_source(frame: Any, library: str, timeout: float) -> Source:
@@ -32,57 +23,4 @@ def frame_source(frame: Any, library: str, timeout: float) -> Source:
         engine.con.register(name, table)
         return engine.table(name)
 
-    return TableSource(refused_as(_ADVICE, registered), engine, name=name, timeout=timeout, close=engine.disconnect)
-
-
-def arrow_table(frame: Any, library: str) -> Any:
-    """A table in memory as an Arrow table. A column of no type, which can hold nothing but null, is text. Moments with
-    a zone are in microseconds: DuckDB would make them so while it reads, and fail on one that does not fit."""
-    kind = type(frame).__name__
-    if kind not in _KINDS[library]:
-        raise QuestionError(f"of {library}, a source is a {' or '.join(_KINDS[library])}, not a {kind}")
-    return refused_as(_ADVICE, lambda: _readable(_arrow(frame, library, kind)))
-
-
-def _arrow(frame: Any, library: str, kind: str) -> Any:
-    import pyarrow
-
-    if library == "pandas":
-        return pyarrow.Table.from_pandas(_without_objects(frame), preserve_index=False)
-    if library == "polars":
-        return (frame.collect() if kind == "LazyFrame" else frame).to_arrow()
-    return pyarrow.Table.from_batches([frame]) if kind == "RecordBatch" else frame
-
-
-def _readable(table: Any) -> Any:
-    from pyarrow import types
-
-    from crestline.sources.values import in_order
-
-    for place, column in enumerate(table.schema):
-        if types.is_null(column.type) or (types.is_timestamp(column.type) and column.type.tz):
-            table = table.set_column(place, column.name, in_order(table.column(place)))
-    return table
-
-
-def _without_objects(frame: Any) -> Any:
-    """Columns of Python objects as text: guessing a type from the objects would let one row change every label."""
-    objects = [name for name, kind in frame.dtypes.items() if _of_objects(kind)]
-    texts = {name: frame[name].astype(object).map(_text, na_action="ignore").astype("string") for name in objects}
-    return frame.assign(**texts)
-
-
-def _of_objects(kind: Any) -> bool:
-    """Whether a pandas column holds Python objects, by themselves, as text or as categories."""
-    categories = getattr(kind, "categories", None)
-    if categories is not None:
-        return _of_objects(getattr(categories, "dtype", None))
-    return str(kind) == "object" or getattr(kind, "storage", None) == "python"
-
-
-def _text(value: Any) -> str | None:
-    """A value as text; half a letter is replaced, and what has no text is null."""
-    try:
-        return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    except Exception:  # a value may fail in any way, and no refusal may depend on one
-        return None
+    return TableSource(refused_as(UNREADABLE, registered), engine, name=name, timeout=timeout, close=engine.disconnect)

@@ -40,7 +40,7 @@ def open_source(source: Any, *, table: str | None = None, timeout: float = TIMEO
 
 
 def _from_text(text: str | bytes, table: str | None, timeout: float) -> Source:
-    from crestline.sources.files import file_source, is_remote_file
+    from crestline.sources.files.files import file_source, is_remote_file
 
     if isinstance(text, bytes):
         text = os.fsdecode(text)

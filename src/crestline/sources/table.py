@@ -12,11 +12,11 @@ from typing import Any
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.question import NO_LIMITS, Question
-from crestline.sources.counting import Counting
-from crestline.sources.domain import DomainCounting, Lookup, domain_counting
-from crestline.sources.engines import EMBEDDED, Expression, allowed
-from crestline.sources.running import Runner
-from crestline.sources.snapshot import over_list
+from crestline.sources.engine.engines import EMBEDDED, Expression, allowed
+from crestline.sources.engine.running import Runner
+from crestline.sources.expression.counting import Counting
+from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting
+from crestline.sources.expression.snapshot import over_list
 from crestline.sources.source import Reading
 
 _KEPT = 32

@@ -20,8 +20,8 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.mechanisms.conformance import VECTORS, follows_its_law, is_equivariant, items_law, notices, stays_within
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.with_stop import CanonicalBottom

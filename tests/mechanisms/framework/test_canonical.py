@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.mechanisms.conformance import VECTORS, assert_law, follows_its_law, items_law, notices, stays_within
 
-from crestline.audit.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical

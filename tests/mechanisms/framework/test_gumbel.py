@@ -20,7 +20,7 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import Choices

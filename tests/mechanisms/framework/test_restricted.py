@@ -12,7 +12,7 @@ from tests.mechanisms.black_boxes import BAD, NoisySet, NoisyTop, OneByOne, Shor
 from tests.mechanisms.conformance import SIGNIFICANCE, follows_its_law, items_law, notices, p_value, stays_within
 
 import crestline as cl
-from crestline.audit.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick
 from crestline.errors import MechanismError
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP
 from crestline.histogram.histogram import Histogram

@@ -21,8 +21,8 @@ from tests.mechanisms.conformance import (
 )
 from tests.mechanisms.counted import counted_law
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.gaussian import epsilon_of
 from crestline.guarantees.gaussian import sigma as gaussian_sigma

@@ -22,8 +22,8 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mechanisms.conformance import follows_its_law, is_equivariant, notices, stays_within
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram

@@ -13,8 +13,8 @@ import pytest
 from scipy.integrate import quad
 from tests.mechanisms.conformance import ROUNDING, SIGNIFICANCE, VECTORS, p_value
 
-from crestline.audit.exact import worst_pair
 from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.stability.first_stable import NONE_STABLE, FirstStable

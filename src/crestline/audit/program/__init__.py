@@ -1,0 +1,1 @@
+"""What whole programs are attacked with: rows, filters, tables, and the report."""

@@ -1,0 +1,144 @@
+"""Broken rows: what one user may add to a clean table, and what must cost nobody but that user anything (pure data).
+
+A clean table has the columns `user`, `item` and `value`. The rows of others come before and after the broken one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crestline.audit.program.failing_filters import USER
+
+_NAME = USER.encode()
+_LONG = b"x" * 3_000_000
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Bytes that one user adds to a file, and what is wrong with them. `first`: they stand before everybody's rows."""
+
+    why: str
+    line: bytes
+    first: bool = False
+
+
+CSV_LINES: tuple[Broken, ...] = (
+    Broken("a well-formed line", _NAME + b",tea,1\n"),
+    Broken("a quote that is opened and never closed", _NAME + b',"tea,1\n'),
+    Broken("a quote that is opened in the last field", _NAME + b',tea,"1\n'),
+    Broken("text after a closing quote", _NAME + b',"a"b,1\n'),
+    Broken("text after a closing quote that is opened again", _NAME + b',"a"b"c,1\n'),
+    Broken("a quote within a field", _NAME + b',te"a,1\n'),
+    Broken("nothing but a quote", b'"\n'),
+    Broken("a backslash before a quote", _NAME + b',"tea\\",1\n'),
+    Broken("a carriage return within a field", _NAME + b",te\ra,1\n"),
+    Broken("a carriage return within quotes", _NAME + b',"te\ra",1\n'),
+    Broken("a line that ends like Windows lines", _NAME + b",tea,1\r\n"),
+    Broken("a line that ends with two carriage returns", _NAME + b",tea,1\r\r\n"),
+    Broken("a line break within quotes", _NAME + b',"te\na",1\n'),
+    Broken("an empty line", b"\n"),
+    Broken("a line of blanks", b"   \n"),
+    Broken("too few fields", _NAME + b",tea\n"),
+    Broken("a user alone", _NAME + b"\n"),
+    Broken("too many fields", _NAME + b",tea,1,2,3\n"),
+    Broken("another delimiter", _NAME + b";tea;1\n"),
+    Broken("a zero byte", _NAME + b",te\0a,1\n"),
+    Broken("bytes that are no UTF-8", _NAME + b",caf\xe9,1\n"),
+    Broken("half of a character at the end of a line", _NAME + b",caf\xc3\n"),
+    Broken("text of another encoding", "mallory,tea,1\n".encode("utf-16")),
+    Broken("a mark of byte order", b"\xef\xbb\xbf" + _NAME + b",tea,1\n"),
+    Broken("the header once more", b"user,item,value\n"),
+    Broken("a comment", b"# mallory,tea,1\n"),
+    Broken("a very long line", _NAME + b"," + _LONG + b",1\n"),
+    Broken("very many fields", _NAME + b",tea" * 30_000 + b"\n"),
+    Broken("the character of the end of a file", _NAME + b",te\x1aa,1\n"),
+    Broken("separators that only Unicode knows", _NAME + ",te\u2028\u0085a,1\n".encode()),
+    Broken("bytes that are no UTF-8, before everybody", _NAME + b",caf\xe9,1\n", first=True),
+    Broken("an open quote, before everybody", _NAME + b',"tea,1\n', first=True),
+    Broken("a line that ends like Windows lines, before everybody", _NAME + b",tea,1\r\n", first=True),
+    Broken("a line without an end", _NAME + b",tea,1"),
+    Broken("an open quote without an end of the line", _NAME + b',"tea,1'),
+)
+
+JSON_LINES: tuple[Broken, ...] = (
+    Broken("a well-formed line", b'{"user": "mallory", "item": "tea", "value": 1}\n'),
+    Broken("no object", b"[1, 2]\n"),
+    Broken("a number alone", b"5\n"),
+    Broken("null", b"null\n"),
+    Broken("no JSON at all", b"mallory,tea,1\n"),
+    Broken("a key twice", b'{"user": "mallory", "user": "alice", "item": "tea", "item": "x"}\n'),
+    Broken("an object that is cut off", b'{"user": "mallory", "item": "te\n'),
+    Broken("an object that is cut off after a value", b'{"user": "mallory", "item": "tea"\n'),
+    Broken("an object that is never opened", b'"user": "mallory"}\n'),
+    Broken("deep nesting", b'{"user": "mallory", "item": ' + b"[" * 5_000 + b"]" * 5_000 + b"}\n"),
+    Broken("nesting that is never closed", b'{"user": "mallory", "item": ' + b"[" * 5_000 + b"\n"),
+    Broken("half of a pair of surrogates", b'{"user": "mallory", "item": "\\ud83d", "value": 1}\n'),
+    Broken("an escape that is none", b'{"user": "mallory", "item": "\\x41", "value": 1}\n'),
+    Broken("other keys", b'{"patient": "mallory", "diagnosis": "tea"}\n'),
+    Broken("one key more", b'{"user": "mallory", "item": "tea", "value": 1, "status": "secret"}\n'),
+    Broken("keys in capitals", b'{"USER": "mallory", "ITEM": "tea"}\n'),
+    Broken("an empty key", b'{"": 1, "user": "mallory", "item": "tea"}\n'),
+    Broken("an empty object", b"{}\n"),
+    Broken("a huge number", b'{"user": "mallory", "item": 1e999999, "value": ' + b"9" * 5_000 + b"}\n"),
+    Broken("a number that JSON does not know", b'{"user": "mallory", "item": NaN, "value": -Infinity}\n'),
+    Broken("an object where text is usual", b'{"user": {"name": "mallory"}, "item": {"a": [1]}, "value": {}}\n'),
+    Broken("bytes that are no UTF-8", b'{"user": "mallory", "item": "caf\xe9", "value": 1}\n'),
+    Broken("a zero byte", b'{"user": "mallory", "item": "te\0a", "value": 1}\n'),
+    Broken("an escaped zero byte", b'{"user": "mallory", "item": "te\\u0000a", "value": 1}\n'),
+    Broken("a carriage return before the end", b'{"user": "mallory", "item": "tea", "value": 1}\r\n'),
+    Broken("two objects on a line", b'{"user": "mallory", "item": "tea"}{"user": "alice", "item": "x"}\n'),
+    Broken("an object over two lines", b'{"user": "mallory",\n"item": "tea"}\n'),
+    Broken("an empty line", b"\n"),
+    Broken("a mark of byte order", b'\xef\xbb\xbf{"user": "mallory", "item": "tea"}\n'),
+    Broken("a very long line", b'{"user": "mallory", "item": "' + _LONG + b'"}\n'),
+    Broken("other keys, before everybody", b'{"patient": "mallory", "diagnosis": "tea"}\n', first=True),
+    Broken("one key more, before everybody", b'{"user": "mallory", "item": "tea", "hiv_status": 1}\n', first=True),
+    Broken("no object, before everybody", b"[1, 2]\n", first=True),
+    Broken("bytes that are no UTF-8, before everybody", b'{"user": "mallory", "item": "\xe9"}\n', first=True),
+    Broken("an object that is cut off, before everybody", b'{"user": "mallory", "item": "te\n', first=True),
+    Broken("an empty line, before everybody", b"\n", first=True),
+    Broken("a line without an end", b'{"user": "mallory", "item": "tea", "value": 1}'),
+)
+
+# Values that a column of this type may hold, and that one user may therefore add to a table of types. Each has a name
+# of its own; the type is in Arrow's words, moments are whole numbers since 1970 in their unit.
+TYPED_VALUES: tuple[tuple[str, str, object], ...] = (
+    ("a moment in seconds beyond microseconds", "timestamp[s]", 9_223_372_036_855),
+    ("a moment in seconds before microseconds", "timestamp[s]", -9_223_372_036_856),
+    ("the last moment in seconds", "timestamp[s]", 2**63 - 2),
+    ("a moment in milliseconds beyond microseconds", "timestamp[ms]", 9_223_372_036_854_776),
+    ("the last moment in milliseconds", "timestamp[ms]", 2**63 - 2),
+    ("the last moment in microseconds", "timestamp[us]", 2**63 - 2),
+    ("the first moment in microseconds with a zone", "timestamp[us, tz=UTC]", -(2**63) + 2),
+    ("the last moment in nanoseconds", "timestamp[ns]", 2**63 - 2),
+    ("a day outside the calendar", "date32[day]", 2**31 - 2),
+    ("a day before the calendar", "date32[day]", -(2**31) + 3),
+    ("a decimal of 38 digits", "decimal128(38, 0)", 10**38 - 1),
+    ("a decimal of 38 digits after the point", "decimal128(38, 38)", 0),
+    ("the largest whole number", "int64", 2**63 - 1),
+    ("the smallest whole number", "int64", -(2**63)),
+    ("the largest whole number without a sign", "uint64", 2**64 - 1),
+    ("no number", "double", float("nan")),
+    ("infinity", "double", float("inf")),
+    ("negative infinity in short", "float", float("-inf")),
+    ("empty text", "string", ""),
+    ("a megabyte of text", "string", "é" * 500_000),
+    ("text with a zero byte", "string", "te\0a"),
+    ("text that ends in a blank", "string", "tea "),
+    ("bytes", "binary", b"\xff\x00"),
+    ("null", "string", None),
+)
+
+# Columns of two files of one glob: the second file is the one user's.
+GLOBS: tuple[tuple[str, str, object, str, object], ...] = (
+    ("a longer integer", "int32", 1, "int64", 2**40),
+    ("text after numbers", "int64", 1, "string", "tea"),
+    ("numbers after text", "string", "tea", "int64", 1),
+    ("microseconds after nanoseconds", "timestamp[ns]", 10**18, "timestamp[us]", 2**62),
+    ("milliseconds after microseconds", "timestamp[us]", 10**15, "timestamp[ms]", 2**62),
+    ("a wider decimal", "decimal128(9, 2)", 1, "decimal128(38, 0)", 10**38 - 1),
+    ("floats after integers", "int64", 1, "double", 1e300),
+    ("integers without a sign", "int64", 1, "uint64", 2**64 - 1),
+    ("bytes after text", "string", "tea", "binary", b"\xff"),
+    ("the same type", "int64", 1, "int64", 2),
+)

@@ -1,0 +1,1 @@
+"""Testers: exact, statistical, and what they look at."""

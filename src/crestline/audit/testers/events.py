@@ -1,0 +1,121 @@
+"""Events: learn from samples of two neighbours what tells them apart, as far as the promise forbids."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.audit.claims import Table
+from crestline.audit.outcomes import Outcome
+from crestline.audit.testers.features import Feature, Sample, features
+
+Tallies = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of kinds of outcomes. `swapped`: it is likelier on the second data set of the pair."""
+
+    feature: Feature
+    kinds: tuple[Hashable, ...]
+    swapped: bool
+
+    def contains(self, outcome: Outcome) -> bool:
+        return self.feature.kind(outcome) in self._wanted
+
+    def hits(self, sample: Sample) -> int:
+        return sum(times for outcome, times in sample.items() if self.contains(outcome))
+
+    @cached_property
+    def _wanted(self) -> frozenset[Hashable]:
+        return frozenset(self.kinds)
+
+    def __str__(self) -> str:
+        said = [self.feature.say(kind) for kind in self.kinds[:3]]
+        more = len(self.kinds) - len(said)
+        return ", or ".join(said) + (f", or {more} more like these" if more else "")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The best event found, and how many standard deviations it is beyond what the promise allows."""
+
+    event: Event | None
+    score: float
+
+
+NOTHING = Lesson(None, -math.inf)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Outcomes of the two data sets of a pair."""
+
+    first: Sample
+    second: Sample
+
+    def __add__(self, other: Samples) -> Samples:
+        return Samples(self.first + other.first, self.second + other.second)
+
+
+def learn(order: Samples, cut: Samples, moved: Sequence[str], table: Table, more: Iterable[Feature] = ()) -> Lesson:
+    """Kinds are ordered by their ratio in one sample; where to stop, and which feature, is decided by the other.
+
+    `more` are features that know the pair.
+    """
+    best = NOTHING
+    for feature in chain(features(order.first, order.second, moved), more):
+        ordered = (_tally(order.first, feature), _tally(order.second, feature))
+        cutting = (_tally(cut.first, feature), _tally(cut.second, feature))
+        for swapped in (False, True):
+            this, other = (1, 0) if swapped else (0, 1)
+            kinds = _by_ratio(ordered[this], ordered[other])
+            score, many = _best_cut(cutting[this], cutting[other], kinds, table)
+            if score > best.score:
+                best = Lesson(Event(feature, tuple(kinds[:many]), swapped), score)
+    return best
+
+
+def _tally(sample: Sample, feature: Feature) -> Counter[Hashable]:
+    tally: Counter[Hashable] = Counter()
+    for outcome, times in sample.items():
+        tally[feature.kind(outcome)] += times
+    return tally
+
+
+def _by_ratio(this: Counter[Hashable], other: Counter[Hashable]) -> list[Hashable]:
+    """Kinds that lean towards this sample, the most telling first; ties by frequency."""
+    share, rest = 1.0 / (this.total() + 1), 1.0 / (other.total() + 1)
+    ratios = {kind: (times + 0.5) * share / ((other[kind] + 0.5) * rest) for kind, times in this.items()}
+    return sorted((k for k, ratio in ratios.items() if ratio > 1), key=lambda k: (-ratios[k], -this[k]))
+
+
+def _best_cut(
+    this: Counter[Hashable], other: Counter[Hashable], kinds: list[Hashable], table: Table
+) -> tuple[float, int]:
+    if not kinds:
+        return -math.inf, 0
+    above = np.cumsum([this[kind] for kind in kinds])
+    below = np.cumsum([other[kind] for kind in kinds])
+    return _scores(above, this.total(), below, other.total(), table)
+
+
+def _scores(above: Tallies, of: int, below: Tallies, others: int, table: Table) -> tuple[float, int]:
+    """The largest excess over the ceiling in standard deviations, and at how many kinds it is reached.
+
+    Half a hit is added to both tallies, so that an event seen a few times on one side only is not taken for certain.
+    """
+    p = np.asarray((above + 0.5) / (of + 1.0), dtype=np.float64)
+    q = np.asarray((below + 0.5) / (others + 1.0), dtype=np.float64)
+    slope = table.slope(q)
+    deviation = np.sqrt(p * (1 - p) / of + slope**2 * q * (1 - q) / others)
+    score = (p - table.ceiling(q)) / deviation
+    place = int(np.argmax(score))
+    return float(score[place]), place + 1

@@ -1,0 +1,193 @@
+"""`crestline price`: what questions would cost. Nothing is asked, and no source is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crestline.cli.output import Format, console, print_json, print_rows, resolved
+
+if TYPE_CHECKING:
+    from crestline.ledger.ledger import Ledger
+    from crestline.price.batch import Batch, Line, PayersOf, Posed
+    from crestline.price.price import Charge
+
+COLUMNS = {"question": "question", "mechanism": "mechanism", "epsilon": "ε", "delta": "δ"}
+
+
+def price(
+    questions: Annotated[
+        Path | None,
+        typer.Argument(help="A file of questions: .jsonl, .json, .toml or .csv, with the arguments of top."),
+    ] = None,
+    ledger: Annotated[str | None, typer.Option(help="The ledger that would pay (a file or database URL).")] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")] = None,
+    budget_epsilon: Annotated[str | None, typer.Option(help="Instead of a ledger: a new budget of this ε.")] = None,
+    budget_delta: Annotated[str | None, typer.Option(help="Instead of a ledger: a new budget of this δ.")] = None,
+    k: Annotated[int | None, typer.Option("-k", "--k", help="One question: how many items are wanted.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The total ε of the answer.")] = None,
+    delta: Annotated[str | None, typer.Option(help="The total δ of the answer.")] = None,
+    mechanism: Annotated[str, typer.Option(help="A name from `crestline mechanisms`, or auto.")] = "auto",
+    k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
+    contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
+    counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
+    score: Annotated[str | None, typer.Option(help="Rank by a sum, such as sum(price); needs --clip.")] = None,
+    clip: Annotated[int | None, typer.Option(help="The most that one user may add to one item.")] = None,
+    item: Annotated[list[str] | None, typer.Option(help="The column that holds the item; several: repeat it.")] = None,
+    where: Annotated[str | None, typer.Option(help="A filter; it does not change the price.")] = None,
+    domain: Annotated[str | None, typer.Option(help="A table or file that lists every possible item.")] = None,
+    analyst: Annotated[str | None, typer.Option(help="Who would ask.")] = None,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Choose ε, the same for every item, so that all questions can be paid for.")
+    ] = False,
+    form: Annotated[
+        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
+    ] = Format.AUTO,
+) -> None:
+    """Say what a question, or a file of questions, would cost at most and at least, and what would be left.
+
+    Examples: crestline price -k 20 --epsilon 0.5 --delta 1e-9 --ledger books.db
+
+    crestline price questions.jsonl --ledger books.db --fit
+    """
+    from crestline.cli.analyst.questions import read_questions
+    from crestline.errors import ParameterError
+    from crestline.price.batch import batch, posed_from
+    from crestline.price.fit import fit as fitted
+
+    if (questions is None) == (k is None):
+        raise ParameterError("give a file of questions, or one question with -k; not both, not neither")
+    one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
+    more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
+    about = {"item": item or None, "where": where, "domain": domain}
+    asked = [posed_from({**one, **more, **about})] if questions is None else read_questions(questions)
+    books = _books(ledger, dataset, budget_epsilon, budget_delta)
+    try:
+        with console(stderr=True).status("Working out prices …"):
+            made = fitted(asked, _payers(books)) if fit else batch(asked, _payers(books))
+        print_batch(made, books.shown, form)
+    finally:
+        books.close()
+
+
+def print_batch(batch: Batch, books: str, form: Format) -> None:
+    """Prices as a table with their sum, as JSON, or as CSV."""
+    form = resolved(form)
+    if form is Format.JSON:
+        print_json(_values(batch, books))
+        return
+    loss, failure = batch.charges[0].most.units
+    paid = {"most": f"{loss} at most", "least": f"{loss} at least"}
+    if form is Format.CSV:
+        paid["failure"] = failure
+    rows = [_cells(number, line, plain=form is Format.CSV) for number, line in enumerate(batch.lines, start=1)]
+    print_rows({**COLUMNS, **paid}, rows, form)
+    if form is Format.TABLE:
+        out = console()
+        for text in _summary(batch, books):
+            out.print(text, markup=False)
+
+
+def _summary(batch: Batch, books: str) -> list[str]:
+    lines = []
+    if batch.item_epsilon is not None:
+        lines.append(f"Every item gets epsilon {float(batch.item_epsilon):g}: the most with which all can be paid for.")
+    for charge in batch.charges:
+        least, most = charge.left
+        lines += [
+            f"Together, {charge.account} pays at most {charge.most}; at least {charge.least}.",
+            f"It has {charge.remaining} ({books}); after them, {least} to {most}.",
+        ]
+    number = len(batch.lines)
+    if not batch.fits:
+        lines.append(
+            f"This does not fit: only the first {batch.sure} of {number} can be asked whatever they return. "
+            "Try --fit, or ask for fewer items."
+        )
+    return lines
+
+
+def _cells(number: int, line: Line, *, plain: bool) -> dict[str, Any]:
+    from crestline.parameters import decimal_text
+
+    charge = line.price.charges[0]
+    digits = 12 if plain else 3
+    return {
+        "question": _name(number, line.posed),
+        "mechanism": line.price.mechanism.name,
+        **_total(line),
+        "most": decimal_text(charge.most.loss, digits),
+        "least": decimal_text(charge.least.loss, digits),
+        "failure": decimal_text(charge.most.failure, digits),
+    }
+
+
+def _values(batch: Batch, books: str) -> dict[str, Any]:
+    return {
+        "ledger": books,
+        "item_epsilon": None if batch.item_epsilon is None else f"{float(batch.item_epsilon):g}",
+        "fits": batch.fits,
+        "sure": batch.sure,
+        "questions": [
+            {**line.posed.given, **_total(line), "price": [_charge(charge) for charge in line.price.charges]}
+            for line in batch.lines
+        ],
+        "together": [_charge(charge) for charge in batch.charges],
+    }
+
+
+def _total(line: Line) -> dict[str, str]:
+    """The total (ε, δ) of a question: as it was given or fitted, else what its mechanism promises."""
+    from crestline.parameters import decimal_text
+
+    promise: Any = line.price.guarantee
+    question = line.posed.question
+    epsilon = question.epsilon if question.epsilon is not None else promise.epsilon
+    delta = question.delta if question.delta is not None else promise.delta
+    return {"epsilon": "" if epsilon is None else decimal_text(epsilon), "delta": decimal_text(delta)}
+
+
+def _charge(charge: Charge) -> dict[str, Any]:
+    least, most = charge.left
+    return {
+        "account": charge.account,
+        "most": charge.most.to_json(),
+        "least": charge.least.to_json(),
+        "remaining": charge.remaining.to_json(),
+        "left_at_least": least.to_json(),
+        "left_at_most": most.to_json(),
+        "fits": charge.fits,
+    }
+
+
+def _name(number: int, posed: Posed) -> str:
+    item = posed.given.get("item")
+    words = ", ".join(item) if isinstance(item, list) else item or ""
+    return f"{number}. top {posed.question.k} {words}".rstrip()
+
+
+def _books(ledger: str | None, dataset: str | None, epsilon: str | None, delta: str | None) -> Ledger:
+    from crestline.errors import ParameterError
+    from crestline.ledger.budget import Budget
+    from crestline.ledger.ledger import Ledger
+
+    if (ledger is None) == (epsilon is None):
+        raise ParameterError(
+            "say who pays: --ledger books.db, or --budget-epsilon 2 --budget-delta 1e-7 for a new budget"
+        )
+    if ledger is not None:
+        return Ledger.open(ledger, dataset=dataset)
+    return Ledger.in_memory(Budget(epsilon=epsilon or "", delta=delta or 0))
+
+
+def _payers(books: Ledger) -> PayersOf:
+    """The accounts as they stand at this moment, read once for each analyst."""
+    from functools import cache
+
+    @cache
+    def payers(analyst: str | None) -> list[tuple[str, Any]]:
+        return [(account.analyst or "the data set", account.balance) for account in books.payers(analyst)]
+
+    return payers

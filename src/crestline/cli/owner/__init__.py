@@ -1,0 +1,1 @@
+"""Commands of whoever owns the data and the budget."""

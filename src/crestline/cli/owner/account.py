@@ -1,0 +1,179 @@
+"""`crestline account`: what releases cost together, or what each may cost, under every accountant side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crestline.cli.output import Format, print_rows, resolved
+from crestline.errors import ParameterError
+
+if TYPE_CHECKING:
+    from crestline.guarantees.composition import Bound
+    from crestline.guarantees.cost import Cost, Step
+
+_RELEASE = re.compile(r"(?:(\d+)x)?([a-z]+):([^:]+)")
+_NUMBERS = {"br": 1, "pure": 1, "test": 2, "interval": 2, "gauss": 1}
+_EXAMPLES = "100xbr:0.05, pure:0.3, test:0.21,0.09, interval:0.09,0.3 or gauss:0.01"
+_FILTERS = ("basic", "zCDP")
+
+# `adaptive`: the theorem also holds when parameters are chosen after seeing answers (P10.5).
+HEADINGS = {
+    "accountant": "accountant",
+    "epsilon": "ε",
+    "adaptive": "adaptive parameters",
+    "theorem": "theorem",
+}
+
+
+def account(
+    releases: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Steps in the order they run, each TIMESxKIND:NUMBERS. Kinds: br:ε (one exponential-mechanism draw), "
+            "pure:ε, test:ε1,ε2 (the one-sided test), interval:BELOW,ABOVE (of the privacy loss), gauss:μ² (s²/σ²)."
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option("-k", "--steps", help="How many draws, of one item each.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The ε of each draw: what do they cost in all?")] = None,
+    total: Annotated[str | None, typer.Option(help="The ε of all draws together: what may each cost?")] = None,
+    slack: Annotated[str, typer.Option(help="The δ that composition may use; 0 leaves plain addition.")] = "1e-6",
+    form: Annotated[
+        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
+    ] = Format.AUTO,
+    plot: Annotated[
+        str | None, typer.Option(help="Draw ε over the optimum for pure steps, for 1 to k draws; a .svg or .png file.")
+    ] = None,
+) -> None:
+    """Add releases up, or divide a total, under every accountant side by side.
+
+    Examples: crestline account 100xbr:0.05 test:0.21,0.09   crestline account -k 100 --total 1 --slack 1e-6
+    """
+    from crestline.guarantees.rounding import round_down, round_up
+
+    _one_way_only(releases, steps, epsilon, total, plot)
+    if plot is not None:
+        from crestline.pictures import ready_to_draw
+
+        ready_to_draw(plot)
+    if releases:
+        _show(_added(_cost(releases), slack), form, f"Together, at slack {slack}", round_up)
+    elif total is not None and steps is not None:
+        title = f"Each of {steps} draws, for {total} in all at slack {slack}"
+        _show(_divided(steps, total, slack), form, title, round_down)
+    elif epsilon is not None and steps is not None:
+        _show(_draws(steps, epsilon, slack), form, f"{steps} draws of {epsilon}, at slack {slack}", round_up)
+    if plot is not None:
+        from crestline.cli.owner.account_figure import figure
+
+        figure(epsilon or "0.1", slack, steps or 1000).save(plot)
+
+
+def _one_way_only(
+    releases: Sequence[str] | None, steps: int | None, epsilon: str | None, total: str | None, plot: str | None
+) -> None:
+    """Refuse calls that say nothing, or two things at once."""
+    if releases and (steps is not None or epsilon is not None or total is not None or plot is not None):
+        raise ParameterError("list releases, or use -k with --epsilon, --total or --plot, but not both")
+    if epsilon is not None and total is not None:
+        raise ParameterError("--epsilon asks for the total and --total for the parts: give one of them")
+    if (epsilon is not None or total is not None) and steps is None:
+        raise ParameterError("how many draws? add -k, for example -k 100")
+    if not releases and epsilon is None and total is None and plot is None:
+        raise ParameterError(
+            f"nothing to add up: list releases such as {_EXAMPLES}, or give -k with --epsilon or --total"
+        )
+
+
+def _cost(releases: Sequence[str]) -> Cost:
+    from crestline.guarantees.cost import Cost, Repeated
+
+    return Cost(tuple(Repeated(_step(kind, numbers), times) for times, kind, numbers in map(_parsed, releases)))
+
+
+def _parsed(text: str) -> tuple[int, str, list[str]]:
+    """How often, which kind, and its numbers."""
+    found = _RELEASE.fullmatch(text.strip())
+    if found is None or found[2] not in _NUMBERS:
+        raise ParameterError(f"{text!r} is not a release: write {_EXAMPLES}")
+    numbers = found[3].split(",")
+    if len(numbers) != _NUMBERS[found[2]]:
+        raise ParameterError(f"{text!r}: {found[2]} takes {_NUMBERS[found[2]]} number(s), not {len(numbers)}")
+    return int(found[1] or 1), found[2], numbers
+
+
+def _step(kind: str, numbers: list[str]) -> Step:
+    from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
+    from crestline.parameters import not_negative
+
+    first, last = (not_negative(number, kind) for number in (numbers[0], numbers[-1]))
+    if kind == "test":
+        return LossInterval(below=last, above=first + last)  # P2.4: the loss lies in [-ε2, ε1 + ε2]
+    if kind == "interval":
+        return LossInterval(below=first, above=last)
+    if kind == "gauss":
+        return GaussianDP(first)
+    return BoundedRange(first) if kind == "br" else PureDP(first)
+
+
+def _added(cost: Cost, slack: str) -> list[dict[str, Any]]:
+    """The total of any steps, by every accountant that can bound them."""
+    from crestline.guarantees.accountants import ACCOUNTANTS
+    from crestline.parameters import proportion
+
+    spare = proportion(slack, "slack")
+    bounds = [(accountant, accountant.epsilon(cost, spare)) for accountant in ACCOUNTANTS]
+    rows = [_row(one.name, one.theorem, bound) for one, bound in bounds if bound is not None]
+    if not rows:
+        raise ParameterError("Gaussian noise has no pure epsilon: give --slack a number above zero, such as 1e-6")
+    return rows
+
+
+def _draws(k: int, epsilon: str, slack: str) -> list[dict[str, Any]]:
+    """The total of k draws, by every theorem."""
+    return [_row(bound.name, bound.theorem, bound.epsilon(k, epsilon, slack)) for bound in _theorems(slack)]
+
+
+def _divided(k: int, total: str, slack: str) -> list[dict[str, Any]]:
+    """The largest ε of each of k draws, by every theorem (Ind, P10.4)."""
+    from crestline.guarantees.search import largest_within
+    from crestline.parameters import positive, whole
+
+    budget, count = positive(total, "total"), whole(k, "k")
+
+    def part(bound: Bound) -> Fraction:
+        return largest_within(lambda size: bound.epsilon(count, size, slack), budget, start=budget / count)
+
+    return [_row(bound.name, bound.theorem, part(bound)) for bound in _theorems(slack)]
+
+
+def _theorems(slack: str) -> Sequence[Bound]:
+    """All theorems, or plain addition alone when nothing may fail."""
+    from crestline.guarantees.composition import BOUNDS
+    from crestline.parameters import proportion
+
+    return BOUNDS if proportion(slack, "slack") else BOUNDS[:1]
+
+
+def _row(name: str, theorem: str, epsilon: Fraction) -> dict[str, Any]:
+    return {"accountant": name, "epsilon": epsilon, "adaptive": name in _FILTERS, "theorem": theorem}
+
+
+def _show(rows: Sequence[Mapping[str, Any]], form: Format, title: str, rounded: Callable[..., Fraction]) -> None:
+    """Exact decimals for programs; for people six digits, rounded to the safe side."""
+    if resolved(form) is Format.TABLE:
+        rows = [
+            {
+                **row,
+                "epsilon": f"{float(rounded(row['epsilon'], 6)):.6g}",
+                "adaptive": "yes" if row["adaptive"] else "no",
+            }
+            for row in rows
+        ]
+    else:
+        rows = [{**row, "epsilon": float(row["epsilon"])} for row in rows]
+    print_rows(HEADINGS, rows, form, title)

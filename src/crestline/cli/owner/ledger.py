@@ -1,0 +1,238 @@
+"""`crestline ledger`: open a budget, look at the books, check them."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from crestline.cli.output import Format, console, print_csv, print_json, print_rows, resolved
+
+if TYPE_CHECKING:
+    from crestline.ledger.budget import Budget
+    from crestline.ledger.entries import Entry
+    from crestline.ledger.storage.records import Account
+    from crestline.ledger.storage.store import Store
+
+ledger_app = typer.Typer(
+    help="Budgets and books: open a budget, see what is left, check that nobody touched anything.", no_args_is_help=True
+)
+
+Address = Annotated[str, typer.Argument(help="A file such as books.db, or a postgresql:// address.")]
+Dataset = Annotated[str | None, typer.Option(help="Only this data set.")]
+Form = Annotated[Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")]
+
+
+class Lines(StrEnum):
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+@ledger_app.command()
+def create(
+    address: Address,
+    epsilon: Annotated[str, typer.Option(help="The ε of everything that is ever asked, taken together.")],
+    delta: Annotated[str, typer.Option(help="The δ of everything that is ever asked, taken together.")] = "0",
+    kind: Annotated[str, typer.Option(help="zcdp, pure or homogeneous; cannot be changed later.")] = "zcdp",
+    dataset: Annotated[str, typer.Option(help="The name of the data set.")] = "default",
+    user: Annotated[
+        str | None, typer.Option(help="The column that holds the user, in every question (default: the first's).")
+    ] = None,
+    analyst: Annotated[
+        list[str] | None, typer.Option(help="NAME:EPSILON:DELTA, a budget of the same kind under it; repeatable.")
+    ] = None,
+    slack: Annotated[str | None, typer.Option(help="The part of δ for the conversion to ε (default: half).")] = None,
+    items: Annotated[int | None, typer.Option(help="homogeneous: how many items may be drawn in all.")] = None,
+    questions: Annotated[int | None, typer.Option(help="homogeneous: how many questions may be asked.")] = None,
+    item_epsilon: Annotated[str | None, typer.Option(help="homogeneous: the ε of each drawn item.")] = None,
+    question_delta: Annotated[str | None, typer.Option(help="homogeneous: the δ of each question.")] = None,
+    form: Form = Format.AUTO,
+) -> None:
+    """Open a budget. It is opened once, and never changed.
+
+    Example: crestline ledger create books.db --epsilon 2 --delta 1e-7
+    """
+    from crestline.ledger.budget import Budget
+    from crestline.ledger.ledger import Ledger
+
+    budget = Budget(
+        epsilon,
+        delta,
+        kind,
+        slack=slack,
+        items=items,
+        questions=questions,
+        item_epsilon=item_epsilon,
+        question_delta=question_delta,
+    )
+    analysts = dict(_analyst_budget(text, kind) for text in analyst or ())
+    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
+        _print_accounts(ledger.accounts, form)
+
+
+@ledger_app.command()
+def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) -> None:
+    """Show every budget: what is settled, what is reserved, what is left."""
+    from crestline.cli.ledger_rows import account_json, entry_json
+
+    with _books(address) as store:
+        accounts, waiting = _accounts(store, dataset), store.open_reservations(dataset)
+        if resolved(form) is Format.JSON:
+            print_json(
+                {
+                    "ledger": store.shown,
+                    "seal": store.seal(),
+                    "accounts": [account_json(account) for account in accounts],
+                    "users": {account.dataset: account.user for account in accounts if account.analyst is None},
+                    "open_reservations": [entry_json(entry) for entry in waiting],
+                }
+            )
+            return
+        _print_accounts(accounts, form)
+        if resolved(form) is Format.TABLE:
+            _print_notes(store, accounts, waiting)
+
+
+@ledger_app.command()
+def history(
+    address: Address,
+    dataset: Dataset = None,
+    last: Annotated[int, typer.Option("-n", "--last", help="Only the last so many entries; 0 for all.")] = 50,
+    form: Form = Format.AUTO,
+) -> None:
+    """Show who asked what, what it cost, what was refused."""
+    from crestline.cli.ledger_rows import ENTRY_COLUMNS, ENTRY_FIELDS, entry_fields, entry_json, entry_row
+
+    with _books(address) as store:
+        _accounts(store, dataset)
+        entries = store.entries(dataset, last or None)
+    if resolved(form) is Format.JSON:
+        print_json([entry_json(entry) for entry in entries])
+    elif resolved(form) is Format.CSV:
+        print_csv(ENTRY_FIELDS, [entry_fields(entry) for entry in entries])
+    else:
+        print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in entries], form)
+
+
+@ledger_app.command()
+def verify(
+    address: Address,
+    seal: Annotated[str | None, typer.Option(help="A seal (length:hash) that was kept outside the ledger.")] = None,
+    form: Form = Format.AUTO,
+) -> None:
+    """Check every hash, every link and every sum. Exit code 1 when something is found."""
+    with _books(address) as store:
+        found = store.verify(seal)
+    if resolved(form) is Format.TABLE:
+        verdict = "The books hold." if found.ok else "The books do not hold:"
+        typer.echo(f"{verdict} {found.entries} entries; seal {found.seal}")
+        for finding in found.findings:
+            typer.echo(f"  {finding}")
+        if found.backwards:
+            typer.echo(f"  (The clock went backwards {found.backwards} times. That is no fault of the books.)")
+    elif resolved(form) is Format.CSV:
+        print_csv(["finding"], [[finding] for finding in found.findings])
+    else:
+        summary = {"ok": found.ok, "entries": found.entries, "seal": found.seal, "clock_backwards": found.backwards}
+        print_json({**summary, "findings": list(found.findings)})
+    raise typer.Exit(0 if found.ok else 1)
+
+
+@ledger_app.command()
+def export(
+    address: Address,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
+    form: Annotated[Lines, typer.Option("--format", help="jsonl keeps all that is needed to check the chain.")] = (
+        Lines.JSONL
+    ),
+) -> None:
+    """Write out every entry, one line each, for other programs."""
+    with _books(address) as store:
+        if output is None:
+            _write(store, sys.stdout, form)
+            return
+        try:
+            with output.open("w", newline="") as file:
+                _write(store, file, form)
+        except OSError as error:
+            raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+
+
+def _write(store: Store, file: TextIO, form: Lines) -> None:
+    from crestline.cli.ledger_rows import ENTRY_FIELDS, entry_fields, entry_line
+
+    def lines(entries: Iterator[Entry]) -> None:
+        for entry in entries:
+            file.write(entry_line(entry) + "\n")
+
+    def rows(entries: Iterator[Entry]) -> None:
+        writer = csv.writer(file)
+        writer.writerow(ENTRY_FIELDS)
+        writer.writerows(map(entry_fields, entries))
+
+    store.each_entry(lines if form is Lines.JSONL else rows)
+
+
+@contextmanager
+def _books(address: str) -> Iterator[Store]:
+    """The books of all data sets at an address."""
+    from datetime import UTC, datetime
+
+    from crestline.ledger.storage.store import Store
+
+    store = Store.open(address, lambda: datetime.now(UTC), timeout=30.0)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _accounts(store: Store, dataset: str | None) -> list[Account]:
+    from crestline.errors import LedgerError
+
+    accounts = store.accounts(dataset)
+    if not accounts and dataset is not None:
+        raise LedgerError(f"ledger {store.shown}: no budget is open for data set {dataset!r}")
+    return accounts
+
+
+def _analyst_budget(text: str, kind: str) -> tuple[str, Budget]:
+    from crestline.errors import ParameterError
+    from crestline.ledger.budget import Budget
+
+    name, *numbers = text.rsplit(":", 2)
+    if len(numbers) != 2 or not name:
+        raise ParameterError(f"an analyst is written NAME:EPSILON:DELTA, such as ann:0.5:1e-8, not {text!r}")
+    if kind == "homogeneous":
+        raise ParameterError("analysts under a homogeneous budget are added from Python: Ledger.add_analyst")
+    return name, Budget(numbers[0], numbers[1], kind)
+
+
+def _print_accounts(accounts: list[Account], form: Format) -> None:
+    from crestline.cli.ledger_rows import ACCOUNT_COLUMNS, ACCOUNT_FIELDS, account_fields, account_json, account_row
+
+    if resolved(form) is Format.JSON:
+        print_json([account_json(account) for account in accounts])
+    elif resolved(form) is Format.CSV:
+        print_csv(ACCOUNT_FIELDS, [line for account in accounts for line in account_fields(account)])
+    else:
+        print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], form)
+
+
+def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
+    """What a table of sums does not say: whose presence is hidden, reservations that hang, and the seal to keep."""
+    from crestline.cli.ledger_rows import ENTRY_COLUMNS, entry_row
+
+    if waiting:
+        title = "Reserved and not settled: being answered now, or lost in a crash. They stay charged."
+        print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in waiting], Format.TABLE, title)
+    for account in accounts:
+        if account.user is not None:
+            console().print(f"data set {account.dataset!r}: the users of column {account.user!r}", markup=False)
+    console().print(f"seal {store.seal()}", markup=False)

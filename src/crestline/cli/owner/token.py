@@ -1,0 +1,80 @@
+"""`crestline token`: who may ask the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crestline.cli.output import Format, print_rows
+
+if TYPE_CHECKING:
+    from crestline.service.config import Config
+    from crestline.service.tokens import Tokens
+
+token_app = typer.Typer(help="Tokens of the service: make one, list them, end one.", no_args_is_help=True)
+
+ConfigFile = Annotated[Path, typer.Argument(help="The configuration of the service.")]
+
+
+@token_app.command()
+def create(
+    config: ConfigFile, analyst: Annotated[str, typer.Argument(help="An analyst named in the configuration.")]
+) -> None:
+    """Make a token and show it, this once. Only a hash of it is kept.
+
+    Example: crestline token create crestline.toml ann
+    """
+    from crestline.errors import ParameterError
+
+    with _tokens(config) as (loaded, tokens):
+        if analyst not in loaded.analysts:
+            known = ", ".join(loaded.analysts)
+            raise ParameterError(f"{config} names no analyst {analyst!r}; it names: {known}")
+        typer.echo(tokens.create(analyst))
+    typer.echo("Keep it now: it is not shown again.", err=True)
+
+
+@token_app.command("list")
+def list_tokens(
+    config: ConfigFile,
+    form: Annotated[Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")] = (
+        Format.AUTO
+    ),
+) -> None:
+    """List all tokens by number. The tokens themselves cannot be shown."""
+    with _tokens(config) as (_, tokens):
+        rows = [vars(token) for token in tokens.all()]
+    columns = {"id": "number", "analyst": "analyst", "created": "created", "revoked": "revoked"}
+    print_rows(columns, rows, form)
+
+
+@token_app.command()
+def revoke(
+    config: ConfigFile, number: Annotated[str, typer.Argument(help="The token's number, from `crestline token list`.")]
+) -> None:
+    """End a token, at once and for good."""
+    with _tokens(config) as (_, tokens):
+        tokens.revoke(number)
+    typer.echo(f"token {number} is revoked")
+
+
+@contextmanager
+def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
+    """The tokens beside the books of a configuration; the books are made if there are none. No source is opened."""
+    from crestline.ledger.storage.store import Store
+    from crestline.service.clock import utc_now
+    from crestline.service.config import load_config
+    from crestline.service.desk import open_desk
+    from crestline.service.tokens import Tokens
+
+    config = load_config(path)
+    Store.create(config.ledger, utc_now, timeout=30.0).close()
+    desk = open_desk(config.ledger)
+    try:
+        yield config, Tokens(desk, utc_now)
+    finally:
+        desk.close()

@@ -1,0 +1,213 @@
+"""Rows and values: the statements the store is made of. Each runs inside the transaction it is given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
+
+from crestline.errors import LedgerError
+from crestline.ledger.amount import Amount
+from crestline.ledger.budget import Budget
+from crestline.ledger.entries import UNREADABLE, Draft, Entry, canonical, chained
+from crestline.ledger.rules import Balance
+from crestline.ledger.storage.schema import accounts, books, entries
+
+DATASET = ""  # the analyst column of a data set's own account
+
+
+@dataclass(frozen=True)
+class Account:
+    """The account of a data set (analyst None), or of an analyst under it, and its balance.
+
+    `user` is the column whose users the data set's budget is about, once it is fixed.
+    """
+
+    dataset: str
+    analyst: str | None
+    balance: Balance
+    user: str | None = None
+
+    @property
+    def title(self) -> str:
+        """How the account is called in messages."""
+        whose = f"data set {self.dataset!r}"
+        return f"the budget of {whose}" if self.analyst is None else f"the budget of {self.analyst!r} for {whose}"
+
+
+@dataclass(frozen=True)
+class Head:
+    """How many entries there are, and the hash of the last."""
+
+    length: int
+    hash: str
+
+
+def lock(connection: Connection) -> Head:
+    """The head of the chain, held until the transaction ends (SQLite holds the whole file instead)."""
+    return _head(connection.execute(_LOCKED).first())
+
+
+def head(connection: Connection) -> Head:
+    """The head of the chain."""
+    return _head(connection.execute(_HEAD).first())
+
+
+def append(connection: Connection, at: Head, draft: Draft, time: datetime) -> Entry:
+    """Write the next entry and move the head. `at` must come from `lock` in the same transaction."""
+    entry = chained(draft, sequence=at.length + 1, previous=at.hash, time=time)
+    connection.execute(_APPEND, vars(entry))
+    connection.execute(_MOVE_HEAD, {"length": entry.sequence, "head": entry.hash})
+    return entry
+
+
+def dataset_names(connection: Connection) -> list[str]:
+    """Every data set that has a budget."""
+    names = select(accounts.c.dataset).where(accounts.c.analyst == DATASET).order_by(accounts.c.dataset)
+    return [str(name) for name in connection.execute(names).scalars()]
+
+
+def load_accounts(connection: Connection, dataset: str | None = None) -> list[Account]:
+    """All accounts, or those of one data set; the data set's own comes first."""
+    rows = connection.execute(_ACCOUNTS if dataset is None else _ACCOUNTS.where(accounts.c.dataset == dataset))
+    return [_account(row) for row in rows]
+
+
+def load_balances(connection: Connection) -> dict[tuple[str, str | None], Balance | None]:
+    """The balance of every account, None where its row cannot be read: `verify` must be able to say so."""
+    balances: dict[tuple[str, str | None], Balance | None] = {}
+    for row in connection.execute(_ACCOUNTS):
+        try:
+            balances[row.dataset, row.analyst or None] = _balance(row)
+        except UNREADABLE:
+            balances[row.dataset, row.analyst or None] = None
+    return balances
+
+
+def load_users(connection: Connection) -> dict[str, str | None]:
+    """The user column of every data set, None where it is not fixed yet."""
+    return {row.dataset: row.user_column for row in connection.execute(_ACCOUNTS) if row.analyst == DATASET}
+
+
+def load_payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
+    """The account of the data set, if there is one, and after it that of the analyst, if there is one."""
+    rows = connection.execute(_PAYERS, {"wanted": dataset, "who": analyst or DATASET})
+    return [_account(row) for row in rows]
+
+
+def has_analysts(connection: Connection, dataset: str) -> bool:
+    """Whether budgets for analysts are kept under this data set."""
+    theirs = select(accounts).where(accounts.c.dataset == dataset, accounts.c.analyst != DATASET)
+    return bool(connection.execute(select(theirs.exists())).scalar())
+
+
+def open_account(connection: Connection, account: Account) -> None:
+    """A new row for a new account."""
+    key = {"dataset": account.dataset, "analyst": account.analyst or DATASET}
+    fixed = {"budget": canonical(account.balance.budget.to_json()), "user_column": account.user}
+    connection.execute(insert(accounts), {**key, **fixed, **_sums(account.balance)})
+
+
+def save_balance(connection: Connection, account: Account) -> None:
+    """Write the sums of an account."""
+    key = {"wanted": account.dataset, "who": account.analyst or DATASET}
+    connection.execute(_SAVE, {**key, **_sums(account.balance)})
+
+
+def fix_user(connection: Connection, dataset: str, user: str) -> None:
+    """Write the user column of a data set, from now on."""
+    connection.execute(_FIX_USER, {"wanted": dataset, "user_column": user})
+
+
+def load_entry(connection: Connection, sequence: int) -> Entry | None:
+    """The entry with this number."""
+    row = connection.execute(_ENTRY, {"wanted": sequence}).first()
+    return None if row is None else to_entry(row)
+
+
+def all_entries(connection: Connection) -> Iterator[Entry]:
+    """Every entry in order, a thousand at a time."""
+    few = connection.execution_options(yield_per=1000)
+    return (to_entry(row) for row in few.execute(select(entries).order_by(entries.c.sequence)))
+
+
+def settlement_of(connection: Connection, receipt: int) -> Entry | None:
+    """The entry that settled this reservation."""
+    row = connection.execute(_SETTLEMENT, {"wanted": receipt}).first()
+    return None if row is None else to_entry(row)
+
+
+def latest_answer(connection: Connection, key: str) -> Entry | None:
+    """The newest settled entry with this answer key."""
+    query = select(entries).where(entries.c.answer_key == key, entries.c.kind == "settled")
+    row = connection.execute(query.order_by(entries.c.sequence.desc()).limit(1)).first()
+    return None if row is None else to_entry(row)
+
+
+def has_asked(connection: Connection, dataset: str, analyst: str) -> bool:
+    """Whether anything was ever reserved, or served, for this analyst."""
+    mine = select(entries).where(entries.c.dataset == dataset, entries.c.analyst == analyst)
+    asked = mine.where(entries.c.kind.in_(("reserved", "answered")))
+    return bool(connection.execute(select(asked.exists())).scalar())
+
+
+def open_reservations(connection: Connection, dataset: str | None = None) -> list[Entry]:
+    """Reservations that no settlement has closed."""
+    settled = entries.alias()
+    closed = select(settled.c.sequence).where(settled.c.receipt == entries.c.sequence, settled.c.kind == "settled")
+    query = select(entries).where(entries.c.kind == "reserved", ~closed.exists()).order_by(entries.c.sequence)
+    rows = connection.execute(query if dataset is None else query.where(entries.c.dataset == dataset))
+    return [to_entry(row) for row in rows]
+
+
+def to_entry(row: Any) -> Entry:
+    """A row of the entries table as a value."""
+    return Entry(*row)
+
+
+def _head(row: Any) -> Head:
+    if row is None:
+        raise LedgerError(
+            "the ledger has lost its head row: restore it from a backup, then run `crestline ledger verify`"
+        )
+    return Head(int(row.length), str(row.head))
+
+
+def _account(row: Any) -> Account:
+    try:
+        return Account(row.dataset, row.analyst or None, _balance(row), row.user_column)
+    except UNREADABLE:
+        raise LedgerError(
+            f"the balance of data set {row.dataset!r} cannot be read; it was edited: run `crestline ledger verify`"
+        ) from None
+
+
+def _balance(row: Any) -> Balance:
+    budget = Budget.from_json(json.loads(row.budget))
+    units = budget.limit.units
+    settled, held = (Amount.from_json(json.loads(text), units) for text in (row.settled, row.held))
+    return Balance(budget, settled, held)
+
+
+def _sums(balance: Balance) -> dict[str, str]:
+    return {"settled": canonical(balance.settled.to_json()), "held": canonical(balance.held.to_json())}
+
+
+# The statements of every question, made once: to build them anew would cost more than to run them.
+_ACCOUNTS = select(accounts).order_by(accounts.c.dataset, accounts.c.analyst)
+_HEAD = select(books.c.length, books.c.head)
+_LOCKED = _HEAD.with_for_update()
+_MOVE_HEAD = update(books)
+_APPEND = insert(entries)
+_ENTRY = select(entries).where(entries.c.sequence == bindparam("wanted"))
+_SETTLEMENT = select(entries).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "settled")
+_PAYERS = _ACCOUNTS.where(
+    accounts.c.dataset == bindparam("wanted"),
+    or_(accounts.c.analyst == DATASET, accounts.c.analyst == bindparam("who")),
+)
+_SAVE = update(accounts).where(accounts.c.dataset == bindparam("wanted"), accounts.c.analyst == bindparam("who"))
+_FIX_USER = update(accounts).where(accounts.c.dataset == bindparam("wanted"), accounts.c.analyst == DATASET)

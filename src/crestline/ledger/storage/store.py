@@ -1,0 +1,306 @@
+"""The durable store: every change is one serialised transaction that is on disk before it returns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, select, text
+
+from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, LedgerError
+from crestline.guarantees.cost import Cost
+from crestline.ledger import rules
+from crestline.ledger.amount import Amount
+from crestline.ledger.budget import Budget
+from crestline.ledger.entries import Draft, Entry, answer_key, digest
+from crestline.ledger.receipt import Clock, Order, Receipt
+from crestline.ledger.storage import records, schema
+from crestline.ledger.storage.database import Database, memory_database, open_database
+from crestline.ledger.storage.records import Account
+from crestline.ledger.unit import check_user, named_user
+from crestline.ledger.verify import Verification, verify
+
+T = TypeVar("T")
+
+_BUILDING = 0x63726573  # the number of a lock: any that all writers share
+
+
+class Store:
+    """Books in a database."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    @classmethod
+    def create(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
+        """The books at this address, made if there are none."""
+        database = open_database(address, create=True, timeout=timeout)
+        database.write(lambda connection: _build(connection, database.shown))
+        return cls(database, clock)
+
+    @classmethod
+    def open(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
+        """The books at this address, migrated if they are older."""
+        database = open_database(address, create=False, timeout=timeout)
+        if schema.check(database.read(lambda connection: _version(connection, database.shown)), database.shown):
+            database.write(_migrate)
+        return cls(database, clock)
+
+    @classmethod
+    def in_memory(cls, clock: Clock) -> Store:
+        """New books that end with the process."""
+        database = memory_database()
+        database.write(schema.build)
+        return cls(database, clock)
+
+    @property
+    def shown(self) -> str:
+        """The address without its password."""
+        return self._database.shown
+
+    def close(self) -> None:
+        self._database.close()
+
+    def open_accounts(self, dataset: str, budgets: Mapping[str | None, Budget], user: str | None = None) -> None:
+        """Open budgets, once: of the data set (None), of analysts, or all together. All are opened, or none.
+
+        `user` fixes the user column of the data set; without it the first question does.
+        """
+
+        def work(connection: Connection) -> None:
+            for analyst, budget in budgets.items():
+                own = user if analyst is None else None
+                self._open(connection, Account(dataset, analyst, rules.Balance.opened(budget), own))
+
+        self._database.write(work)
+
+    def ensure_account(self, dataset: str, budget: Budget, user: str | None = None) -> None:
+        """Open the budget of a data set, unless the same one, about the same users, is open already."""
+
+        def work(connection: Connection) -> None:
+            records.lock(connection)
+            present = records.load_payers(connection, dataset, None)
+            if not present:
+                self._open(connection, Account(dataset, None, rules.Balance.opened(budget), user))
+            for account in present:
+                check_user(dataset, account.user, user)
+                if not account.balance.budget.same_as(budget):
+                    raise BudgetMismatch(
+                        f"{account.title} was opened as {account.balance.budget}, and is never changed: "
+                        "ask under that budget, or give the data set another name"
+                    )
+
+        self._database.write(work)
+
+    def _open(self, connection: Connection, account: Account) -> None:
+        head = records.lock(connection)
+        dataset, analyst = account.dataset, account.analyst
+        present = [known.analyst for known in records.load_payers(connection, dataset, analyst)]
+        if analyst in present:
+            raise LedgerError(f"{account.title} is open already, and is never changed: use it, or another name")
+        if analyst is not None and not present:
+            raise _no_budget(dataset)
+        if analyst is not None and records.has_asked(connection, dataset, analyst):
+            raise LedgerError(f"{account.title} comes too late: {analyst!r} has been answered already")
+        records.open_account(connection, account)
+        users = {} if account.user is None else {"user": account.user}
+        draft = Draft("opened", dataset, analyst, details={"budget": account.balance.budget.to_json(), **users})
+        records.append(connection, head, draft, self._clock())
+
+    def reserve(self, order: Order, choose: Callable[[list[Account]], tuple[Cost, int | None]]) -> Receipt:
+        """Hold what `choose` asks for in every account concerned, or refuse: a refusal is recorded, at no cost.
+
+        The first reservation that names a user column fixes it for the data set.
+        """
+        user = named_user(order.question)
+
+        def work(connection: Connection) -> Receipt | BudgetExhausted:
+            head = records.lock(connection)
+            payers = _payers(connection, order.dataset, order.analyst)
+            pinned = payers[0].user
+            check_user(order.dataset, pinned, user)
+            try:
+                cost, k = choose(payers)
+                held = [(payer, *rules.reserve(payer.balance, cost, payer.title)) for payer in payers]
+            except BudgetExhausted as refusal:
+                records.append(connection, head, _refused(order, refusal), self._clock())
+                return refusal
+            charge = [amount for _, _, amount in held]
+            for payer, balance, _ in held:
+                records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
+            if pinned is None and user is not None:
+                records.fix_user(connection, order.dataset, user)
+            key = _answer_key(order, payers)
+            draft = Draft("reserved", order.dataset, order.analyst, None, key, _asked(order, k) | _charge(charge))
+            entry = records.append(connection, head, draft, self._clock())
+            return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[-1], k)
+
+        outcome = self._database.write(work)
+        if isinstance(outcome, BudgetExhausted):
+            raise outcome
+        return outcome
+
+    def settle(self, receipt: Receipt, cost: Cost, answer: Any) -> Amount:
+        """Turn the reservation into what was in fact paid, keep the answer; returns what the asker's account paid."""
+
+        def work(connection: Connection) -> Amount:
+            head = records.lock(connection)
+            entry = _reservation(connection, receipt)
+            charged = entry.content["charge"]
+            payers = records.load_payers(connection, entry.dataset, entry.analyst)[: len(charged)]
+            if len(payers) < len(charged):
+                raise LedgerError(f"ledger {self.shown}: an account was removed; run `crestline ledger verify`")
+            paid: list[Amount] = []
+            for payer, exact in zip(payers, charged, strict=True):
+                reserved = Amount.from_json(exact, payer.balance.budget.limit.units)
+                balance, amount = rules.settle(payer.balance, reserved, cost)
+                records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
+                paid.append(amount)
+            details = {**_charge(paid), "answer": answer}
+            draft = Draft("settled", entry.dataset, entry.analyst, entry.sequence, entry.answer_key, details)
+            records.append(connection, head, draft, self._clock())
+            return paid[-1]
+
+        return self._database.write(work)
+
+    def find_answer(self, order: Order, *, record: bool) -> Entry | None:
+        """The settled entry that answers the same question on the same data version; serving it is recorded."""
+
+        def find(connection: Connection) -> Entry | None:
+            key = _answer_key(order, _payers(connection, order.dataset, order.analyst))
+            return None if key is None else records.latest_answer(connection, key)
+
+        found = None if order.data_version is None else self._database.read(find)
+        if found is None:
+            return None
+        if digest(found.body) != found.hash:
+            raise LedgerError(f"ledger {self.shown}: entry {found.sequence} was edited; run `crestline ledger verify`")
+        if record:
+            draft = Draft("answered", order.dataset, order.analyst, found.receipt, found.answer_key)
+            self._database.write(lambda c: records.append(c, records.lock(c), draft, self._clock()))
+        return found
+
+    def settlement(self, receipt: int) -> Entry | None:
+        """The entry that settled this reservation."""
+        return self._database.read(lambda connection: records.settlement_of(connection, receipt))
+
+    def entry(self, sequence: int) -> Entry | None:
+        """The entry with this number."""
+        return self._database.read(lambda connection: records.load_entry(connection, sequence))
+
+    def datasets(self) -> list[str]:
+        """Every data set that has a budget."""
+        return self._database.read(records.dataset_names)
+
+    def accounts(self, dataset: str | None = None) -> list[Account]:
+        """All accounts, or those of one data set, its own first."""
+        return self._database.read(lambda connection: records.load_accounts(connection, dataset))
+
+    def payers(self, dataset: str, analyst: str | None) -> list[Account]:
+        """The accounts that a question of this analyst is charged to."""
+        return self._database.read(lambda connection: _payers(connection, dataset, analyst))
+
+    def open_reservations(self, dataset: str | None = None) -> list[Entry]:
+        """Reservations that were never settled; they stay charged."""
+        return self._database.read(lambda connection: records.open_reservations(connection, dataset))
+
+    def entries(self, dataset: str | None = None, last: int | None = None, analyst: str | None = None) -> list[Entry]:
+        """Entries in order; only those of one data set, of one analyst, only the last so many, if asked for."""
+        query = select(schema.entries).order_by(schema.entries.c.sequence.desc()).limit(last)
+        if dataset is not None:
+            query = query.where(schema.entries.c.dataset == dataset)
+        if analyst is not None:
+            query = query.where(schema.entries.c.analyst == analyst)
+        found = self._database.read(lambda connection: [records.to_entry(row) for row in connection.execute(query)])
+        return found[::-1]
+
+    def seal(self) -> str:
+        """How long the books are, and the hash of the last entry: kept elsewhere, it makes any rewriting visible."""
+        head = self._database.read(records.head)
+        return f"{head.length}:{head.hash}"
+
+    def verify(self, seal: str | None = None) -> Verification:
+        """Check everything, as of one moment."""
+
+        def check(connection: Connection) -> Verification:
+            head, balances = records.head(connection), records.load_balances(connection)
+            users = records.load_users(connection)
+            return verify(records.all_entries(connection), head.length, head.hash, balances, users, seal)
+
+        return self._database.read(check)
+
+    def each_entry(self, work: Callable[[Iterator[Entry]], T]) -> T:
+        """Hand all entries, of one moment, to `work`, which need not keep them."""
+        return self._database.read(lambda connection: work(records.all_entries(connection)))
+
+
+def _payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
+    """Who pays: the data set, and the analyst if budgets for analysts are kept under it."""
+    payers = records.load_payers(connection, dataset, analyst)
+    if not payers:
+        raise _no_budget(dataset)
+    if analyst is not None and len(payers) == 1 and records.has_analysts(connection, dataset):
+        raise BudgetError(f"{analyst!r} has no budget for data set {dataset!r}: ask its owner to open one")
+    return payers
+
+
+def _no_budget(dataset: str) -> LedgerError:
+    return LedgerError(f"no budget is open for data set {dataset!r}: open one with `crestline ledger create`")
+
+
+def _answer_key(order: Order, payers: list[Account]) -> str | None:
+    return answer_key(order.dataset, order.question, order.data_version, payers[-1].analyst)
+
+
+def _asked(order: Order, k: int | None) -> dict[str, Any]:
+    largest = {} if k is None else {"k": k}
+    asked = {"question": order.question, "data_version": order.data_version, "mechanism": order.mechanism}
+    return {**asked, **largest}
+
+
+def _charge(amounts: list[Amount]) -> dict[str, Any]:
+    """One amount for each payer: the data set first, then the analyst."""
+    return {"charge": [amount.to_json() for amount in amounts]}
+
+
+def _refused(order: Order, refusal: BudgetExhausted) -> Draft:
+    amounts = {"requested": refusal.requested.to_json(), "remaining": refusal.remaining.to_json()}
+    return Draft("refused", order.dataset, order.analyst, details={**_asked(order, None), **amounts})
+
+
+def _reservation(connection: Connection, receipt: Receipt) -> Entry:
+    entry = records.load_entry(connection, receipt.number)
+    if entry is None or entry.kind != "reserved" or entry.hash != receipt.hash:
+        raise LedgerError("this receipt is not from this ledger: settle where you reserved")
+    if records.settlement_of(connection, receipt.number) is not None:
+        raise LedgerError(f"reservation {receipt.number} is settled already; it is settled once")
+    return entry
+
+
+def _version(connection: Connection, shown: str) -> int:
+    if not schema.is_ledger(connection):
+        raise _no_ledger(shown)
+    return schema.version(connection)
+
+
+def _no_ledger(shown: str) -> LedgerError:
+    return LedgerError(f"ledger {shown}: a database, but not a ledger; make one with `crestline ledger create`")
+
+
+def _build(connection: Connection, shown: str) -> None:
+    """Tables where there are none; two servers that do so at once wait for each other."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _BUILDING})
+    if not schema.is_ledger(connection):
+        if connection.dialect.name == "sqlite" and schema.is_foreign(connection):
+            raise _no_ledger(shown)  # on a server, the books may share a database with other tables
+        schema.build(connection)
+    elif schema.check(schema.version(connection), shown):
+        schema.migrate(connection)
+
+
+def _migrate(connection: Connection) -> None:
+    records.lock(connection)
+    schema.migrate(connection)

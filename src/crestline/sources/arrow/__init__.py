@@ -1,0 +1,1 @@
+"""Tables in memory as Arrow tables that an engine can read."""

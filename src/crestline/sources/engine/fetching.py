@@ -1,0 +1,78 @@
+"""From an engine's rows to Python values, each engine by its shortest way: a conversion less is a failure less.
+
+Nothing here may fail on a row. What is fetched was made harmless in the engine already (`columns.py`): text comes as
+bytes, decimals as text, dates and times within Python's calendar. Data frames are avoided on the way, because theirs
+is a narrower calendar.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crestline.sources.engine.engines import Expression
+
+
+def fetched(engine: Any, expression: Expression) -> list[tuple[Any, ...]]:
+    """The rows of an expression."""
+    ways = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark, "sqlite": _sqlite}
+    rows: list[tuple[Any, ...]] = ways.get(engine.name, _other)(engine, expression)
+    return rows
+
+
+def temporary(engine: Any, expression: Expression) -> Expression:
+    """The rows of an expression in a temporary table of DuckDB, which also a read-only connection may have. They are
+    stored as they are, without a conversion that could fail."""
+    import ibis
+    from ibis.expr.operations import DatabaseTable, Namespace
+
+    name = ibis.util.gen_name("crestline")  # letters, digits and underscores
+    engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
+    engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {engine.compile(expression)}")
+    namespace = Namespace(catalog="temp", database="main")
+    return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
+
+
+def dropped(engine: Any, table: Expression) -> None:
+    """Drop what `temporary` made."""
+    engine.con.execute(f"DROP TABLE {table.op().name}")  # no other table has its name
+
+
+def _duckdb(engine: Any, expression: Expression) -> Any:
+    """As Python values: neither Arrow (30 MB) nor pandas (40 MB, which Ibis would import on the way) is needed, but for
+    moments with a time zone and for lists of items."""
+    from ibis.expr.operations import InMemoryTable
+
+    plain = not any(kind.is_timestamp() and kind.timezone for kind in expression.schema().types)
+    if plain and not expression.op().find(InMemoryTable):
+        return engine.con.sql(engine.compile(expression)).fetchall()
+    return _other(engine, expression)
+
+
+def _postgres(engine: Any, expression: Expression) -> Any:
+    engine._run_pre_execute_hooks(expression)
+    with engine.con.cursor() as cursor:
+        rows = cursor.execute(engine.compile(expression)).fetchall()
+    whole = [kind.is_integer() for kind in expression.schema().types]  # its sums of whole numbers come as decimals
+    return [tuple(int(v) if w else v for v, w in zip(row, whole, strict=True)) for row in rows]
+
+
+def _sqlite(engine: Any, expression: Expression) -> Any:
+    engine._run_pre_execute_hooks(expression)
+    return engine.con.execute(engine.compile(expression)).fetchall()
+
+
+def _spark(engine: Any, expression: Expression) -> Any:
+    """Through Arrow. The calendar of pandas ends in the years 1677 and 2262; Spark 3 knows no other way."""
+    engine._run_pre_execute_hooks(expression)
+    frame = engine.raw_sql(engine.compile(expression))
+    if not hasattr(frame, "toArrow"):
+        return _other(engine, expression)
+    return _listed(frame.toArrow().cast(expression.schema().to_pyarrow()))
+
+
+def _other(engine: Any, expression: Expression) -> Any:
+    return _listed(engine.to_pyarrow(expression))
+
+
+def _listed(table: Any) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -1,0 +1,98 @@
+"""Running expressions: one at a time, for a limited time, and with errors that carry nothing from the rows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
+
+from crestline.errors import CrestlineError, QuestionError
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.failures import failed
+from crestline.sources.engine.fetching import dropped, fetched, temporary
+from crestline.sources.engine.limits import limited, literal, quiet, read_only
+
+__all__ = ["Runner", "fetched", "refused_as"]
+
+
+class Runner:
+    """Runs expressions on one connection, and gives a statement up after `timeout` seconds."""
+
+    def __init__(self, engine: Any, timeout: float) -> None:
+        self._engine = engine
+        self._timeout = timeout
+        self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """The engine's name, as Ibis calls it."""
+        return str(self._engine.name)
+
+    def rows(self, expression: Expression) -> list[tuple[Any, ...]]:
+        """The rows of an expression, as tuples of Python values."""
+        rows: list[tuple[Any, ...]] = self._run(lambda: fetched(self._engine, expression))
+        return rows
+
+    @contextmanager
+    def table_of(self, expression: Expression) -> Iterator[Expression]:
+        """The rows of an expression, read in one statement into a temporary table of DuckDB that can be asked again."""
+        made = self._run(lambda: temporary(self._engine, expression))
+        try:
+            yield made
+        finally:
+            with suppress(CrestlineError):  # the connection may be gone, and the table with it
+                self._run(lambda: dropped(self._engine, made))
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether `snapshot` can be used: on PostgreSQL, unless somebody else's transaction is under way."""
+        return self.name == "postgres" and int(self._engine.con.info.transaction_status) == 0
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let all statements in the context see the tables as they are at the first one (PostgreSQL)."""
+        with self._lock:
+            transaction = read_only(self._engine, self._timeout)
+            self._guarded(transaction.__enter__)
+            try:
+                yield
+            finally:
+                with suppress(CrestlineError):  # nothing was written: how it ends does not matter
+                    self._guarded(lambda: transaction.__exit__(None, None, None))
+
+    def _run(self, action: Callable[[], Any]) -> Any:
+        late = threading.Event()
+
+        def held() -> Any:
+            with self._lock, self._limits(late):
+                return action()
+
+        return self._guarded(held, late)
+
+    def _guarded(self, action: Callable[[], Any], late: threading.Event | None = None) -> Any:
+        """Whatever the engine raises becomes an error without its words, which may quote rows or keys. It is raised
+        outside the handler, so that not even its context leads back to the engine's."""
+        try:
+            return action()
+        except Exception as failure:
+            error = failed(failure, late=late is not None and late.is_set(), timeout=self._timeout)
+        raise error
+
+    @contextmanager
+    def _limits(self, late: threading.Event) -> Iterator[None]:
+        idle = self.name != "postgres" or self.has_snapshots
+        reading = read_only(self._engine, self._timeout) if idle else nullcontext()
+        with reading, quiet(self._engine), limited(self._engine, self._timeout, late), literal(self._engine):
+            yield
+
+
+def refused_as(advice: str, action: Callable[[], Any]) -> Any:
+    """Run; whatever an engine or a library raises, say `advice` in its place."""
+    try:
+        return action()
+    except CrestlineError:
+        raise
+    except Exception:  # noqa: S110 -- replaced below, outside the handler, so that the words are gone for good
+        pass
+    raise QuestionError(advice)

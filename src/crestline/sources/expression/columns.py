@@ -1,0 +1,144 @@
+"""Columns as keys: what is compared and grouped in the engine, and how it comes back as a plain Python value.
+
+A key has one order and one equality in every engine, and its label does not depend on which of several equal values an
+engine happens to keep. Values that stand for nothing (null, nan, a date outside Python's calendar) are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from crestline.errors import QuestionError
+from crestline.histogram.labels import Label
+from crestline.sources.engine.engines import DUCKDB, Expression, Function, attempted, codec, comparable, total_cast
+
+_MICROSECONDS, _NANOSECONDS = 6, 9
+
+
+@dataclass(frozen=True)
+class Key:
+    """One column made comparable.
+
+    value    the expression to group and rank by
+    usable   conditions a row must meet to be counted
+    label    from what came back to a plain Python value
+    fetched  from the grouped column to what is sent back
+    text     from the grouped column to a text that only equal values share
+    """
+
+    value: Expression
+    usable: tuple[Expression, ...]
+    label: Callable[[Any], Label]
+    fetched: Function = lambda grouped: grouped
+    text: Function = lambda grouped: grouped.cast("string")
+
+
+def column(table: Expression, name: str) -> Expression:
+    """A column by its exact name; column names are public, so a wrong one is answered with the right ones."""
+    if name not in table.columns:
+        listed = ", ".join(sorted(table.columns)) or "none"
+        raise QuestionError(f"there is no column {name!r}; the columns are: {listed}")
+    return table[name]
+
+
+def representable(value: Expression, engine: str) -> Expression:
+    """The column in a type that can be compared with every value of ours: as it is, but for three types of DuckDB.
+
+    Timestamps in seconds and milliseconds reach further than those in microseconds, and Ibis calls whole numbers of
+    128 bits decimals of 38 digits, though they may have 39. What does not fit is null.
+    """
+    from ibis.expr import datatypes as types
+
+    kind = value.type()
+    if engine not in DUCKDB:
+        return value
+    if kind.is_decimal() and (kind.precision, kind.scale) == (38, 0):
+        return total_cast(value, kind, engine)
+    if kind.is_timestamp() and kind.scale not in (None, _MICROSECONDS, None if kind.timezone else _NANOSECONDS):
+        return total_cast(value, types.Timestamp(timezone=kind.timezone, scale=_MICROSECONDS), engine)
+    return value
+
+
+def key_of(value: Expression, name: str, engine: str) -> Key:
+    """A column as a key. Refuses types that have no plain Python value; `name` is for the refusal."""
+    value = comparable(representable(value, engine), name, engine)
+    kind = value.type()
+    if kind.is_string() or kind.is_uuid():
+        return _text(value, engine)
+    if kind.is_boolean() or kind.is_integer():
+        return Key(value, (value.notnull(),), bool if kind.is_boolean() else int)
+    if kind.is_floating():
+        return _floating(value, engine)
+    if kind.is_decimal():
+        return _decimal(value, engine)
+    if kind.is_date():
+        return Key(value, (value.notnull(), value.between(date.min, date.max)), _date)
+    if kind.is_timestamp():
+        return _timestamp(value, engine)
+    if kind.is_binary():
+        return Key(value, (value.notnull(),), bytes, text=codec(engine).hex)
+    raise QuestionError(
+        f"column {name!r} is of type {kind}; users and items are text, numbers, booleans, dates, timestamps or bytes"
+    )
+
+
+def _text(value: Expression, engine: str) -> Key:
+    value = attempted(value.cast("string"), engine) if value.type().is_uuid() else value
+    functions = codec(engine)
+    return Key(functions.encode(value), (value.notnull(),), _decoded, fetched=functions.sent, text=functions.decode)
+
+
+def _decoded(raw: bytes | str) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "backslashreplace")
+
+
+def _floating(value: Expression, engine: str) -> Key:
+    import ibis
+
+    value = value.cast("float64")
+    one_zero = ibis.ifelse(value == 0.0, ibis.literal(0.0), value)  # 0.0 and -0.0 are equal: always label them 0.0
+    return Key(one_zero, (value.notnull(), _number(value, engine)), float)
+
+
+def _number(value: Expression, engine: str) -> Expression:
+    """Not nan. DuckDB answers isnan() from a Parquet file's statistics, which leave nan out: look at its text."""
+    if engine in DUCKDB:
+        return value.cast("string").notin(["nan", "-nan"])
+    return ~value.isnan()
+
+
+def _decimal(value: Expression, engine: str) -> Key:
+    usable: tuple[Expression, ...] = (value.notnull(),)
+    if engine == "postgres":  # its numeric has three values that are no numbers
+        usable += (~value.cast("string").isin(["NaN", "Infinity", "-Infinity"]),)
+    return Key(value, usable, _shortest, fetched=lambda grouped: grouped.cast("string"))
+
+
+def _shortest(text: str) -> Decimal:
+    """1.50 and 1.5 are equal: always label them 1.5. No arithmetic, which would round long numbers."""
+    digits = format(Decimal(text), "f")
+    return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
+
+
+def _date(day: date | datetime) -> date:
+    return day.date() if isinstance(day, datetime) else day
+
+
+def _timestamp(value: Expression, engine: str) -> Key:
+    from ibis.expr import datatypes as types
+
+    zone = "UTC" if value.type().timezone else None
+    value = total_cast(value, types.Timestamp(timezone=zone, scale=_MICROSECONDS), engine)  # Python's finest step
+    first, last = datetime(1, 1, 2), datetime(9999, 12, 30)  # a day from the edge: zones cannot push it over
+    if zone:
+        first, last = first.replace(tzinfo=UTC), last.replace(tzinfo=UTC)
+    return Key(value, (value.notnull(), value.between(first, last)), _moment)
+
+
+def _moment(moment: datetime) -> datetime:
+    plain = moment.to_pydatetime() if hasattr(moment, "to_pydatetime") else moment
+    return plain.astimezone(UTC) if plain.tzinfo else plain

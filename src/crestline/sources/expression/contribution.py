@@ -1,0 +1,59 @@
+"""At most Δ items per user, chosen by the engine with a keyed hash of (key, user, item) (P0.3, DESIGN D3).
+
+Which items of a user are kept depends on that user's own items and on the key alone, so removing another user changes
+nothing here. The guarantee holds for every fixed key; a fresh random key per release makes the choice unbiased.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from crestline.errors import ParameterError
+from crestline.randomness.entropy import Entropy
+from crestline.sources.engine.engines import Expression, joined, md5
+
+_SHORTEST_KEY = 16
+_DIGITS = 12  # 48 bits tell one user's items apart, and engines sort short texts much faster
+_PLACE = "place"
+
+
+def fresh_key(entropy: Entropy) -> bytes:
+    """A key for one release: 32 random bytes. Never print or store it."""
+    return entropy.words(4).tobytes()
+
+
+def bounded(
+    pairs: Expression,
+    user: str,
+    items: Sequence[str],
+    texts: Sequence[Expression],
+    contribution: int,
+    key: bytes,
+    engine: str,
+) -> Expression:
+    """The pairs of (user, item) that are kept: for every user the `contribution` items of smallest hash.
+
+    `pairs` must hold each pair once; `texts` are its user and its items as texts that only equal values share.
+    """
+    import ibis
+
+    if len(key) < _SHORTEST_KEY:
+        raise ParameterError(f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes")
+    # The label breaks ties of the hash, so that the choice is a function of the user's items even then.
+    order = [md5(_message(texts, key, engine), _DIGITS), *(pairs[name] for name in items)]
+    placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=user, order_by=order)})
+    return placed.filter(placed[_PLACE] < contribution).drop(_PLACE)
+
+
+def _message(texts: Sequence[Expression], key: bytes, engine: str) -> Expression:
+    """Key, user and item in one text that can be read back in one way only: all parts but the last carry their length.
+
+    The key is made 32 digits long, so that a usual message is one block of MD5.
+    """
+    import ibis
+
+    parts = [ibis.literal(hashlib.sha256(key).hexdigest()[:32])]
+    for text in texts[:-1]:
+        parts += [text.length().cast("string"), ibis.literal(":"), text]
+    return joined([*parts, texts[-1]], engine)

@@ -1,0 +1,127 @@
+"""The one expression behind every question: rows to (user, item) pairs to counts to ranks.
+
+Nothing here runs. An engine gets the finished expression, and `k_bar + 1` rows come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from crestline.histogram.labels import Label
+from crestline.question import Question
+from crestline.sources.engine.engines import Expression, attempted
+from crestline.sources.expression import where
+from crestline.sources.expression.columns import Key, column, key_of
+from crestline.sources.expression.contribution import bounded
+from crestline.sources.expression.filtering import Filter
+from crestline.sources.expression.score import Score, score_of
+
+USER = "user"
+COUNT = "count"
+UNITS = "units"
+
+
+@dataclass(frozen=True)
+class Items:
+    """The item columns of a question as keys, under names that no column of the table can disturb."""
+
+    keys: tuple[Key, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"item_{i}" for i in range(len(self.keys)))
+
+    @property
+    def columns(self) -> dict[str, Expression]:
+        return {name: part.value for name, part in zip(self.names, self.keys, strict=True)}
+
+    @property
+    def usable(self) -> list[Expression]:
+        return [condition for part in self.keys for condition in part.usable]
+
+    def fetched(self, table: Expression) -> dict[str, Expression]:
+        """The item columns of a grouped table, as they are sent back."""
+        return {name: part.fetched(table[name]) for name, part in zip(self.names, self.keys, strict=True)}
+
+    def label(self, values: Sequence[Any]) -> Label:
+        """One item's label: a plain value, or a tuple when there are several columns."""
+        parts = tuple(part.label(value) for part, value in zip(self.keys, values, strict=True))
+        return parts[0] if len(parts) == 1 else parts
+
+
+@dataclass(frozen=True)
+class Counting:
+    """One question put to one table, step by step. Whatever does not depend on a key is built once."""
+
+    table: Expression
+    question: Question
+    engine: str
+    untyped: bool = False
+
+    @cached_property
+    def user(self) -> Key:
+        return key_of(column(self.table, self.question.user), self.question.user, self.engine)
+
+    @cached_property
+    def items(self) -> Items:
+        return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in self.question.item))
+
+    @cached_property
+    def score(self) -> Score | None:
+        return score_of(self.table, self.question, self.engine, untyped=self.untyped)
+
+    @property
+    def step(self) -> int:
+        """The most by which one user can move one count."""
+        score = self.score
+        return 1 if score is None else score.step
+
+    @cached_property
+    def pairs(self) -> Expression:
+        """Each user with each of their items, once; with a score, also how many units they add to it."""
+        import ibis
+
+        user, items, score = self.user, self.items, self.score
+        conditions = [*user.usable, *items.usable]
+        if self.question.where is not None:
+            tree = where.parse(self.question.where)
+            conditions.append(Filter(self.table, self.engine, self.untyped).condition(tree))
+        if score is None:
+            return self.table.filter(*conditions).select(**{USER: user.value}, **items.columns).distinct()
+        rows = self.table.filter(*conditions, *score.usable)
+        rows = rows.select(**{USER: user.value}, **items.columns, **{UNITS: score.units})
+        sums = rows.group_by([USER, *items.names]).agg(**{UNITS: rows[UNITS].sum()})
+        clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})  # clipped first: it fits
+        return clipped.filter(clipped[UNITS] > 0)
+
+    def counts(self, pairs: Expression, key: bytes) -> Expression:
+        """The count of each item over the pairs that each user may contribute."""
+        if self.question.contribution is not None:
+            pairs = self._bounded(pairs, self.question.contribution, key)
+        total = pairs.count() if self.score is None else pairs[UNITS].sum().cast("int64")
+        return pairs.group_by(list(self.items.names)).agg(**{COUNT: total})
+
+    def _bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
+        items = self.items
+        parts = zip((USER, *items.names), (self.user, *items.keys), strict=True)
+        texts = [attempted(part.text(pairs[name]), self.engine) for name, part in parts]
+        return bounded(pairs, USER, items.names, texts, contribution, key, self.engine)
+
+    def top(self, key: bytes) -> Expression:
+        """The first `k_bar + 1` items by count descending, then by label ascending (P0.5)."""
+        return self._all_counted if self.question.contribution is None else self._top(self.counts(self.pairs, key))
+
+    @cached_property
+    def _all_counted(self) -> Expression:
+        """The same for a question without a bound, which needs no key."""
+        return self._top(self.counts(self.pairs, b""))
+
+    def _top(self, counts: Expression) -> Expression:
+        import ibis
+
+        items = self.items
+        ordered = counts.order_by([ibis.desc(COUNT), *(ibis.asc(name) for name in items.names)])
+        return ordered.select(**items.fetched(ordered), **{COUNT: ordered[COUNT]}).limit(self.question.slots + 1)

@@ -1,0 +1,189 @@
+"""Known domains: the public list stays in the engine (DESIGN D9).
+
+Two queries per release, whatever the size of the domain: how many items have each count, and, once the mechanism has
+chosen `(count, index)` pairs, the names of those items. The index is the item's place within its count, in label order.
+Both must see the same rows, or somebody who arrives in between would decide the outcome: see `snapshot.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from crestline.errors import QuestionError
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.running import refused_as
+from crestline.sources.expression.columns import key_of
+from crestline.sources.expression.counting import COUNT, Counting, Items
+
+Domain: TypeAlias = Any  # labels, the name of a table or table.column, an Ibis table or column, a table in memory
+Lookup: TypeAlias = Callable[[str], Expression]
+
+_HOW_MANY = "how_many"
+_INDEX = "index"
+_PLACE = "place_in_list"
+_MOST_DIGITS = 38
+
+
+@dataclass(frozen=True)
+class DomainCounting:
+    """One question over one public list. `domain` holds the list's items, each once, as keys."""
+
+    counting: Counting
+    domain: Expression
+
+    @property
+    def items(self) -> Items:
+        return self.counting.items
+
+    def every_count(self, key: bytes) -> Expression:
+        """Every item of the public list with its count, zeros included."""
+        names, counts = self.items.names, self._counts(key)
+        found = counts.rename({f"found_{name}": name for name in names})
+        joined = self.domain.left_join(found, [self.domain[name] == found[f"found_{name}"] for name in names])
+        return joined.select(*(self.domain[name] for name in names), **{COUNT: joined[COUNT].fill_null(0)})
+
+    def _counts(self, key: bytes) -> Expression:
+        pairs = self.counting.pairs
+        if self.counting.question.contribution is not None:
+            # Items outside the public list are never released, so they must not use up a user's contribution.
+            pairs = pairs.semi_join(self.domain, list(self.items.names))
+        return self.counting.counts(pairs, key)
+
+    def multiplicities(self, every: Expression) -> Expression:
+        """How many items have each count, of `every_count` or a table that holds it."""
+        return every.group_by(COUNT).agg(**{_HOW_MANY: every.count()})
+
+    def names(self, every: Expression, picks: Iterable[tuple[int, int]]) -> Expression:
+        """Count, index and label of the picked items, of `every_count` or a table that holds it."""
+        import ibis
+
+        chosen = sorted(set(picks))
+        every = every.filter(every[COUNT].isin(sorted({count for count, _ in chosen})))
+        order = [every[name] for name in self.items.names]
+        placed = every.mutate(**{_INDEX: ibis.row_number().over(group_by=COUNT, order_by=order)})
+        place = (
+            placed[COUNT].cast("string") + ":" + placed[_INDEX].cast("string")
+        )  # one flat list for any number of picks
+        picked = placed.filter(place.isin([f"{count}:{index}" for count, index in chosen]))
+        return picked.select(COUNT, _INDEX, **self.items.fetched(picked))
+
+    @cached_property
+    def _placed(self) -> Expression:
+        """The universe alone, each item with its place in label order."""
+        import ibis
+
+        order = [self.domain[name] for name in self.items.names]
+        return self.domain.mutate(**{_PLACE: ibis.row_number().over(order_by=order)})
+
+    def size(self) -> Expression:
+        """How many items the universe has, as one row."""
+        return self.domain.aggregate(**{_HOW_MANY: self.domain.count()})
+
+    def found(self, key: bytes) -> Expression:
+        """Place, count and label of every item that somebody has."""
+        placed, counts = self._placed, self._counts(key)
+        names = self.items.names
+        renamed = counts.rename({f"found_{name}": name for name in names})
+        joined = placed.inner_join(renamed, [placed[name] == renamed[f"found_{name}"] for name in names])
+        return joined.select(_PLACE, COUNT, **self.items.fetched(joined))
+
+    def at(self, places: Iterable[int]) -> Expression:
+        """Place and label of the items at these places of the universe; no private row is read."""
+        placed = self._placed.filter(self._placed[_PLACE].isin(sorted(set(places))))
+        return placed.select(_PLACE, **self.items.fetched(placed))
+
+
+def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> DomainCounting:
+    """The question over a domain, whatever way the domain was given."""
+    table = _table(counting, domain, lookup)
+    wanted = counting.question.item
+    columns = _columns(wanted, table.columns)
+    keys = tuple(key_of(table[name], name, counting.engine) for name in columns)
+    for name, ours, theirs in zip(wanted, counting.items.keys, keys, strict=True):
+        if not _comparable(ours.value.type(), theirs.value.type()):
+            raise QuestionError(
+                f"the domain of {name!r} is of type {theirs.value.type()}, the column {ours.value.type()}"
+            )
+    universe = Items(keys)
+    return DomainCounting(counting, table.filter(*universe.usable).select(**universe.columns).distinct())
+
+
+def _columns(wanted: Sequence[str], there: Sequence[str]) -> Sequence[str]:
+    """The item's columns by name, or all the columns of a domain that has as many."""
+    if set(wanted) <= set(there):
+        return wanted
+    if len(wanted) != len(there):
+        raise QuestionError(
+            f"the domain must have the item's columns ({', '.join(wanted)}), or as many columns as the item; it has: "
+            f"{', '.join(there)}"
+        )
+    return there
+
+
+def _comparable(ours: Any, theirs: Any) -> bool:
+    """Whether a value of one type can be held against every value of the other. Engines bring decimals to a common
+    type of at most 38 digits first, and fail on a row that does not fit it."""
+    if not (ours.is_decimal() and theirs.is_decimal()):
+        return _kind(ours) == _kind(theirs)
+    if ours.precision is None or theirs.precision is None:
+        return True
+    before = max(ours.precision - ours.scale, theirs.precision - theirs.scale)
+    fits = before + max(ours.scale, theirs.scale) <= _MOST_DIGITS
+    return fits and bool(ours.castable(theirs) or theirs.castable(ours))
+
+
+def _kind(kind: Any) -> str:
+    return "integer" if kind.is_integer() else str(kind.copy(nullable=True))
+
+
+def _table(counting: Counting, domain: Domain, lookup: Lookup) -> Expression:
+    library = type(domain).__module__.partition(".")[0]
+    if isinstance(domain, str):
+        return lookup(domain)
+    if library == "ibis":
+        return domain.as_table()
+    if library in ("pandas", "polars", "pyarrow"):
+        from crestline.sources.arrow.tables import arrow_table
+
+        return _lifted(counting, arrow_table(domain, library))
+    if isinstance(domain, Sequence | set | frozenset):
+        return _listed(counting, list(domain))
+    raise QuestionError(
+        "a domain is a list of items, the name of a table or table.column, a table in memory, an Ibis table or column"
+    )
+
+
+def _listed(counting: Counting, labels: list[Any]) -> Expression:
+    """A list of labels (tuples where the item has several columns), typed like the item's columns."""
+    import pyarrow
+
+    names = counting.question.item
+    if not labels:
+        return counting.table.select(*names).limit(0)
+    rows = labels if len(names) > 1 else [(label,) for label in labels]
+    kinds = {name: counting.table[name].type().to_pyarrow() for name in names}
+    advice = f"the domain's items must be of the types of {', '.join(names)}: {', '.join(map(str, kinds.values()))}"
+
+    def typed() -> Any:
+        pairs = zip(kinds.items(), zip(*rows, strict=True), strict=True)
+        return pyarrow.table({name: pyarrow.array(column, kind) for (name, kind), column in pairs})
+
+    return _lifted(counting, refused_as(advice, typed))
+
+
+def _lifted(counting: Counting, table: Any) -> Expression:
+    """A table in memory as an expression of the engine, without writing to the engine."""
+    import ibis
+
+    columns = _columns(counting.question.item, table.column_names)
+    table = table.select(list(columns)).drop_null()  # on its way to Spark a null would become the text "nan"
+    if counting.engine != "postgres":
+        return ibis.memtable(table)
+    # PostgreSQL would need a temporary table, which a read-only connection may not make.
+    kinds = ibis.memtable(table).schema()
+    arrays = {name: ibis.literal(table[name].to_pylist(), type=f"array<{kind}>") for name, kind in kinds.items()}
+    one_row = ibis.literal(0).name("one").as_table()
+    return one_row.select(**{name: array.unnest() for name, array in arrays.items()})

@@ -1,0 +1,94 @@
+"""A filter's tree as an Ibis condition: each value is turned into the type of its column, or refused.
+
+Nothing here can fail on a row: a value of the wrong type is refused before the engine is asked, and every comparison
+is total (`comparing`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+
+from crestline.errors import QuestionError
+from crestline.sources.engine.engines import Expression
+from crestline.sources.expression import where
+from crestline.sources.expression.columns import column
+from crestline.sources.expression.comparing import comparison, likeness, membership, number_in_text
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Builds conditions over one table. `untyped`: its columns are text that may hold numbers (CSV, JSON lines)."""
+
+    table: Expression
+    engine: str
+    untyped: bool = False
+
+    def condition(self, tree: where.Condition) -> Expression:
+        """The condition, null wherever SQL says so."""
+        match tree:
+            case where.Not(part):
+                return ~self.condition(part)
+            case where.All(parts):
+                return reduce(operator.and_, map(self.condition, parts))
+            case where.Any_(parts):
+                return reduce(operator.or_, map(self.condition, parts))
+            case where.IsNull(name):
+                return column(self.table, name).isnull()
+            case where.Like(name, pattern):
+                return likeness(self._text(name, "like"), pattern, self.engine)
+            case where.In(name, values):
+                return self._in(name, values)
+            case where.Between(name, low, high):
+                return self._compare(name, ">=", low) & self._compare(name, "<=", high)
+            case where.Compare(name, sign, value):
+                return self._compare(name, sign, value)
+
+    def _compare(self, name: str, sign: str, value: where.Value) -> Expression:
+        left, (right,) = self._read(name, [value])
+        return self._taken(comparison(left, sign, right, self.engine), name, [value])
+
+    def _in(self, name: str, values: Sequence[where.Value]) -> Expression:
+        """Without types, a column is a number beside numbers and a text beside texts: one set for each."""
+        if not self.untyped:
+            return self._taken(membership(column(self.table, name), values, self.engine), name, values)
+        numbers = [value for value in values if isinstance(value, Decimal)]
+        others = [value for value in values if not isinstance(value, Decimal)]
+        return reduce(operator.or_, [self._one_kind_in(name, same) for same in (numbers, others) if same])
+
+    def _one_kind_in(self, name: str, values: Sequence[where.Value]) -> Expression:
+        left, rights = self._read(name, values)
+        return self._taken(membership(left, rights, self.engine), name, values)
+
+    def _read(self, name: str, values: Sequence[where.Value]) -> tuple[Expression, list[where.Value]]:
+        """The column and the values, all numbers or none, as they are compared: in a table without types, as numbers
+        or as text."""
+        left = column(self.table, name)
+        if not self.untyped:
+            return left, list(values)
+        if isinstance(values[0], Decimal):
+            return number_in_text(left, self.engine), list(values)
+        return left, [str(value).lower() if isinstance(value, bool) else value for value in values]
+
+    def _text(self, name: str, what: str) -> Expression:
+        value = column(self.table, name)
+        if not value.type().is_string():
+            raise QuestionError(f"`{what}` needs a text column; {name!r} is of type {value.type()}")
+        return value
+
+    def _taken(self, condition: Expression | None, name: str, values: Sequence[where.Value]) -> Expression:
+        if condition is not None:
+            return condition
+        kind, written = self.table[name].type(), ", ".join(map(_written, values))
+        raise QuestionError(
+            f"column {name!r} is of type {kind} and cannot be compared with {written}: text, dates and times are "
+            "written in single quotes (dates as '2026-01-31'), numbers and true/false without"
+        )
+
+
+def _written(value: where.Value) -> str:
+    """The value as the caller wrote it."""
+    return repr(value) if isinstance(value, str) else str(value).lower()

@@ -1,0 +1,89 @@
+"""One snapshot for one question over a public list: names are read from the very rows that were counted.
+
+Counting and naming are two statements, with the mechanism between them. If the second saw a row that the first did not,
+that row alone could decide which item is named. So both are asked of one state of the table:
+
+DuckDB        one statement stores the list with its counts in a temporary table; both are asked of that table. A
+              transaction would not do: a view may read files, and files are replaced without asking DuckDB.
+PostgreSQL    one transaction, `repeatable read`
+others        one statement fetches the items that somebody has, with their counts, into this process; the second reads
+              the public list alone, for names of items that nobody has
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from crestline.errors import SourceError
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.running import Runner
+from crestline.sources.expression.domain import DomainCounting
+
+Pick: TypeAlias = tuple[int, int]  # a count, and a place among the items of that count
+Labels: TypeAlias = Callable[[Sequence[Any]], list[Label]]
+
+
+@contextmanager
+def over_list(runner: Runner, over: DomainCounting, key: bytes) -> Iterator[tuple[Histogram, Labels]]:
+    """How many items of the list have each count, and the labels of its `(count, index)` pairs, in one snapshot."""
+    if runner.name == "duckdb":
+        with runner.table_of(over.every_count(key)) as every:
+            yield _asked(runner, over, every)
+    elif runner.has_snapshots:
+        with runner.snapshot():
+            yield _asked(runner, over, over.every_count(key))
+    else:
+        yield _in_memory(runner, over, key)
+
+
+def _asked(runner: Runner, over: DomainCounting, every: Expression) -> tuple[Histogram, Labels]:
+    """Both statements to the engine."""
+
+    def labels(picks: Sequence[Pick]) -> list[Label]:
+        rows = runner.rows(over.names(every, picks)) if picks else []
+        return _in_order(picks, {(count, index): over.items.label(values) for count, index, *values in rows})
+
+    rows = runner.rows(over.multiplicities(every))
+    return Histogram.from_multiplicities(dict(rows), step=over.counting.step), labels
+
+
+def _in_memory(runner: Runner, over: DomainCounting, key: bytes) -> tuple[Histogram, Labels]:
+    """The items that somebody has are held here; of the others only their places in the list are needed."""
+    ((size,),) = runner.rows(over.size())
+    found = sorted(runner.rows(over.found(key)), key=lambda row: row[0])
+    taken, seen, known = [place for place, *_ in found], Counter[int](), dict[Pick, Label]()
+    for _, count, *values in found:
+        known[count, seen[count]] = over.items.label(values)
+        seen[count] += 1
+
+    def labels(picks: Sequence[Pick]) -> list[Label]:
+        places = {(count, index): free_place(index, taken) for count, index in picks if count == 0}
+        rows = runner.rows(over.at(places.values())) if places else []
+        names = {place: over.items.label(values) for place, *values in rows}
+        unseen = {pick: names[place] for pick, place in places.items() if place in names}
+        return _in_order(picks, known | unseen)
+
+    return Histogram.from_multiplicities({0: max(0, size - len(found)), **seen}, step=over.counting.step), labels
+
+
+def free_place(index: int, taken: Sequence[int]) -> int:
+    """The place of the item number `index` among those whose places are not in `taken`, which is sorted.
+
+    >>> [free_place(index, [0, 2, 3]) for index in range(3)]
+    [1, 4, 5]
+    """
+    # taken[i] - i counts the free places before taken[i], and never falls
+    return index + bisect_right(range(len(taken)), index, key=lambda i: taken[i] - i)
+
+
+def _in_order(picks: Sequence[Pick], known: dict[Pick, Label]) -> list[Label]:
+    labels = [known.get((int(count), int(index))) for count, index in picks]
+    if any(label is None for label in labels):  # in one snapshot this is the list's doing, which is public
+        raise SourceError("the public list changed while it was read; ask again")
+    return [label for label in labels if label is not None]

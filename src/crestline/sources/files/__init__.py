@@ -1,0 +1,1 @@
+"""Files and globs: their formats, lines and types, brought into order for the embedded engine."""
