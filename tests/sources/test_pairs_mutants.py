@@ -19,8 +19,8 @@ from crestline.sources import open_source, table
 from crestline.sources.arrow import tables
 from crestline.sources.expression import columns, comparing, filtering, score
 from crestline.sources.expression.snapshot import _asked
+from crestline.sources.files import parquet
 from crestline.sources.files.delimited import DelimitedRules
-from crestline.sources.files.files import parquet
 from tests.sources.between import AFTER, BEFORE, DOMAIN, answered
 from tests.sources.expression.test_snapshot import made
 from tests.sources.pairs import Pair, found_by_filters, found_by_keys, found_by_scores

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from crestline.sources.engine.engines import embedded
-from crestline.sources.files.files import lines
+from crestline.sources.files import lines
 from crestline.sources.files.lines import LONGEST, blocks
 from crestline.sources.files.opened import text_files
 
