@@ -18,7 +18,7 @@ from crestline.audit.program import failing_filters as battery
 from crestline.audit.program.failing_filters import Column
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
-from crestline.question import Question
+from crestline.question import Question, Sum
 from crestline.sources import Source
 
 KEY = bytes(range(32))
@@ -151,9 +151,9 @@ def found_by_keys(pair: Pair, column: Column) -> list[str]:
 def found_by_scores(pair: Pair, column: Column) -> list[str]:
     """Sums of the column, clipped at every size."""
     clips = battery.CLIPS[pair.turn(column) % pair.every :: pair.every]
-    asked = [question(score=f"sum({column.name})", clip=clip) for clip in clips]
+    asked = [question(score=Sum(column.name, clip)) for clip in clips]
     seen = ((one, told_apart(pair, one, ITEMS)) for one in asked)
-    return [f"{one.score} clip={one.clip} -> {told}" for one, told in seen if told]
+    return [f"{one.score} -> {told}" for one, told in seen if told]
 
 
 class PairSuite:
