@@ -21,6 +21,7 @@ import crestline as cl
 from crestline.cli.analyst.demo_data import USERS, write_loans
 from crestline.cli.owner.account_figure import figure
 from crestline.pictures import Picture
+from crestline.plan.forecast import Simulation
 from crestline.plan.plan import plan_shape
 from crestline.plan.plot import plot as plan_plot
 from crestline.plan.shapes import read_shape
@@ -46,7 +47,7 @@ def plan() -> Picture:
     shape = read_shape("power:1", users=USERS, per_user=3.0)
     question = Question.of({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
     return plan_plot(
-        plan_shape(shape, question, mechanisms=COMPARED, users=USERS, entropy=cl.entropy.replay("docs"), trials=100)
+        plan_shape(shape, question, Simulation(cl.entropy.replay("docs"), 100), mechanisms=COMPARED, users=USERS)
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.audit.broken import programs
 
-from crestline.audit.end_to_end import BROKEN_ROW, FAILING_FILTER, attack_program, repetitions
+from crestline.audit.end_to_end import BROKEN_ROW, FAILING_FILTER, Run, attack_program, repetitions
 from crestline.audit.program.report import ProgramReport
 
 
@@ -69,7 +69,7 @@ def test_a_program_that_never_answers_is_said_to_be_none(tmp_path: Path) -> None
 
 def test_what_there_is_no_time_for_is_left_out_and_said(tmp_path: Path) -> None:
     clock = iter(range(10**6))
-    report = attacked(programs.honest, tmp_path, seconds=5, clock=lambda: float(next(clock)))
+    report = attacked(programs.honest, tmp_path, seconds=5, run=Run(clock=lambda: float(next(clock))))
     assert report.pairs < 10
     assert any("left out" in note for note in report.notes)
 

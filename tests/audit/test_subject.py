@@ -9,7 +9,7 @@ import pytest
 
 import crestline as cl
 from crestline.audit.neighbours import Shape
-from crestline.audit.subject import fast_release, subject
+from crestline.audit.subject import Stated, fast_release, subject
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
@@ -32,7 +32,7 @@ class Plain:
 
 
 def shapes(mechanism: Any, **options: Any) -> tuple[Shape, ...]:
-    return subject(mechanism, replay("shapes"), **options).shapes
+    return subject(mechanism, replay("shapes"), stated=Stated(**options)).shapes
 
 
 def test_the_histogram_is_what_the_mechanism_says() -> None:
@@ -54,8 +54,8 @@ def test_the_call_may_say_otherwise() -> None:
 def test_a_bound_on_users_is_taken_from_the_mechanism_or_from_the_call() -> None:
     stated = Plain(k_bar=3, contribution=2)
     assert subject(stated, replay("bound")).contribution == 2
-    assert subject(stated, replay("bound"), contribution=1).contribution == 1
-    assert subject(stated, replay("bound"), contribution=0).contribution is None
+    assert subject(stated, replay("bound"), stated=Stated(contribution=1)).contribution == 1
+    assert subject(stated, replay("bound"), stated=Stated(contribution=0)).contribution is None
     assert subject(Plain(k_bar=3), replay("bound")).contribution is None
 
 

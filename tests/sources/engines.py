@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from crestline.sources import Source, open_source
 from crestline.sources.databases import named_domain
+from crestline.sources.engine.connection import Connection
 from crestline.sources.table import TableSource
 
 _NUMBERS = itertools.count()
@@ -65,9 +66,8 @@ class Embedded:
         tables = {file.stem: engine.read_parquet(file, table_name=file.stem) for file in folder.iterdir()}
         return TableSource(
             tables["events"],
-            engine,
+            Connection(engine, 600),
             name="events",
-            timeout=600,
             embedded=True,
             lookup=lambda other: named_domain(engine, other),
         )

@@ -6,6 +6,7 @@ from typing import assert_type
 
 import crestline as cl
 from crestline.pictures import Picture
+from crestline.plan.forecast import Simulation
 from crestline.plan.plan import Plan, plan_shape
 from crestline.plan.shapes import read_shape
 from crestline.price.price import Price
@@ -28,7 +29,10 @@ def plan() -> None:
     shape = read_shape("power:1.1", users=1000)
     assert_type(
         plan_shape(
-            shape, Question.of({"k": 5, "epsilon": 1, "delta": "1e-6"}), users=1000, entropy=cl.entropy.system()
+            shape,
+            Question.of({"k": 5, "epsilon": 1, "delta": "1e-6"}),
+            Simulation(cl.entropy.system()),
+            users=1000,
         ),
         Plan,
     )

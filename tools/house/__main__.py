@@ -32,7 +32,7 @@ class Figure:
 
 
 FIGURES = (
-    Figure("functions outside commands with more than 7 parameters", figures.wide_functions, 14, 0),
+    Figure("functions outside commands with more than 7 parameters", figures.wide_functions, 7, 0),
     Figure("mechanism: Any", figures.any_mechanisms, 30, 0),
     Figure("annotations that are Any", figures.any_annotations, 304, 79),
     Figure("hasattr and getattr on mechanisms, outside adopt and audit", figures.probes, 32, 0),

@@ -11,7 +11,7 @@ from crestline.audit.finding import Found, Tester
 from crestline.audit.neighbours import Neighbours, Pair, every_small
 from crestline.audit.queries import OnHistogram, Opposed
 from crestline.audit.report import Report
-from crestline.audit.subject import Subject, subject
+from crestline.audit.subject import NOTHING_STATED, Stated, Subject, subject
 from crestline.audit.testers.effort import Effort
 from crestline.audit.testers.exact import ExactTester
 from crestline.audit.testers.families import Special, Varied
@@ -37,9 +37,7 @@ def audit(
     mechanism: Any,
     *,
     name: str = "",
-    k_bar: int | None = None,
-    domain: str | None = None,
-    contribution: int | None = None,
+    stated: Stated = NOTHING_STATED,
     seconds: float = SECONDS,
     releases: int = RELEASES,
     significance: float = SIGNIFICANCE,
@@ -47,11 +45,10 @@ def audit(
 ) -> Report:
     """Try to break a mechanism's promise.
 
-    `k_bar`, `domain` and `contribution` override what the mechanism states about itself (`contribution=0`: users may
-    hold any number of items). The rest is said at `attack`.
+    `stated` overrides what the mechanism states about itself. The rest is said at `attack`.
     """
     source = entropy or system()
-    tested = subject(mechanism, source, name=name, k_bar=k_bar, domain=domain, contribution=contribution)
+    tested = subject(mechanism, source, name=name, stated=stated)
     return attack(tested, seconds=seconds, releases=releases, significance=significance)
 
 

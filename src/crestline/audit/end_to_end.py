@@ -39,6 +39,18 @@ Tell = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
+class Run:
+    """How a run is called, what measures its time, and who hears what is being done and how much of it is done."""
+
+    name: str = ""
+    clock: Callable[[], float] = perf_counter
+    tell: Tell = lambda what, share: None
+
+
+UNWATCHED = Run()
+
+
+@dataclass(frozen=True)
 class Trial:
     """One question of two neighbouring tables."""
 
@@ -51,30 +63,28 @@ def attack_program(
     program: Program,
     folder: Path,
     *,
-    name: str = "",
     epsilon: float = 1.0,
     delta: float = 1e-6,
     seconds: float = 40.0,
     significance: float = 1e-6,
-    clock: Callable[[], float] = perf_counter,
-    tell: Tell = lambda what, share: None,
+    run: Run = UNWATCHED,
 ) -> ProgramReport:
     """Attack `program(table)` or `program(table, where)` with tables that are written below `folder`.
 
     A program that promises (`epsilon`, `delta`) or less for one question is called broken with probability at most
     `significance`. Without a second argument there is no filter to attack. After `seconds` the rest is left out.
     """
-    started = clock()
-    tell("writing tables", 0.0)
+    started = run.clock()
+    run.tell("writing tables", 0.0)
     every = list(trials(folder, filters=_takes_filters(program)))
     runner = _Runner(program, folder)
     enough = repetitions(epsilon, delta, significance / max(1, len(every)))
     found: list[Difference] = []
     made = 0
     for made, trial in enumerate(every, 1):
-        tell(trial.attack, made / len(every))
+        run.tell(trial.attack, made / len(every))
         found += [one for one in [_tried(runner, trial, enough)] if one]
-        if clock() - started > seconds:
+        if run.clock() - started > seconds:
             break
     notes = [] if _takes_filters(program) else ["the program takes no filter: only broken rows were tried"]
     if made < len(every):
@@ -82,13 +92,13 @@ def attack_program(
     if not runner.answered:
         notes.append("the program answered no question at all: nothing can be said of it")
     return ProgramReport(
-        name or getattr(program, "__name__", "a program"),
+        run.name or getattr(program, "__name__", "a program"),
         (epsilon, delta),
         tuple(found),
         significance,
         made,
         runner.runs,
-        clock() - started,
+        run.clock() - started,
         tuple(notes),
         runner.answered > 0,
     )

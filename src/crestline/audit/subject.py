@@ -28,6 +28,21 @@ class Auditable(Protocol):
 
 
 @dataclass(frozen=True)
+class Stated:
+    """What overrides the mechanism's own statements; None takes what the mechanism says.
+
+    `contribution` is the most items of one user; 0 is no bound at all.
+    """
+
+    k_bar: int | None = None
+    domain: str | None = None
+    contribution: int | None = None
+
+
+NOTHING_STATED = Stated()
+
+
+@dataclass(frozen=True)
 class Subject:
     """A mechanism with the histograms it is attacked on."""
 
@@ -86,14 +101,9 @@ def subject(
     entropy: Entropy,
     *,
     name: str = "",
-    k_bar: int | None = None,
-    domain: str | None = None,
-    contribution: int | None = None,
+    stated: Stated = NOTHING_STATED,
 ) -> Subject:
-    """Prepare a mechanism for the attack: read its promise, find histograms that it accepts.
-
-    `contribution` is the most items of one user; None takes what the mechanism states, 0 is no bound at all.
-    """
+    """Prepare a mechanism for the attack: read its promise, find histograms that it accepts."""
     named = name or type(mechanism).__name__
     mechanism = auditable(mechanism)
     if not isinstance(mechanism, Auditable):
@@ -103,9 +113,9 @@ def subject(
     except Exception as error:  # code of others may fail in any way
         raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
     promise, k = claim(guarantee), number(mechanism, "k") or 1
-    bound = contribution_of(mechanism) if contribution is None else contribution or None
+    bound = contribution_of(mechanism) if stated.contribution is None else stated.contribution or None
     made = Subject(mechanism, named, promise, str(guarantee), k, bound, entropy)
-    choice = choose(mechanism, k=k, delta=promise.delta, k_bar=k_bar, domain=domain)
+    choice = choose(mechanism, k=k, delta=promise.delta, k_bar=stated.k_bar, domain=stated.domain)
     errors = {shape: _first_error(made, shape) for shape in choice.shapes}
     accepted = tuple(shape for shape, error in errors.items() if error is None)
     if not accepted:

@@ -80,7 +80,7 @@ def audit(
     from crestline.audit.attack import attack
     from crestline.audit.loading import load
     from crestline.audit.plot import plot as draw
-    from crestline.audit.subject import subject
+    from crestline.audit.subject import Stated, subject
     from crestline.pictures import ready_to_draw
     from crestline.randomness.entropy import system
 
@@ -88,7 +88,7 @@ def audit(
         ready_to_draw(plot)
     mechanism = load(target, Path.cwd())
     kind = None if domain is None else str(domain)
-    tested = subject(mechanism, system(), name=target, k_bar=k_bar, domain=kind, contribution=contribution)
+    tested = subject(mechanism, system(), name=target, stated=Stated(k_bar, kind, contribution))
     with _progress() as tell:
         report = attack(tested, seconds=seconds, significance=significance, tell=tell)
     if resolved(Format(form)) is Format.JSON:
@@ -107,7 +107,7 @@ def _audit_program(
     """The attack on a whole program; without a name it is our own."""
     from tempfile import TemporaryDirectory
 
-    from crestline.audit.end_to_end import attack_program
+    from crestline.audit.end_to_end import Run, attack_program
     from crestline.audit.loading import load_function
 
     attacked = _own if name is None else load_function(name, Path.cwd())
@@ -115,12 +115,11 @@ def _audit_program(
         report = attack_program(
             attacked,
             Path(folder),
-            name=name or "crestline's own top_k",
             epsilon=epsilon,
             delta=delta,
             seconds=seconds,
             significance=significance,
-            tell=tell,
+            run=Run(name or "crestline's own top_k", tell=tell),
         )
     if resolved(Format(form)) is Format.JSON:
         print_json(report.to_dict())

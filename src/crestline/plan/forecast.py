@@ -57,21 +57,28 @@ class Forecast:
     ratio: Estimate
 
 
+@dataclass(frozen=True)
+class Simulation:
+    """How releases are drawn where no formula gives the result; `watch` is told how much of the work is done."""
+
+    entropy: Entropy
+    trials: int = TRIALS
+    watch: Watch = lambda done, of: None
+
+
 def forecast(
     histogram: Histogram,
     question: Question,
+    simulation: Simulation,
     *,
     mechanisms: Sequence[str] = (),
-    entropy: Entropy,
     domain: Histogram | None = None,
-    trials: int = TRIALS,
-    watch: Watch = lambda done, of: None,
 ) -> tuple[tuple[Forecast, ...], tuple[Skipped, ...]]:
     """Every applicable mechanism, best first, and those that are not applicable.
 
     `histogram` must be public (a shape, or data declared public), and hold at least the largest `k_bar` that is tried.
     With `domain`, the histogram of a public list of all items, mechanisms for known domains take part too. Of each
-    mechanism the best `k_bar` is kept. `watch` is told how much of the work is done.
+    mechanism the best `k_bar` is kept.
     """
     most = max(k_bars(question))
     if histogram.k_bar < most:
@@ -80,25 +87,25 @@ def forecast(
     skipped: dict[str, Skipped] = {}
     tries = attempts(question, mechanisms)
     for done, (line, k_bar) in enumerate(tries):
-        watch(done, len(tries))
+        simulation.watch(done, len(tries))
         made = candidate(line, k_bar, question, known_domain=domain is not None)
         if isinstance(made, Candidate) and made not in rows:
             view = domain if made.k_bar is None and domain is not None else seen(histogram, made.k_bar or k_bar)
             try:
-                rows[made] = _row(made, view, question.k, trials, entropy)
+                rows[made] = _row(made, view, question.k, simulation)
             except HistogramError as error:
                 made = Skipped(line.name, str(error))
         if isinstance(made, Skipped):
             skipped[line.name] = made
-    watch(len(tries), len(tries))
+    simulation.watch(len(tries), len(tries))
     best = _best(list(rows.values()))
     named = {row.mechanism for row in best}
     return best, tuple(line for line in skipped.values() if line.mechanism not in named)
 
 
-def _row(made: Candidate, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> Forecast:
+def _row(made: Candidate, histogram: Histogram, k: int, simulation: Simulation) -> Forecast:
     mechanism = made.mechanism
-    returned, ratio = expected(mechanism, histogram, k, trials, entropy)
+    returned, ratio = expected(mechanism, histogram, k, simulation.trials, simulation.entropy)
     calculator = getattr(mechanism, "margin", None)
     margin = None if calculator is None else float(calculator(CHANCE))
     left_out = histogram.next_count

@@ -13,11 +13,10 @@ from crestline.histogram.histogram import Histogram
 from crestline.parameters import decimal_text
 from crestline.plan.advice import advice
 from crestline.plan.candidates import Skipped, k_bars
-from crestline.plan.forecast import TRIALS, Forecast, Watch, forecast
+from crestline.plan.forecast import Forecast, Simulation, forecast
 from crestline.plan.shapes import Shape, kept, multiplicities, ranked
 from crestline.prepare import automatic
 from crestline.question import Question
-from crestline.randomness.entropy import Entropy
 
 
 @dataclass(frozen=True)
@@ -53,47 +52,32 @@ class Plan:
 def plan_shape(
     shape: Shape,
     question: Question,
+    simulation: Simulation,
     *,
     mechanisms: Sequence[str] = (),
     users: int,
-    entropy: Entropy,
     public_items: bool = False,
-    trials: int = TRIALS,
-    watch: Watch = lambda done, of: None,
 ) -> Plan:
     """A plan for data of a public shape. With `public_items` the list of all items is public, counts apart."""
     counts = kept(shape.counts(), users=users, contribution=question.contribution)
     histogram = ranked(counts, max(k_bars(question)))
     domain = multiplicities(counts) if public_items else None
-    return plan_histogram(
-        histogram,
-        question,
-        mechanisms=mechanisms,
-        users=users,
-        entropy=entropy,
-        domain=domain,
-        trials=trials,
-        watch=watch,
-    )
+    return plan_histogram(histogram, question, simulation, mechanisms=mechanisms, users=users, domain=domain)
 
 
 def plan_histogram(
     histogram: Histogram,
     question: Question,
+    simulation: Simulation,
     *,
     mechanisms: Sequence[str] = (),
-    entropy: Entropy,
     users: int | None = None,
     domain: Histogram | None = None,
-    trials: int = TRIALS,
-    watch: Watch = lambda done, of: None,
 ) -> Plan:
     """A plan for a public histogram: never call it with private data, because a plan shows what it was made from."""
     if question.epsilon is None or question.delta is None:
         raise ParameterError("a plan needs epsilon and delta: the total of the answer")
-    compared = forecast(
-        histogram, question, mechanisms=mechanisms, entropy=entropy, domain=domain, trials=trials, watch=watch
-    )
+    compared = forecast(histogram, question, simulation, mechanisms=mechanisms, domain=domain)
     auto = automatic(question, public_list=domain is not None)
     return Plan(question, *compared, auto.name, _notes(question.delta, users))
 

@@ -6,14 +6,17 @@ import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from crestline.errors import QuestionError, SourceError
+from crestline.sources.engine.connection import Connection, Driver, Engine
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.limits import milliseconds
 from crestline.sources.expression.columns import column
 from crestline.sources.table import TableSource
+
+Ibis: TypeAlias = Any  # the module, which is imported when a connection is made
 
 
 def database_source(url: str, table: str | None, timeout: float) -> TableSource:
@@ -23,14 +26,14 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
     engine = connect(url, timeout)
     close = None if engine.name == "pyspark" else engine.disconnect
     try:
-        return _source(_found(engine, table), engine, table, timeout, close=close)
+        return _source(_found(engine, table), Connection(engine, timeout, close), table)
     except QuestionError:
         if close is not None:
             close()
         raise
 
 
-def _found(engine: Any, table: str) -> Expression:
+def _found(engine: Engine, table: str) -> Expression:
     _utf8(engine)  # before anything is asked
     found = _find(engine, table)
     if found is None:
@@ -45,10 +48,10 @@ def ibis_source(table: Any, timeout: float) -> TableSource:
     if not isinstance(table, Table):
         raise QuestionError(f"of Ibis, a source is a table, not a {type(table).__name__}")
     name = table.get_name() if type(table.op()).__name__ == "DatabaseTable" else "Ibis table"
-    return _source(table, table.get_backend(), name, timeout)  # not ours to close
+    return _source(table, Connection(table.get_backend(), timeout), name)  # not ours to close
 
 
-def connect(url: str, timeout: float) -> Any:
+def connect(url: str, timeout: float) -> Engine:
     """A connection that may only read and that gives a statement up after `timeout` seconds, where the engine can."""
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
@@ -63,18 +66,19 @@ def connect(url: str, timeout: float) -> Any:
     return _connected(scheme, lambda ibis: ibis.connect(url))  # as the URL says: nothing of ours is tested there
 
 
-def _sqlite(rest: str) -> Any:
+def _sqlite(rest: str) -> Engine:
     path = _file("sqlite", "SQLite", rest)
 
-    def opened(ibis: Any) -> Any:
+    def opened(ibis: Ibis) -> Engine:
         # Questions come from several threads, one at a time (`Runner`).
         connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-        return ibis.sqlite.from_connection(connection)
+        engine: Engine = ibis.sqlite.from_connection(connection)
+        return engine
 
     return _connected("sqlite", opened)
 
 
-def _duckdb(rest: str) -> Any:
+def _duckdb(rest: str) -> Engine:
     path = _file("duckdb", "DuckDB", rest)
     return _connected("duckdb", lambda ibis: ibis.duckdb.connect(path, read_only=True))
 
@@ -90,7 +94,7 @@ def _file(scheme: str, product: str, rest: str) -> str:
     return path
 
 
-def _utf8(engine: Any) -> None:
+def _utf8(engine: Engine) -> None:
     """Refuse a PostgreSQL of another encoding: some of its texts may have no UTF-8, and one row would make an error."""
     encoding = engine.con.info.parameter_status("server_encoding") if engine.name == "postgres" else "UTF8"
     if encoding != "UTF8":
@@ -111,7 +115,7 @@ def _postgres_options(timeout: float) -> str:
     return " ".join(f"-c {name}={value}" for name, value in settings.items())
 
 
-def _spark_session(url: str) -> Any:
+def _spark_session(url: str) -> Driver:
     """The running session, or a new one: spark://local for this machine, spark://host:7077 for a cluster's master,
     sc://host for Spark Connect."""
     from pyspark.sql import SparkSession
@@ -122,7 +126,7 @@ def _spark_session(url: str) -> Any:
     return builder.master("local[*]" if url == "spark://local" else url).getOrCreate()
 
 
-def _connected(scheme: str, connect: Any) -> Any:
+def _connected(scheme: str, connect: Callable[[Ibis], Engine]) -> Engine:
     """Connect; an engine's own words are left out, because they may repeat the password."""
     import ibis
 
@@ -135,18 +139,17 @@ def _connected(scheme: str, connect: Any) -> Any:
     raise SourceError(f"{scheme}: {problem}")
 
 
-def _source(
-    table: Expression, engine: Any, name: str, timeout: float, close: Callable[[], None] | None = None
-) -> TableSource:
+def _source(table: Expression, connection: Connection, name: str) -> TableSource:
+    engine = connection.engine
     _utf8(engine)
 
     def lookup(other: str) -> Expression:
         return named_domain(engine, other)
 
-    return TableSource(table, engine, name=name, timeout=timeout, lookup=lookup, close=close)
+    return TableSource(table, connection, name=name, lookup=lookup)
 
 
-def named_domain(engine: Any, name: str) -> Expression:
+def named_domain(engine: Engine, name: str) -> Expression:
     """A domain by name: a table, or a column of one."""
     found = _find(engine, name)
     holder, _, last = name.rpartition(".")
@@ -158,7 +161,7 @@ def named_domain(engine: Any, name: str) -> Expression:
     return found
 
 
-def _find(engine: Any, name: str) -> Expression | None:
+def _find(engine: Engine, name: str) -> Expression | None:
     schema, _, last = name.rpartition(".")
     places: list[tuple[str, dict[str, str]]] = [(name, {})]
     if schema:

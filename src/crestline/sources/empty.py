@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from crestline.question import Question
 from crestline.sources.delegated import Delegated, columns_of
+from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import embedded
 from crestline.sources.table import TableSource
 
@@ -32,4 +33,4 @@ def _nothing(name: str, timeout: float, columns: tuple[str, ...]) -> TableSource
     engine, nothing = embedded(), pyarrow.array([], pyarrow.string())
     engine.con.register("nothing", pyarrow.table(dict.fromkeys(columns, nothing)))
     table = engine.table("nothing")
-    return TableSource(table, engine, name=name, timeout=timeout, untyped=True, close=engine.disconnect)
+    return TableSource(table, Connection(engine, timeout, engine.disconnect), name=name, untyped=True)

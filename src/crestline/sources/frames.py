@@ -6,7 +6,8 @@ from typing import Any
 
 from crestline.sources.arrow.tables import UNREADABLE, arrow_table
 from crestline.sources.empty import EmptySource
-from crestline.sources.engine.engines import embedded
+from crestline.sources.engine.connection import Connection
+from crestline.sources.engine.engines import Expression, embedded
 from crestline.sources.engine.running import refused_as
 from crestline.sources.source import Source
 from crestline.sources.table import TableSource
@@ -19,8 +20,8 @@ def frame_source(frame: Any, library: str, timeout: float) -> Source:
         return EmptySource(name, timeout)
     engine = embedded()
 
-    def registered() -> Any:
+    def registered() -> Expression:
         engine.con.register(name, table)
         return engine.table(name)
 
-    return TableSource(refused_as(UNREADABLE, registered), engine, name=name, timeout=timeout, close=engine.disconnect)
+    return TableSource(refused_as(UNREADABLE, registered), Connection(engine, timeout, engine.disconnect), name=name)

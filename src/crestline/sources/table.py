@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.question import NO_LIMITS, Question
+from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import EMBEDDED, Expression, allowed
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import Counting
@@ -33,24 +33,20 @@ class TableSource:
     def __init__(
         self,
         table: Expression,
-        engine: Any,
+        connection: Connection,
         *,
         name: str,
-        timeout: float,
         untyped: bool = False,
         embedded: bool = False,
         lookup: Lookup | None = None,
-        version: Callable[[], str] | None = None,
-        close: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
-        self._runner = Runner(engine, timeout)
+        self._runner = Runner(connection.engine, connection.timeout)
         self._dialect = dialect = EMBEDDED if embedded else self._runner.name
         self._counting = lru_cache(_KEPT)(lambda question: Counting(table, question, dialect, untyped))
         self._lookup = lookup or _no_lookup
-        self._version = version
-        if close is not None:
-            weakref.finalize(self, close)  # the connection was opened for this source, and ends with it
+        if connection.close is not None:
+            weakref.finalize(self, connection.close)  # the connection was opened for this source, and ends with it
 
     limits = NO_LIMITS
 
@@ -87,7 +83,7 @@ class TableSource:
         return Histogram.from_ranked(labelled, question.slots, step=counting.step)
 
     def version(self) -> str | None:
-        return None if self._version is None else self._version()
+        return None
 
     def _over(self, question: Question) -> DomainCounting:
         return domain_counting(self._counting(question), question.domain, self._lookup)

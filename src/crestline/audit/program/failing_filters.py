@@ -43,7 +43,7 @@ TRUTHS = ("true", "false")
 LITERALS = (*NUMBERS, *TEXTS, *MOMENTS, *TRUTHS)
 PATTERNS = ("'%'", "'a%'", "'_'", "''", "'%é%'", "'[a]%'", "'%%%'")
 OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
-CLIPS = (1, 10**6, 10**6 + 1, 2**31, 2**62, 2**63, 10**30)
+CLIPS = (1, 10**6, 10**6 + 1, 2**31, 2**62, 2**63 - 1)  # a question with a larger one cannot be made
 
 
 @dataclass(frozen=True)

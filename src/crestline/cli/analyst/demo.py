@@ -95,6 +95,7 @@ def _books(loans: Path, books: Path, out: Console) -> None:
 
 
 def _plan(out: Console) -> None:
+    from crestline.plan.forecast import Simulation
     from crestline.plan.plan import plan_shape
     from crestline.plan.shapes import read_shape
     from crestline.question import Question
@@ -104,7 +105,7 @@ def _plan(out: Console) -> None:
     with out.status("Forecasting …"):
         shape = read_shape("power:1", users=USERS, per_user=3.0)
         question = Question.of({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
-        plan = plan_shape(shape, question, users=USERS, entropy=system(), trials=50)
+        plan = plan_shape(shape, question, Simulation(system(), 50), users=USERS)
     out.print(plan.advice, markup=False)
 
 

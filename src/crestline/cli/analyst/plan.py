@@ -64,6 +64,7 @@ def plan(
     from crestline.mechanisms.catalogue import entry
     from crestline.parameters import whole
     from crestline.pictures import ready_to_draw
+    from crestline.plan.forecast import Simulation
     from crestline.plan.plan import plan_histogram, plan_shape
     from crestline.plan.plot import plot as draw
     from crestline.plan.public import public_counts
@@ -87,7 +88,7 @@ def plan(
                 raise QuestionError("name the columns of the public file: --user COLUMN --item COLUMN")
             histogram = public_counts(on, question, declared=public)
             made = plan_histogram(
-                histogram, question, mechanisms=compared, users=users, entropy=system(), trials=trials, watch=watch
+                histogram, question, Simulation(system(), trials, watch), mechanisms=compared, users=users
             )
         elif users is None:
             raise ParameterError("say how many users there are, roughly: --users 500000 (or plan --on a public file)")
@@ -96,12 +97,10 @@ def plan(
             made = plan_shape(
                 known,
                 question,
+                Simulation(system(), trials, watch),
                 mechanisms=compared,
                 users=users,
-                entropy=system(),
                 public_items=public_items,
-                trials=trials,
-                watch=watch,
             )
     print_plan(made, form)
     if plot is not None:

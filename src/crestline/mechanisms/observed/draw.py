@@ -32,28 +32,30 @@ class Passed:
     values: list[int]
 
 
-def passed(
-    items: ObservedItems,
-    k: int,
-    law: Law,
-    scale: Fraction,
-    threshold: Fraction,
-    grid: Fraction,
-    trials: int,
-    entropy: Entropy,
-) -> Iterator[Passed]:
-    """For each trial the items with the `k` largest `score/step + scale · noise` above `threshold`, largest first."""
-    wanted = min(k, items.size)
+@dataclass(frozen=True)
+class Rule:
+    """What a release names: the items with the `k` largest `score/step + scale · noise` above `threshold`."""
+
+    k: int
+    law: Law
+    scale: Fraction
+    threshold: Fraction
+    grid: Fraction
+
+
+def passed(items: ObservedItems, rule: Rule, trials: int, entropy: Entropy) -> Iterator[Passed]:
+    """What the rule names in each trial, largest noisy score first."""
+    wanted = min(rule.k, items.size)
     if not wanted:
         yield from (Passed([], []) for _ in range(trials))
         return
     groups = Groups(items.scores, items.starts)
     scores = Linear(items.scores, Fraction(1, items.step))
-    bar = Listed([Real(threshold)])
+    bar = Listed([Real(rule.threshold)])
     for rows in batches(trials, max(groups.groups, wanted)):
-        top = top_keys(groups, wanted, scores, law, rows, entropy, scale)
+        top = top_keys(groups, wanted, scores, rule.law, rows, entropy, rule.scale)
         above = exceeding(top.keys, fixed(bar, rows), top.columns)
-        values = rounded(top.keys, grid, top.columns)
+        values = rounded(top.keys, rule.grid, top.columns)
         yield from _cut(top.ranks, values, above)
 
 

@@ -24,7 +24,7 @@ from crestline.histogram.observed import ObservedItems
 from crestline.mechanisms.mechanism import Catalogued
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.certificate import certified
-from crestline.mechanisms.observed.draw import Passed, passed
+from crestline.mechanisms.observed.draw import Passed, Rule, passed
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
 from crestline.mechanisms.selection import Selection
@@ -163,8 +163,8 @@ class Observed(Catalogued):
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         items = self._observed(histogram)
-        drawn = passed(items, self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid), n, entropy)
-        return [self._selection(items, one) for one in drawn]
+        rule = Rule(self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid))
+        return [self._selection(items, one) for one in passed(items, rule, n, entropy)]
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for a few observed items; without counts only."""

@@ -21,7 +21,7 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import GaussianDP, Guarantee
 from crestline.histogram.pairs import PairViews
-from crestline.mechanisms.observed.draw import passed
+from crestline.mechanisms.observed.draw import Rule, passed
 from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing
 from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
@@ -123,7 +123,7 @@ class Sieve:
         sigma = sigma_of(mu_squared / setting.contribution)
         threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
         items = pairs.observed(fresh_key(entropy), weights)
-        (one,) = passed(items, self.k, GAUSSIAN, sigma, threshold, sigma / FINE, 1, entropy)
+        (one,) = passed(items, Rule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE), 1, entropy)
         return Selection(items.names(one.ranks), len(one.ranks) < self.k)
 
 

@@ -72,7 +72,7 @@ def top_keys(
     if (sizes == 1).all():  # then these are k groups: no fewer than k items exist
         return Top(maxima, chosen, domain.starts[chosen])
     parts = [picked(uniforms, chosen)]
-    keys, columns, depth = _descend(scores.counts[chosen], sizes, k, scores.rate, law, parts, entropy, scale)
+    keys, columns, depth = _descend(Linear(scores.counts[chosen], scores.rate), sizes, k, law, parts, entropy, scale)
     places_of, ranks = np.divmod(columns, depth)
     groups = np.take_along_axis(chosen, places_of, axis=1)
     members = domain.starts[groups] + _members(groups, ranks, domain.sizes[groups], entropy)
@@ -80,10 +80,9 @@ def top_keys(
 
 
 def _descend(
-    counts: Indices,
+    scores: Linear,
     sizes: Indices,
     k: int,
-    rate: Fraction,
     law: Law,
     parts: list[Uniforms],
     entropy: Entropy,
@@ -101,7 +100,7 @@ def _descend(
         parts.append(entropy.uniforms(rows, groups * (depth - have)))
         have = depth
         draws = OrderStatistics(interleaved(parts, groups), sizes, depth)
-        keys = Keys(Linear(np.repeat(counts, depth, axis=1), rate), law, draws, scale)
+        keys = Keys(Linear(np.repeat(scores.counts, depth, axis=1), scores.rate), law, draws, scale)
         top = largest(keys, k)
         places_of, ranks = np.divmod(top, depth)
         more = np.take_along_axis(sizes, places_of, axis=1) > depth

@@ -7,19 +7,21 @@ is a narrower calendar.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
+from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.engines import Expression
 
+Rows: TypeAlias = list[tuple[Any, ...]]
 
-def fetched(engine: Any, expression: Expression) -> list[tuple[Any, ...]]:
+
+def fetched(engine: Engine, expression: Expression) -> Rows:
     """The rows of an expression."""
     ways = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark, "sqlite": _sqlite}
-    rows: list[tuple[Any, ...]] = ways.get(engine.name, _other)(engine, expression)
-    return rows
+    return ways.get(engine.name, _other)(engine, expression)
 
 
-def temporary(engine: Any, expression: Expression) -> Expression:
+def temporary(engine: Engine, expression: Expression) -> Expression:
     """The rows of an expression in a temporary table of DuckDB, which also a read-only connection may have. They are
     stored as they are, without a conversion that could fail."""
     import ibis
@@ -32,23 +34,24 @@ def temporary(engine: Any, expression: Expression) -> Expression:
     return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
 
 
-def dropped(engine: Any, table: Expression) -> None:
+def dropped(engine: Engine, table: Expression) -> None:
     """Drop what `temporary` made."""
     engine.con.execute(f"DROP TABLE {table.op().name}")  # no other table has its name
 
 
-def _duckdb(engine: Any, expression: Expression) -> Any:
+def _duckdb(engine: Engine, expression: Expression) -> Rows:
     """As Python values: neither Arrow (30 MB) nor pandas (40 MB, which Ibis would import on the way) is needed, but for
     moments with a time zone and for lists of items."""
     from ibis.expr.operations import InMemoryTable
 
     plain = not any(kind.is_timestamp() and kind.timezone for kind in expression.schema().types)
     if plain and not expression.op().find(InMemoryTable):
-        return engine.con.sql(engine.compile(expression)).fetchall()
+        rows: Rows = engine.con.sql(engine.compile(expression)).fetchall()
+        return rows
     return _other(engine, expression)
 
 
-def _postgres(engine: Any, expression: Expression) -> Any:
+def _postgres(engine: Engine, expression: Expression) -> Rows:
     engine._run_pre_execute_hooks(expression)
     with engine.con.cursor() as cursor:
         rows = cursor.execute(engine.compile(expression)).fetchall()
@@ -56,12 +59,13 @@ def _postgres(engine: Any, expression: Expression) -> Any:
     return [tuple(int(v) if w else v for v, w in zip(row, whole, strict=True)) for row in rows]
 
 
-def _sqlite(engine: Any, expression: Expression) -> Any:
+def _sqlite(engine: Engine, expression: Expression) -> Rows:
     engine._run_pre_execute_hooks(expression)
-    return engine.con.execute(engine.compile(expression)).fetchall()
+    rows: Rows = engine.con.execute(engine.compile(expression)).fetchall()
+    return rows
 
 
-def _spark(engine: Any, expression: Expression) -> Any:
+def _spark(engine: Engine, expression: Expression) -> Rows:
     """Through Arrow. The calendar of pandas ends in the years 1677 and 2262; Spark 3 knows no other way."""
     engine._run_pre_execute_hooks(expression)
     frame = engine.raw_sql(engine.compile(expression))
@@ -70,9 +74,9 @@ def _spark(engine: Any, expression: Expression) -> Any:
     return _listed(frame.toArrow().cast(expression.schema().to_pyarrow()))
 
 
-def _other(engine: Any, expression: Expression) -> Any:
+def _other(engine: Engine, expression: Expression) -> Rows:
     return _listed(engine.to_pyarrow(expression))
 
 
-def _listed(table: Any) -> list[tuple[Any, ...]]:
+def _listed(table: Expression) -> Rows:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

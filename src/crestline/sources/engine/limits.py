@@ -7,7 +7,8 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+
+from crestline.sources.engine.connection import Driver, Engine
 
 _AGAIN = 0.01
 _SPARK_LOGGER = "SQLQueryContextLogger"
@@ -15,7 +16,7 @@ _SPARK_LITERAL = ("spark.sql.variable.substitute", "spark.sql.parser.escapedStri
 
 
 @contextmanager
-def read_only(engine: Any, timeout: float) -> Iterator[None]:
+def read_only(engine: Engine, timeout: float) -> Iterator[None]:
     """A transaction of PostgreSQL that only reads, sees one state of the tables and gives statements up in time.
 
     It says so itself and does not rely on how the connection was opened: poolers drop options of the start.
@@ -35,7 +36,7 @@ def milliseconds(timeout: float) -> int:
 
 
 @contextmanager
-def limited(engine: Any, timeout: float, late: threading.Event) -> Iterator[None]:
+def limited(engine: Engine, timeout: float, late: threading.Event) -> Iterator[None]:
     """Interrupt the engine after `timeout` seconds, and set `late` when that was done. PostgreSQL keeps the time
     itself (`read_only`)."""
     with _interrupting(engine) as interrupt:
@@ -62,7 +63,7 @@ def limited(engine: Any, timeout: float, late: threading.Event) -> Iterator[None
 
 
 @contextmanager
-def _interrupting(engine: Any) -> Iterator[Callable[[], None] | None]:
+def _interrupting(engine: Engine) -> Iterator[Callable[[], None] | None]:
     """How to interrupt what this thread runs on an engine; None where we cannot."""
     if engine.name in ("duckdb", "sqlite"):
         yield engine.con.interrupt
@@ -74,7 +75,7 @@ def _interrupting(engine: Any) -> Iterator[Callable[[], None] | None]:
 
 
 @contextmanager
-def _tagged(session: Any) -> Iterator[Callable[[], None] | None]:
+def _tagged(session: Driver) -> Iterator[Callable[[], None] | None]:
     """Jobs of this thread carry a tag by which they can be cancelled. Spark Connect has no such handle on jobs, but
     one on its own operations; Spark before 3.5 has neither."""
     tag = f"crestline-{uuid.uuid4().hex}"
@@ -111,7 +112,7 @@ _QUIET = _Quiet()
 
 
 @contextmanager
-def quiet(engine: Any) -> Iterator[None]:
+def quiet(engine: Engine) -> Iterator[None]:
     """Keep an engine's own words out of this process's log; the engine's own log has them."""
     if engine.name != "pyspark":
         yield
@@ -128,7 +129,7 @@ def quiet(engine: Any) -> Iterator[None]:
 
 
 @contextmanager
-def literal(engine: Any) -> Iterator[None]:
+def literal(engine: Engine) -> Iterator[None]:
     """Let Spark take text as it stands: by default it replaces ${env:HOME} and the like, even inside a value."""
     if engine.name != "pyspark":
         yield

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from crestline.errors import CrestlineError, QuestionError
+from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.failures import failed
 from crestline.sources.engine.fetching import dropped, fetched, temporary
@@ -15,11 +16,13 @@ from crestline.sources.engine.limits import limited, literal, quiet, read_only
 
 __all__ = ["Runner", "fetched", "refused_as"]
 
+Result = TypeVar("Result")
+
 
 class Runner:
     """Runs expressions on one connection, and gives a statement up after `timeout` seconds."""
 
-    def __init__(self, engine: Any, timeout: float) -> None:
+    def __init__(self, engine: Engine, timeout: float) -> None:
         self._engine = engine
         self._timeout = timeout
         self._lock = threading.RLock()
@@ -31,8 +34,7 @@ class Runner:
 
     def rows(self, expression: Expression) -> list[tuple[Any, ...]]:
         """The rows of an expression, as tuples of Python values."""
-        rows: list[tuple[Any, ...]] = self._run(lambda: fetched(self._engine, expression))
-        return rows
+        return self._run(lambda: fetched(self._engine, expression))
 
     @contextmanager
     def table_of(self, expression: Expression) -> Iterator[Expression]:
@@ -61,16 +63,16 @@ class Runner:
                 with suppress(CrestlineError):  # nothing was written: how it ends does not matter
                     self._guarded(lambda: transaction.__exit__(None, None, None))
 
-    def _run(self, action: Callable[[], Any]) -> Any:
+    def _run(self, action: Callable[[], Result]) -> Result:
         late = threading.Event()
 
-        def held() -> Any:
+        def held() -> Result:
             with self._lock, self._limits(late):
                 return action()
 
         return self._guarded(held, late)
 
-    def _guarded(self, action: Callable[[], Any], late: threading.Event | None = None) -> Any:
+    def _guarded(self, action: Callable[[], Result], late: threading.Event | None = None) -> Result:
         """Whatever the engine raises becomes an error without its words, which may quote rows or keys. It is raised
         outside the handler, so that not even its context leads back to the engine's."""
         try:
@@ -87,12 +89,12 @@ class Runner:
             yield
 
 
-def refused_as(advice: str, action: Callable[[], Any]) -> Any:
-    """Run; whatever an engine or a library raises, say `advice` in its place."""
+def refused_as(advice: str, action: Callable[[], Result], kind: type[CrestlineError] = QuestionError) -> Result:
+    """Run; whatever an engine or a library raises, say `advice` in its place: its own words may quote rows."""
     try:
         return action()
     except CrestlineError:
         raise
     except Exception:  # noqa: S110 -- replaced below, outside the handler, so that the words are gone for good
         pass
-    raise QuestionError(advice)
+    raise kind(advice)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from crestline.errors import QuestionError
+from crestline.sources.engine.connection import DuckDB
 from crestline.sources.engine.engines import Expression
 from crestline.sources.files.delimited import Header, header
 from crestline.sources.files.lines import LONGEST, Readable, Rules, as_utf8, first_line, is_utf8
@@ -32,11 +33,11 @@ class Text(Protocol):
         """The columns that the file itself names."""
         ...
 
-    def table(self, engine: Any, name: str, columns: Sequence[str]) -> Expression:
+    def table(self, engine: DuckDB, name: str, columns: Sequence[str]) -> Expression:
         """The columns of a question, on a view that need not exist yet; refuses what the file cannot have."""
         ...
 
-    def view(self, engine: Any, name: str, columns: Sequence[str], found: Readable) -> None:
+    def view(self, engine: DuckDB, name: str, columns: Sequence[str], found: Readable) -> None:
         """Make the view."""
         ...
 
@@ -80,7 +81,7 @@ class DelimitedText:
     def columns(self) -> Sequence[str]:
         return self.header.names
 
-    def table(self, engine: Any, name: str, columns: Sequence[str]) -> Expression:
+    def table(self, engine: DuckDB, name: str, columns: Sequence[str]) -> Expression:
         for wanted in columns:
             times = self.header.names.count(wanted)
             if times != 1:
@@ -91,7 +92,7 @@ class DelimitedText:
         found = declared(engine, name, dict.fromkeys(self._names, "string"))
         return found.select(**{column: found[self._names[self.header.names.index(column)]] for column in columns})
 
-    def view(self, engine: Any, name: str, columns: Sequence[str], found: Readable) -> None:
+    def view(self, engine: DuckDB, name: str, columns: Sequence[str], found: Readable) -> None:
         engine.read_csv(
             literal(found.files),
             table_name=name,
@@ -138,12 +139,12 @@ class JsonText:
     def columns(self) -> Sequence[str]:
         return ()
 
-    def table(self, engine: Any, name: str, columns: Sequence[str]) -> Expression:
+    def table(self, engine: DuckDB, name: str, columns: Sequence[str]) -> Expression:
         if len({column.lower() for column in columns}) < len(columns):
             raise QuestionError("two columns of a question may not differ in upper and lower case alone")
         return declared(engine, name, dict.fromkeys(columns, "string"))
 
-    def view(self, engine: Any, name: str, columns: Sequence[str], found: Readable) -> None:
+    def view(self, engine: DuckDB, name: str, columns: Sequence[str], found: Readable) -> None:
         engine.read_json(
             literal(found.files),
             table_name=name,
@@ -155,7 +156,7 @@ class JsonText:
         )
 
 
-def declared(engine: Any, name: str, kinds: dict[str, Any]) -> Expression:
+def declared(engine: DuckDB, name: str, kinds: dict[str, Any]) -> Expression:
     """A table of these columns and types under this name, without asking the engine for it."""
     import ibis
     from ibis.expr.operations import DatabaseTable

@@ -8,26 +8,29 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from crestline.errors import CrestlineError, QuestionError, SourceError
+from crestline.errors import QuestionError, SourceError
+from crestline.sources.engine.connection import Connection, DuckDB
 from crestline.sources.engine.engines import Expression, embedded
-from crestline.sources.engine.running import refused_as
+from crestline.sources.engine.running import Result, refused_as
 from crestline.sources.files.formats import Text, is_parquet, text
-from crestline.sources.files.lines import first_line, opened, readable
+from crestline.sources.files.lines import Readable, first_line, opened, readable
 from crestline.sources.files.parquet import parquet_table, tidied_parquet
 from crestline.sources.table import TableSource
 
+Kept = TypeVar("Kept")
 
-class Once:
+
+class Once(Generic[Kept]):
     """A step that is taken when it is first needed, by one thread, and whose result is kept."""
 
-    def __init__(self, step: Callable[[], Any]) -> None:
+    def __init__(self, step: Callable[[], Kept]) -> None:
         self._step = step
         self._lock = threading.Lock()
-        self._result: list[Any] = []
+        self._result: list[Kept] = []
 
-    def __call__(self) -> Any:
+    def __call__(self) -> Kept:
         with self._lock:
             if not self._result:
                 self._result.append(self._step())
@@ -46,9 +49,9 @@ class Opened:
 
     source: TableSource
     state: str
-    prepare: Callable[[], Any]
+    prepare: Callable[[], None]
     unusable: dict[str, str] = field(default_factory=dict)
-    scan: Once | None = None
+    scan: Once[Readable] | None = None
 
     def refuse(self, columns: Collection[str]) -> None:
         """Refuse a question on unusable columns."""
@@ -77,7 +80,7 @@ def opened_text(
     timeout: float,
     columns: Sequence[str],
     copied: bool = False,
-    shared: Once | None = None,
+    shared: Once[Readable] | None = None,
 ) -> Opened:
     """Lines of text as a table of these columns. `shared` is the scan of another table over the same files."""
     import ibis
@@ -97,7 +100,7 @@ class TextFiles:
     kind: Text
     files: list[str]
 
-    def scan(self, copied: bool = False) -> Once:
+    def scan(self, copied: bool = False) -> Once[Readable]:
         return Once(lambda: readable(self.files, self.kind.rules, copied=copied))
 
 
@@ -112,7 +115,7 @@ def _filled(file: str) -> bool:
 
 
 def _source(
-    path: str, engine: Any, table: Expression, timeout: float, kept: list[Any], untyped: bool = False
+    path: str, engine: DuckDB, table: Expression, timeout: float, kept: list[Any], untyped: bool = False
 ) -> TableSource:
     """`kept` is what must stay as long as the source does: the copies that it reads."""
 
@@ -122,17 +125,15 @@ def _source(
 
     return TableSource(
         table,
-        engine,
+        Connection(engine, timeout, close),
         name=path,
-        timeout=timeout,
         untyped=untyped,
         embedded=True,
         lookup=lambda other: _domain(engine, other, kept),
-        close=close,
     )
 
 
-def _domain(engine: Any, path: str, kept: list[Any]) -> Expression:
+def _domain(engine: DuckDB, path: str, kept: list[Any]) -> Expression:
     """A public universe in a file: all its columns, which in JSON lines are the keys of the first line."""
     from crestline.sources.files.files import matches
 
@@ -166,12 +167,7 @@ def _advice(path: str) -> str:
     return f"{path} cannot be read: it is damaged, not of the kind its name says, or not readable by you"
 
 
-def _read_through(path: str, action: Callable[[], Any]) -> Any:
-    """Run; whatever fails, say so without its words, which may quote rows."""
-    try:
-        return action()
-    except CrestlineError:
-        raise
-    except Exception:  # noqa: S110 -- replaced below, outside the handler, so that the words are gone for good
-        pass
-    raise SourceError(f"{path} could not be read to its end: it is damaged, or there is no space for temporary files")
+def _read_through(path: str, action: Callable[[], Result]) -> Result:
+    """Run; whatever fails, say so without its words."""
+    advice = f"{path} could not be read to its end: it is damaged, or there is no space for temporary files"
+    return refused_as(advice, action, SourceError)

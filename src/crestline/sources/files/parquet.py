@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from crestline.sources.engine.connection import DuckDB
 from crestline.sources.engine.engines import Expression
 from crestline.sources.files.formats import declared, literal
 from crestline.sources.files.lines import Folder, Readable
@@ -20,7 +21,7 @@ _OTHER_NAMES = {_NEVER_A_VALUE: "VARCHAR", "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIM
 _MOST_DIGITS = 38
 
 
-def parquet_table(engine: Any, files: Sequence[str]) -> tuple[Expression, dict[str, str]]:
+def parquet_table(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, dict[str, str]]:
     """The files as one table, and the columns that have no common type with what to say of them."""
     import ibis
 
@@ -85,7 +86,7 @@ def _digits(kind: Any) -> int:
     return len(str(max(abs(kind.bounds.lower), kind.bounds.upper)))
 
 
-def _by_schema(engine: Any, files: Sequence[str]) -> list[list[str]]:
+def _by_schema(engine: DuckDB, files: Sequence[str]) -> list[list[str]]:
     if len(files) == 1:
         return [[*files]]
     query = "select * exclude (file_name), file_name from parquet_schema(?)"
@@ -98,7 +99,7 @@ def _by_schema(engine: Any, files: Sequence[str]) -> list[list[str]]:
     return [*groups.values()]
 
 
-def _view(engine: Any, files: Sequence[str]) -> tuple[Expression, set[str]]:
+def _view(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, set[str]]:
     """Files of one schema as a table, and its columns that can hold nothing but null.
 
     This does what `engine.read_parquet` does, without the Arrow library, which would take 30 MB to tell the types.

@@ -1,0 +1,58 @@
+"""What is used of an engine, and a connection to one: how long a statement may take, and how the connection ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from crestline.sources.engine.engines import Expression
+
+Driver: TypeAlias = Any  # the engine's own connection or session: each driver has its own, and they have no types
+
+
+class Engine(Protocol):
+    """An Ibis backend, as far as every engine has the same."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def con(self) -> Driver: ...
+
+    @property
+    def _session(self) -> Driver:
+        """Of Spark alone."""
+        ...
+
+    def table(self, name: str, /, *, database: str | None = None) -> Expression: ...
+
+    def compile(self, expression: Expression, /) -> str: ...
+
+    def raw_sql(self, statement: str, /) -> Driver: ...
+
+    def to_pyarrow(self, expression: Expression, /) -> Expression: ...
+
+    def disconnect(self) -> None: ...
+
+    def _run_pre_execute_hooks(self, expression: Expression, /) -> None: ...
+
+
+class DuckDB(Engine, Protocol):
+    """What files need of a DuckDB besides."""
+
+    @property
+    def compiler(self) -> Driver: ...
+
+    def read_csv(self, paths: list[str], /, *, table_name: str, **options: object) -> Expression: ...
+
+    def read_json(self, paths: list[str], /, *, table_name: str, **options: object) -> Expression: ...
+
+
+@dataclass(frozen=True)
+class Connection:
+    """An engine, the seconds after which a statement is given up, and what ends it if it was opened for one source."""
+
+    engine: Engine
+    timeout: float
+    close: Callable[[], None] | None = None
