@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit/program": set(),
     "ledger/storage": {"amount", "budget", "entries", "receipt", "rules", "unit", "verify"},
     "cli/analyst": {"output"},
-    "cli/owner": {"ledger_rows", "output"},
+    "cli/owner": {"output"},
 }
 PACKAGES = sorted({name.split("/")[0] for name in MAY_IMPORT})
 

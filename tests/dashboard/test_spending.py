@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from crestline.cli.ledger_rows import used
 from crestline.dashboard.spending import spending, unknown_reservations
 from crestline.guarantees.cost import steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.report import used
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from crestline.cli.ledger_rows import share, used
 from crestline.dashboard.chart import Bar, Segment, bars
 from crestline.dashboard.html import Html, join, table, tag, void
 from crestline.dashboard.layout import amount, minute, section
 from crestline.dashboard.spending import Point
+from crestline.ledger.report import share, used
 from crestline.ledger.storage.records import Account
 
 _TOP, _HEIGHT = 18, 90

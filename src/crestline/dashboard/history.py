@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crestline.cli.ledger_rows import amount_of
 from crestline.dashboard.html import Html, join, table, tag
 from crestline.dashboard.layout import amount, moment
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry
+from crestline.ledger.report import amount_of
 
 NOBODY = "the data set itself"  # an owner asks at its expense
 

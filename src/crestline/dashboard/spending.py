@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from crestline.cli.ledger_rows import share
 from crestline.ledger.amount import Amount, zero
 from crestline.ledger.entries import Entry
+from crestline.ledger.report import share
 from crestline.ledger.storage.records import Account
 
 

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from crestline.answer.answer import Answer
 from crestline.answer.views import columns
-from crestline.cli.ledger_rows import used
 from crestline.dashboard.budget_view import title
 from crestline.dashboard.chart import chart
 from crestline.dashboard.html import Html, join, table, tag, void
 from crestline.dashboard.layout import amount, capital, facts, moment, note, section
 from crestline.dashboard.outlook import why_not
+from crestline.ledger.report import used
 from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import Entry
 from crestline.prepare import KNOWN_CONTRIBUTION, WITH_BOOKS

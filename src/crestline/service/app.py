@@ -13,10 +13,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 
 from crestline import __version__
-from crestline.cli.ledger_rows import account_json
 from crestline.dashboard.pages import pages
 from crestline.dashboard.visitors import error_page, shown
 from crestline.errors import CrestlineError
+from crestline.ledger.report import account_json
 from crestline.question import Question, QuestionFields
 from crestline.service.admission import admitted
 from crestline.service.answering import answer_once

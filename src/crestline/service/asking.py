@@ -9,9 +9,9 @@ from typing import Any
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
 from crestline.ask import ask
-from crestline.cli.ledger_rows import amount_of
 from crestline.errors import ParameterError, QuestionError
 from crestline.identity import Identity, find_stored
+from crestline.ledger.report import amount_of
 from crestline.ledger.storage.records import Account
 from crestline.parameters import decimal_text
 from crestline.prepare import Prepared, prepare

@@ -79,7 +79,7 @@ def create(
 @ledger_app.command()
 def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) -> None:
     """Show every budget: what is settled, what is reserved, what is left."""
-    from crestline.cli.ledger_rows import account_json, entry_json
+    from crestline.ledger.report import account_json, entry_json
 
     with _books(address) as store:
         accounts, waiting = _accounts(store, dataset), store.open_reservations(dataset)
@@ -107,7 +107,7 @@ def history(
     form: Form = Format.AUTO,
 ) -> None:
     """Show who asked what, what it cost, what was refused."""
-    from crestline.cli.ledger_rows import ENTRY_COLUMNS, ENTRY_FIELDS, entry_fields, entry_json, entry_row
+    from crestline.ledger.report import ENTRY_COLUMNS, ENTRY_FIELDS, entry_fields, entry_json, entry_row
 
     with _books(address) as store:
         _accounts(store, dataset)
@@ -165,7 +165,7 @@ def export(
 
 
 def _write(store: Store, file: TextIO, form: Lines) -> None:
-    from crestline.cli.ledger_rows import ENTRY_FIELDS, entry_fields, entry_line
+    from crestline.ledger.report import ENTRY_FIELDS, entry_fields, entry_line
 
     def lines(entries: Iterator[Entry]) -> None:
         for entry in entries:
@@ -215,7 +215,7 @@ def _analyst_budget(text: str, kind: str) -> tuple[str, Budget]:
 
 
 def _print_accounts(accounts: list[Account], form: Format) -> None:
-    from crestline.cli.ledger_rows import ACCOUNT_COLUMNS, ACCOUNT_FIELDS, account_fields, account_json, account_row
+    from crestline.ledger.report import ACCOUNT_COLUMNS, ACCOUNT_FIELDS, account_fields, account_json, account_row
 
     if resolved(form) is Format.JSON:
         print_json([account_json(account) for account in accounts])
@@ -227,7 +227,7 @@ def _print_accounts(accounts: list[Account], form: Format) -> None:
 
 def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
     """What a table of sums does not say: whose presence is hidden, reservations that hang, and the seal to keep."""
-    from crestline.cli.ledger_rows import ENTRY_COLUMNS, entry_row
+    from crestline.ledger.report import ENTRY_COLUMNS, entry_row
 
     if waiting:
         title = "Reserved and not settled: being answered now, or lost in a crash. They stay charged."
