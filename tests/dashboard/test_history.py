@@ -23,7 +23,7 @@ def test_one_line_for_each_question() -> None:
     ledger.reserve(steps(BoundedRange("0.1"), 4), question={"other": "words"})
     with pytest.raises(BudgetExhausted):
         ledger.reserve(steps(BoundedRange("0.1"), 9), question=QUESTION)
-    lines = asked(ledger.history(), own=False)
+    lines = asked(ledger.history(), None)
     assert [line.sequence for line in lines] == sorted((line.sequence for line in lines), reverse=True)
     text = Page(history(lines, with_analysts=True)).text
     shown = [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from crestline.errors import ParameterError
 from crestline.ledger import amount
 from crestline.ledger.amount import Amount, bounded, chargeable, fraction_text, zero
+from crestline.ledger.kinds import Concentrated, Homogeneous, Kind, Pure
 
 UNITS = ("rho", "delta")
 FRACTIONS = st.fractions(min_value=0, max_value=10)
@@ -18,6 +19,12 @@ FRACTIONS = st.fractions(min_value=0, max_value=10)
 def test_text_and_back_is_exact(loss: Fraction, failure: Fraction) -> None:
     amount = Amount(UNITS, loss, failure)
     assert Amount.from_json(amount.to_json(), UNITS) == amount
+
+
+@pytest.mark.parametrize("kind", [Concentrated, Pure, Homogeneous])
+def test_an_amount_of_an_entry_names_its_units(kind: type[Kind]) -> None:
+    amount = Amount(kind.units, Fraction(1, 3), Fraction(1, 7))
+    assert Amount.of_entry(amount.to_json()) == amount
 
 
 def test_a_part_that_is_too_large_does_not_fit() -> None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
-from crestline.ledger.entries import GENESIS, Draft, answer_key, canonical, chained, digest, stamp
+from crestline.ledger.amount import Amount
+from crestline.ledger.entries import GENESIS, Draft, Entry, answer_key, canonical, chained, digest, stamp
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -41,6 +42,23 @@ def test_an_entry_is_bound_to_the_one_before_it() -> None:
     assert first.content["sequence"] == 1
     assert first.hash == digest(first.body)
     assert chained(draft, sequence=1, previous=first.hash, time=time).hash != first.hash
+
+
+def test_a_charge_is_found_by_who_pays_it() -> None:
+    data_set, own = {"rho": "1/4", "delta": "0/1"}, {"epsilon": "1/2", "delta": "1/8"}  # budgets of two kinds
+    time = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def charged(analyst: str | None, *charges: dict[str, str]) -> Entry:
+        draft = Draft("reserved", "sales", analyst, details={"charge": list(charges)})
+        return chained(draft, sequence=1, previous=GENESIS, time=time)
+
+    both = charged("ann", data_set, own)
+    assert both.charge_of(None) == Amount(("rho", "delta"), Fraction(1, 4), Fraction(0))
+    assert both.charge_of("ann") == Amount(("epsilon", "delta"), Fraction(1, 2), Fraction(1, 8))
+    assert charged(None, data_set).charge_of(None) == both.charge_of(None)
+    assert charged("ann", data_set).charge_of("ann") == both.charge_of(None)  # no budgets for analysts are kept
+    with pytest.raises(AssertionError, match="other analysts"):
+        both.charge_of("bob")
 
 
 def test_times_are_kept_in_utc() -> None:

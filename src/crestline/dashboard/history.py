@@ -10,7 +10,6 @@ from crestline.dashboard.html import Html, join, table, tag
 from crestline.dashboard.layout import amount, moment
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry
-from crestline.ledger.report import amount_of
 
 NOBODY = "the data set itself"  # an owner asks at its expense
 
@@ -28,14 +27,14 @@ class Asked:
     cost: Any
 
 
-def asked(entries: Sequence[Entry], *, own: bool) -> list[Asked]:
-    """The lines, the newest first. With `own`, costs are those of the analyst's own budget, else the data set's."""
+def asked(entries: Sequence[Entry], payer: str | None) -> list[Asked]:
+    """The lines, the newest first. Costs are those of the payer's own budget; None stands for the data set's."""
     settled = {entry.receipt: entry for entry in entries if entry.kind == "settled"}
     lines = []
     for entry in entries:
         if entry.kind == "settled":
             continue  # told with its reservation
-        words, outcome, cost = _told(entry, settled.get(entry.sequence), own)
+        words, outcome, cost = _told(entry, settled.get(entry.sequence), payer)
         lines.append(Asked(entry.sequence, entry.time, entry.dataset, entry.analyst, words, outcome, cost))
     return sorted(lines, key=lambda line: line.sequence, reverse=True)
 
@@ -50,7 +49,7 @@ def history(lines: Sequence[Asked], *, with_analysts: bool) -> Html:
     return table(f"The last {len(rows)} lines, the newest first", heads, rows)
 
 
-def _told(entry: Entry, settled: Entry | None, own: bool) -> tuple[str, Html, Any]:
+def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, Html, Any]:
     content = entry.content
     if entry.kind == "opened":
         return f"budget of {Budget.from_json(content['budget'])}", _tag("opened"), ""
@@ -60,8 +59,8 @@ def _told(entry: Entry, settled: Entry | None, own: bool) -> tuple[str, Html, An
     if entry.kind == "refused":
         return words, _tag("refused", bad=True), "nothing"
     if settled is None:
-        return words, _tag("not ended", bad=True), join([_charge(content, own), "(stays charged)"])
-    return words, _link(entry.sequence, f"answer {entry.sequence}"), _charge(settled.content, own)
+        return words, _tag("not ended", bad=True), join([amount(entry.charge_of(payer)), "(stays charged)"])
+    return words, _link(entry.sequence, f"answer {entry.sequence}"), amount(settled.charge_of(payer))
 
 
 def question_text(question: dict[str, Any]) -> str:
@@ -78,10 +77,6 @@ def _mechanism(question: dict[str, Any]) -> str:
     """The mechanism; of one that adds counts, the one that selects."""
     inner = str((question.get("parameters") or {}).get("mechanism", "")).partition("(")[0]
     return f"{inner} with {question['mechanism']}" if inner else str(question["mechanism"])
-
-
-def _charge(content: dict[str, Any], own: bool) -> Html:
-    return amount(amount_of(content["charge"][-1 if own else 0]))
 
 
 def _link(number: int | None, words: str) -> Html:

@@ -93,7 +93,7 @@ def _spent(house: House, caller: Caller, part: Served) -> list[tuple[Account, li
 @pages.get("/history")
 def past(house: OpenHouse, caller: Visitor) -> Response:
     entries = [entry for part in caller.sees(house) for entry in part.ledger.history(_READ, analyst=caller.payer)]
-    lines = asked(entries, own=not caller.is_owner)[:_SHOWN]
+    lines = asked(entries, caller.payer)[:_SHOWN]
     lead = "Everybody's questions." if caller.is_owner else "Your own questions."
     body = section("Questions", history(lines, with_analysts=caller.is_owner), name="questions")
     return shown("History", body, who=caller.person.name, here="/history", lead=lead)

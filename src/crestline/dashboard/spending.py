@@ -57,16 +57,10 @@ def _move(account: Account, entry: Entry, reserved: Mapping[int, Entry]) -> Amou
     """By how much an entry changed what is charged: a settlement gives back what was not drawn."""
     if entry.kind == "opened":
         return zero(account.balance.budget.limit.units)
-    charged = _charged(account, entry)
+    charged = entry.charge_of(account.analyst)
     if entry.kind == "reserved" or entry.receipt is None:
         return charged
-    return charged - _charged(account, reserved[entry.receipt])
-
-
-def _charged(account: Account, entry: Entry) -> Amount:
-    charges = entry.content["charge"]  # the data set's, then the analyst's own where there is one
-    exact = charges[0 if account.analyst is None else -1]
-    return Amount.from_json(exact, account.balance.budget.limit.units)
+    return charged - reserved[entry.receipt].charge_of(account.analyst)
 
 
 def _sum(units: tuple[str, str], amounts: Iterable[Amount]) -> Amount:

@@ -15,6 +15,7 @@ _LONGEST = 512
 # Bits of a common denominator in the books.
 _LARGEST_SUM = 4096
 _GRID = 2**256  # any fine grid: charges are rounded up to it
+_UNITS = (("rho", "delta"), ("epsilon", "delta"), ("items", "questions"))  # of the kinds of budget
 _INVISIBLE = Fraction(1, 10**300)  # what is left can be smaller than any float
 
 
@@ -54,6 +55,11 @@ class Amount:
     def from_json(cls, value: Mapping[str, str], units: tuple[str, str]) -> Amount:
         """The amount that `to_json` wrote."""
         return cls(units, Fraction(value[units[0]]), Fraction(value[units[1]]))
+
+    @classmethod
+    def of_entry(cls, value: Mapping[str, str]) -> Amount:
+        """The amount that `to_json` wrote, in the units it names."""
+        return cls.from_json(value, next(units for units in _UNITS if units[0] in value))
 
     def __str__(self) -> str:
         return f"{self.units[0]} {_short(self.loss)}, {self.units[1]} {_short(self.failure)}"

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from crestline.errors import ParameterError
-from crestline.ledger.amount import fraction_text
+from crestline.ledger.amount import Amount, fraction_text
 
 EntryKind: TypeAlias = Literal["opened", "reserved", "settled", "answered", "refused"]
 
@@ -47,6 +47,16 @@ class Entry:
     @property
     def time(self) -> str:
         return str(self.content["time"])
+
+    def charge_of(self, analyst: str | None) -> Amount:
+        """What this reservation or settlement charges to an analyst's account; None stands for the data set's.
+
+        The data set pays for everything. The analyst who asked pays too where budgets for analysts are kept; where
+        they are not, the data set's account is also theirs. No other account pays.
+        """
+        assert analyst in (None, self.analyst), "this entry charges nothing to other analysts"
+        charges = self.content["charge"]  # the data set's, then the analyst's own where there is one
+        return Amount.of_entry(charges[0 if analyst is None else -1])
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def entry_row(entry: Entry) -> dict[str, Any]:
         "time": content["time"][:19].replace("T", " "),
         "kind": entry.kind,
         "whose": _whose(entry.dataset, entry.analyst),
-        "charge": _charge(content),
+        "charge": _charge(entry),
         "question": " ".join(part for part in asked if part),
     }
 
@@ -110,23 +110,16 @@ def _whose(dataset: str, analyst: str | None) -> str:
     return dataset if analyst is None else f"{dataset} / {analyst}"
 
 
-def _charge(content: dict[str, Any]) -> str:
+def _charge(entry: Entry) -> str:
     """What the data set's account is charged, or what was asked for in vain; or the budget that was opened."""
-    if content["kind"] == "opened":
+    content = entry.content
+    if entry.kind == "opened":
         from crestline.ledger.budget import Budget
 
         return str(Budget.from_json(content["budget"]))
-    charged = content["charge"][0] if "charge" in content else content.get("requested")
-    if charged is None:
-        return "nothing"
-    amount = str(amount_of(charged))
-    return f"refused: {amount}" if content["kind"] == "refused" else amount
-
-
-def amount_of(exact: dict[str, str]) -> Amount:
-    """An amount of an entry; its units are those it names."""
-    units = next(pair for pair in (("rho", "delta"), ("epsilon", "delta"), ("items", "questions")) if pair[0] in exact)
-    return Amount.from_json(exact, units)
+    if "requested" in content:
+        return f"refused: {Amount.of_entry(content['requested'])}"
+    return str(entry.charge_of(None)) if "charge" in content else "nothing"
 
 
 def _question(content: dict[str, Any]) -> str:

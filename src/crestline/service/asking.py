@@ -11,7 +11,6 @@ from crestline.answer.explain import explain
 from crestline.ask import ask
 from crestline.errors import ParameterError, QuestionError
 from crestline.identity import Identity, find_stored
-from crestline.ledger.report import amount_of
 from crestline.ledger.storage.records import Account
 from crestline.parameters import decimal_text
 from crestline.prepare import Prepared, prepare
@@ -90,10 +89,7 @@ def recalled(house: House, caller: Caller, number: int) -> tuple[Answer, str]:
 def _bill(house: House, served: Served, caller: Caller, number: int) -> Bill:
     """What was reserved and paid then, and what is left now."""
     reserved, settled = house.store.entry(number), house.store.settlement(number)
-    place = 0 if caller.payer is None else -1  # an analyst's own account comes after the data set's
-    held, paid = (
-        "" if entry is None else str(amount_of(entry.content["charge"][place])) for entry in (reserved, settled)
-    )
+    held, paid = ("" if entry is None else str(entry.charge_of(caller.payer)) for entry in (reserved, settled))
     left = str(served.ledger.payers(caller.payer)[-1].balance.remaining)
     return Bill(served.ledger.shown, held, paid, left, number)
 
