@@ -20,7 +20,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from tests.service.conftest import CONFIG, Service, started, write_loans
+from tests.web.conftest import CONFIG, Service, started, write_loans
 
 STRANGER = "cl_aaaaaaaaaaaaa_" + "A" * 43
 

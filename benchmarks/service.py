@@ -23,8 +23,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 from tests.servers import empty_database, running_postgres
-from tests.service.processes import serving, write_service
-from tests.service.traffic import Plan, Told, check_books, send
+from tests.web.processes import serving, write_service
+from tests.web.traffic import Plan, Told, check_books, send
 
 SQLITE, POSTGRES = "sqlite", "postgres"
 ANALYSTS = 8

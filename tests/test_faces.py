@@ -13,8 +13,8 @@ from crestline.cli.analyst.price import price
 from crestline.cli.analyst.top import top
 from crestline.price.batch import ARGUMENTS
 from crestline.question import Question, QuestionFields, Sum
-from crestline.service.shapes import TopRequest
 from crestline.session import Dataset
+from crestline.web.api.shapes import TopRequest
 
 # The total of a question is written as two numbers, and a sum as its text and its clip.
 WRITTEN = set(QuestionFields.__annotations__)

@@ -51,9 +51,8 @@ MAY_IMPORT |= {
     "plan": CORE - {"ask", "charging", "identity", "ledger"} | {"pictures"},
     "price": CORE - {"ask", "charging", "identity", "sources"},
     "session": CORE | {"price"},
-    "service": CORE | {"plan", "price", "dashboard", "__init__"},  # the two are still to become one room
-    "dashboard": CORE | {"plan", "price", "service"},
-    "cli": CORE | {"session", "audit", "pictures", "plan", "price", "service", "__init__"},
+    "web": CORE | {"plan", "price", "__init__"},
+    "cli": CORE | {"session", "audit", "pictures", "plan", "price", "web", "__init__"},
     "__main__": {"cli"},
     "__init__": CORE - {"ask", "identity"} | {"session"},  # the public names
 }

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 _STATISTICS = re.compile(
-    r"follows?_(the|its|their)_law|have_the_law|has_power|^tests/audit/|utility|service/test_openapi|equally_likely"
+    r"follows?_(the|its|their)_law|have_the_law|has_power|^tests/audit/|utility|web/api/test_openapi|equally_likely"
 )
 _ENGINES = re.compile(
-    r"^tests/(sources/test_(spark|postgres)|dashboard/browser/|service/test_(processes|refusals|shutdown))"
+    r"^tests/(sources/test_(spark|postgres)|web/pages/browser/|web/test_(processes|refusals|shutdown))"
     r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )
 _MECHANICS = re.compile(r"^tests/(tools|benchmarks)/|^tests/guarantees/test_search|^tests/reproduction/test_runner")

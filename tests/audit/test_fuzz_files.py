@@ -17,7 +17,7 @@ import crestline as cl
 from crestline.errors import CrestlineError, ParameterError
 from crestline.guarantees.cost import steps
 from crestline.ledger.ledger import Ledger
-from crestline.service.config import Config, load_config
+from crestline.web.config import Config, load_config
 
 SERVED = """
 ledger = "books.db"

@@ -19,10 +19,10 @@ def serve(
     Example: crestline serve crestline.toml --check
     """
     from crestline.errors import ParameterError
-    from crestline.service.config import load_config
+    from crestline.web.config import load_config
 
     loaded = load_config(config)
-    from crestline.service.house import open_house
+    from crestline.web.house import open_house
 
     house = open_house(loaded)
     if check:
@@ -33,7 +33,7 @@ def serve(
     try:
         import uvicorn
 
-        from crestline.service.app import create_app
+        from crestline.web.app import create_app
     except ModuleNotFoundError:
         house.close()
         raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None

@@ -12,8 +12,8 @@ import typer
 from crestline.cli.output import Format, print_rows
 
 if TYPE_CHECKING:
-    from crestline.service.config import Config
-    from crestline.service.tokens import Tokens
+    from crestline.web.access.tokens import Tokens
+    from crestline.web.config import Config
 
 token_app = typer.Typer(help="Tokens of the service: make one, list them, end one.", no_args_is_help=True)
 
@@ -66,10 +66,10 @@ def revoke(
 def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     """The tokens beside the books of a configuration; the books are made if there are none. No source is opened."""
     from crestline.ledger.storage.store import Store
-    from crestline.service.clock import utc_now
-    from crestline.service.config import load_config
-    from crestline.service.desk import open_desk
-    from crestline.service.tokens import Tokens
+    from crestline.web.access.tokens import Tokens
+    from crestline.web.clock import utc_now
+    from crestline.web.config import load_config
+    from crestline.web.desk import open_desk
 
     config = load_config(path)
     Store.create(config.ledger, utc_now, timeout=30.0).close()

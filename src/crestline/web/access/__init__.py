@@ -1,0 +1,1 @@
+"""Access: who asks (tokens, sessions, rate limits), and what they may see."""

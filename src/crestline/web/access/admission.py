@@ -1,0 +1,34 @@
+"""Who is let in: by a token, or by a session that a token has opened."""
+
+from __future__ import annotations
+
+import math
+
+from crestline.web.asking import Caller
+from crestline.web.house import House
+from crestline.web.problems import Problem, forbidden
+
+
+def admitted(house: House, token: str) -> Caller:
+    """Who holds a token, if anybody does and has not asked too often."""
+    holder = house.tokens.holder(token)
+    if holder is None:
+        raise forbidden()
+    return _let_in(house, *holder)
+
+
+def admitted_again(house: House, cookie: str | None) -> Caller | None:
+    """Who signed in with this cookie, if it still holds and so does the token."""
+    number = None if cookie is None else house.sessions.token(cookie)
+    analyst = None if number is None else house.tokens.analyst(number)
+    return None if number is None or analyst is None else _let_in(house, number, analyst)
+
+
+def _let_in(house: House, number: str, analyst: str) -> Caller:
+    person = house.config.analysts.get(analyst)
+    if person is None:
+        raise forbidden()
+    wait = house.rates.wait(number)
+    if wait:
+        raise Problem(429, "too_many_requests", "Too many requests with this token.", wait=math.ceil(wait))
+    return Caller(person, number)

@@ -1,0 +1,102 @@
+"""Tokens: shown once, kept as a memory-hard hash, found by their number, compared in constant time, revocable."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import insert, select, update
+
+from crestline.errors import ParameterError
+from crestline.ledger.entries import stamp
+from crestline.ledger.storage.database import Database
+from crestline.web.desk import tokens
+
+_SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
+_COST = {"n": 2**14, "r": 8, "p": 1}  # 16 MiB for each hash
+_AT_ONCE = 4  # so many hashes at a time: strangers cannot fill the memory
+_REMEMBERED = 10_000
+_NOBODY = ("", "00" * 16, "00" * 32, "")  # what an unknown number is compared with, so that it takes as long
+
+
+@dataclass(frozen=True)
+class Token:
+    """What may be listed of a token: its number, whose it is, and since when (or until when) it holds."""
+
+    id: str
+    analyst: str
+    created: str
+    revoked: str | None
+
+
+class Tokens:
+    """All tokens of a service. A token that was verified once is remembered as a keyed digest, never as itself."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+        self._turn = threading.Semaphore(_AT_ONCE)
+        self._key = secrets.token_bytes(32)
+        self._verified: dict[bytes, str] = {}
+
+    def create(self, analyst: str) -> str:
+        """A new token; this is the only time it can be seen."""
+        number = base64.b32encode(secrets.token_bytes(8)).decode().rstrip("=").lower()
+        secret, salt = secrets.token_urlsafe(32), secrets.token_bytes(16)
+        row = {"id": number, "analyst": analyst, "salt": salt.hex(), "hash": _hash(secret, salt).hex()}
+        row["created"] = stamp(self._clock())
+        self._database.write(lambda connection: connection.execute(insert(tokens), row))
+        return f"cl_{number}_{secret}"
+
+    def all(self) -> list[Token]:
+        """Every token, the oldest first."""
+        query = select(tokens.c.id, tokens.c.analyst, tokens.c.created, tokens.c.revoked).order_by(tokens.c.created)
+        return self._database.read(lambda connection: [Token(*row) for row in connection.execute(query)])
+
+    def revoke(self, number: str) -> None:
+        """End a token, at once and for good."""
+        if not any(token.id == number for token in self.all()):
+            raise ParameterError(f"there is no token {number!r}; `crestline token list` shows their numbers")
+        query = update(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None))
+        self._database.write(lambda connection: connection.execute(query.values(revoked=stamp(self._clock()))))
+
+    def holder(self, text: str) -> tuple[str, str] | None:
+        """The number of a valid token and whose it is, or None. One hash is computed, known number or not."""
+        shape = _SHAPE.fullmatch(text)
+        number, secret = shape.groups() if shape else ("", "")
+        found = self._row(number)
+        analyst, salt, wanted, ended = found or _NOBODY
+        digest = hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256")
+        if self._verified.get(digest) != number or not found:
+            with self._turn:
+                same = hmac.compare_digest(_hash(secret, bytes.fromhex(salt)), bytes.fromhex(wanted))
+            if not (same and found):
+                return None
+            self._remember(digest, number)
+        return None if ended is not None else (number, analyst)
+
+    def analyst(self, number: str) -> str | None:
+        """Whose token this is, while it holds. The caller must have verified the token itself before."""
+        found = self._row(number)
+        return None if found is None or found[3] is not None else found[0]
+
+    def _row(self, number: str) -> tuple[str, str, str, str | None] | None:
+        query = select(tokens.c.analyst, tokens.c.salt, tokens.c.hash, tokens.c.revoked).where(tokens.c.id == number)
+        row = self._database.read(lambda connection: connection.execute(query).first())
+        return None if row is None else (row.analyst, row.salt, row.hash, row.revoked)
+
+    def _remember(self, digest: bytes, number: str) -> None:
+        if len(self._verified) >= _REMEMBERED:
+            self._verified.clear()
+        self._verified[digest] = number
+
+
+def _hash(secret: str, salt: bytes) -> bytes:
+    return hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **_COST)

@@ -1,0 +1,59 @@
+"""From a question to its answer or its refusal, once for each key: what the API and the dashboard share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crestline.errors import CrestlineError, EngineDefect
+from crestline.question import Question
+from crestline.randomness.entropy import system
+from crestline.web.asking import Caller, answered
+from crestline.web.house import House, Served
+from crestline.web.once import CONFLICT, Outcome
+from crestline.web.problems import Problem, problem_of
+
+
+def answer_once(house: House, caller: Caller, name: str, question: Question, key: str | None) -> dict[str, Any]:
+    """The answer as JSON, or a `Problem`. With a key, a question that is sent again is not paid again."""
+    served = caller.dataset(house, name)
+
+    def run() -> Outcome:
+        return _outcome(house, served, caller, question)
+
+    outcome = (
+        run()
+        if key is None
+        else house.requests.once(
+            caller.person.name, key, [name, {**question.to_json(), "domain": question.domain}], run
+        )
+    )
+    if isinstance(outcome, str):
+        raise _not_once(outcome)
+    if outcome.status >= 400:
+        raise Problem(outcome.status, **outcome.body)
+    body: dict[str, Any] = outcome.body
+    return body
+
+
+def _outcome(house: House, served: Served, caller: Caller, question: Question) -> Outcome:
+    """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
+    try:
+        return Outcome(200, answered(served, caller, question, house.config.limits, system()))
+    except CrestlineError as error:
+        if isinstance(error, EngineDefect):
+            house.metrics.defect(error.kind)
+        problem = problem_of(error)
+    except Problem as refusal:
+        problem = refusal
+    return Outcome(problem.status, problem.body(), kept=problem.charged)
+
+
+def _not_once(why: str) -> Problem:
+    if why == CONFLICT:
+        return Problem(409, "key_reused", "This idempotency key was used for another question: use a new one.")
+    return Problem(
+        409,
+        "unfinished",
+        "The request with this idempotency key was begun and has not ended. Try again in a moment; if this stays, the "
+        "service stopped in the middle, what was reserved stays charged, and a new key asks anew.",
+    )

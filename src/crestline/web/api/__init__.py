@@ -1,0 +1,1 @@
+"""The API: routes for programs, with JSON in and out."""

@@ -1,0 +1,184 @@
+"""The HTTP face: routes, and what each needs. Handlers are plain functions that run in threads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.exceptions import HTTPException
+
+from crestline import __version__
+from crestline.errors import CrestlineError
+from crestline.ledger.report import account_json
+from crestline.question import Question, QuestionFields
+from crestline.web.access.admission import admitted
+from crestline.web.answering import answer_once
+from crestline.web.api.shapes import AnswerShape, Budgets, Datasets, Error, Health, TopRequest
+from crestline.web.asking import Caller, stored
+from crestline.web.guard import Guard, error_body
+from crestline.web.house import House, Served
+from crestline.web.metrics import CONTENT_TYPE
+from crestline.web.pages.description import description
+from crestline.web.pages.routes import pages
+from crestline.web.pages.visitors import error_page, shown
+from crestline.web.problems import Problem, problem_of
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Error, "description": words}
+    for status, words in {
+        400: "The body cannot be read.",
+        402: "The budget does not cover this question.",
+        403: "Not there, or not for this token.",
+        409: "The idempotency key belongs to another question, or to one that has not ended.",
+        413: "The request is too large.",
+        422: "The question cannot be asked like this.",
+        429: "Too many requests; Retry-After says when to come back.",
+        503: "The data or the ledger did not answer.",
+    }.items()
+}
+_bearer = HTTPBearer(auto_error=False, description="A token made by `crestline token create`.")
+api = APIRouter(prefix="/v1", responses=_ERRORS)
+open_to_all = APIRouter()
+
+
+def create_app(house: House) -> FastAPI:
+    """The service on a house, which it closes when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        house.close()
+
+    app = FastAPI(
+        title="crestline",
+        version=__version__,
+        summary="Private top-k over a data set that stays where it is.",
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's own pages load scripts from a foreign host
+        redoc_url=None,
+    )
+    app.state.house = house
+    app.include_router(api)
+    app.include_router(open_to_all)
+    app.include_router(pages)
+    app.add_middleware(Guard, metrics=house.metrics)
+    app.add_exception_handler(Problem, _on_problem)
+    app.add_exception_handler(CrestlineError, _on_refusal)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    return app
+
+
+def _house(request: Request) -> House:
+    house: House = request.app.state.house
+    return house
+
+
+def _caller(
+    house: Annotated[House, Depends(_house)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Caller:
+    return admitted(house, credentials.credentials if credentials else "")
+
+
+OpenHouse = Annotated[House, Depends(_house)]
+Known = Annotated[Caller, Depends(_caller)]
+
+
+@api.post("/datasets/{name}/top", response_model=AnswerShape)
+def top(
+    name: str,
+    asked: TopRequest,
+    house: OpenHouse,
+    caller: Known,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Response:
+    """The most popular items, as far as they can be named privately; charged before a row is read.
+
+    With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
+    """
+    return JSONResponse(answer_once(house, caller, name, _question(asked), idempotency_key))
+
+
+def _question(asked: TopRequest) -> Question:
+    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
+    return Question.of(cast(QuestionFields, asked.model_dump()))
+
+
+@api.get("/datasets", response_model=Datasets)
+def datasets(house: OpenHouse, caller: Known) -> dict[str, Any]:
+    """The data sets you may ask, with their columns."""
+    return {"datasets": [_described(part, house) for part in caller.sees(house)]}
+
+
+def _described(part: Served, house: House) -> dict[str, Any]:
+    config = part.config
+    columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
+    more = {"sums": list(config.sums), "domains": sorted(config.domains)}
+    bounds = {"contribution": config.contribution, "version": config.version, "most_k": house.config.limits.k}
+    return {"name": config.name, **columns, **more, **bounds}
+
+
+@api.get("/budget", response_model=Budgets)
+def budget(house: OpenHouse, caller: Known) -> dict[str, Any]:
+    """What may be spent, what is, and what is left: of your own budgets, or, for an owner, of all."""
+    return {"budgets": [account_json(account) for account in caller.accounts(house)]}
+
+
+@api.get("/answers/{id}", response_model=AnswerShape)
+def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], house: OpenHouse, caller: Known) -> JSONResponse:
+    """An answer you were given before, at no cost."""
+    return JSONResponse(stored(house, caller, id))
+
+
+@open_to_all.get("/healthz", response_model=Health)
+async def healthz() -> dict[str, str]:
+    """Whether the process answers, however busy its threads are."""
+    return {"status": "ok"}
+
+
+@open_to_all.get("/docs", include_in_schema=False)
+def docs(request: Request) -> Response:
+    """The description, for people."""
+    return shown("The API", description(request.app.openapi()), who=None)
+
+
+@open_to_all.get("/metrics", response_class=PlainTextResponse)
+def metrics(house: OpenHouse) -> Response:
+    """Requests by route and class of status, for Prometheus."""
+    return Response(house.metrics.text(), media_type=CONTENT_TYPE)
+
+
+def _failed(request: Request, problem: Problem) -> Response:
+    headers = None if problem.wait is None else {"Retry-After": str(problem.wait)}
+    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
+        return error_page(request, problem)
+    return JSONResponse(error_body(problem, request.state.request_id), status_code=problem.status, headers=headers)
+
+
+def _on_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return _failed(request, error)
+
+
+def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, CrestlineError)
+    return _failed(request, problem_of(error))
+
+
+def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    parts = [f"{'.'.join(str(step) for step in part['loc'])}: {part['msg']}" for part in error.errors()[:5]]
+    return _failed(request, Problem(422, "invalid_request", "; ".join(parts)))
+
+
+def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    codes = {404: ("no_such_route", "There is nothing at this address; /docs lists what there is.")}
+    code, message = codes.get(error.status_code, ("bad_request", str(error.detail)))
+    return _failed(request, Problem(error.status_code, code, message))

@@ -1,0 +1,195 @@
+"""One question over HTTP: who may ask it, what is asked, and the answer as JSON. Everything else happens in `ask`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from crestline.answer.answer import Answer, Bill
+from crestline.answer.explain import explain
+from crestline.ask import ask
+from crestline.errors import ParameterError, QuestionError
+from crestline.identity import Identity, find_stored
+from crestline.ledger.storage.records import Account
+from crestline.parameters import decimal_text
+from crestline.prepare import Prepared, prepare
+from crestline.question import Limits as QuestionLimits
+from crestline.question import Question
+from crestline.randomness.entropy import Entropy
+from crestline.sources.expression import where
+from crestline.web.config import OWNER, AnalystConfig, Limits
+from crestline.web.house import House, Served
+from crestline.web.problems import forbidden
+
+# Nobody needs more or less, and numbers far outside take long to account for.
+EPSILONS = (Fraction(1, 10**6), Fraction(100))
+DELTAS = (Fraction(1, 10**40), Fraction(1, 10))
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, and with which token."""
+
+    person: AnalystConfig
+    token: str
+
+    @property
+    def is_owner(self) -> bool:
+        return self.person.role == OWNER
+
+    @property
+    def payer(self) -> str | None:
+        """The name in the books; an owner asks at the expense of the data set itself."""
+        return None if self.is_owner else self.person.name
+
+    def sees(self, house: House) -> list[Served]:
+        """The data sets of an analyst are those they have a budget for; an owner's are all."""
+        return [part for name, part in house.datasets.items() if self.is_owner or name in self.person.budgets]
+
+    def accounts(self, house: House) -> list[Account]:
+        """The accounts of everybody for an owner, one's own for an analyst."""
+        found = [account for part in self.sees(house) for account in part.ledger.accounts]
+        return [account for account in found if self.is_owner or account.analyst == self.payer]
+
+    def dataset(self, house: House, name: str) -> Served:
+        """One data set, or the one refusal."""
+        for part in self.sees(house):
+            if part.config.name == name:
+                return part
+        raise forbidden()
+
+
+def answered(served: Served, caller: Caller, question: Question, limits: Limits, entropy: Entropy) -> dict[str, Any]:
+    """Ask, and give the answer as JSON with its number. `entropy` must be this request's own."""
+    ready = prepared(served, caller, question, limits)
+    answer = ask(ready, source=served.source, entropy=entropy, ledger=served.ledger, analyst=caller.payer)
+    if answer.bill is not None:
+        return shown(answer, answer.bill.receipt)
+    found = find_stored(served.ledger, Identity(ready, served.source, entropy), caller.payer, record=False)
+    return shown(answer, None if found is None else found.number)
+
+
+def stored(house: House, caller: Caller, number: int) -> dict[str, Any]:
+    """An answer that was paid for, as JSON."""
+    answer, time = recalled(house, caller, number)
+    return {**shown(answer, number), "stored": True, "time": time}
+
+
+def recalled(house: House, caller: Caller, number: int) -> tuple[Answer, str]:
+    """An answer with its bill, and when it was given: for whom it was given to, and for an owner."""
+    for part in caller.sees(house):
+        found = part.ledger.answer(number)
+        if found is not None and (caller.is_owner or found.analyst == caller.payer):
+            answer = Answer.from_dict(found.answer)
+            return Answer(**{**vars(answer), "bill": _bill(house, part, caller, number)}), found.time
+    raise forbidden()
+
+
+def _bill(house: House, served: Served, caller: Caller, number: int) -> Bill:
+    """What was reserved and paid then, and what is left now."""
+    reserved, settled = house.store.entry(number), house.store.settlement(number)
+    held, paid = ("" if entry is None else str(entry.charge_of(caller.payer)) for entry in (reserved, settled))
+    left = str(served.ledger.payers(caller.payer)[-1].balance.remaining)
+    return Bill(served.ledger.shown, held, paid, left, number)
+
+
+def shown(answer: Answer, number: int | None) -> dict[str, Any]:
+    """An answer as JSON, with its number and its explanation; where the books are is not the analyst's business."""
+    body = answer.to_dict()
+    if body["bill"] is not None:
+        body["bill"] = {name: value for name, value in body["bill"].items() if name != "ledger"}
+    return {"id": number, **body, "explanation": explained(answer)}
+
+
+def explained(answer: Answer, width: int = 100) -> str:
+    """The explanation, without the address of the books."""
+    return explain(_without_address(answer), width)
+
+
+def _without_address(answer: Answer) -> Answer:
+    if answer.bill is None:
+        return answer
+    bill = type(answer.bill)(**{**vars(answer.bill), "ledger": "your budget"})
+    return Answer(**{**vars(answer), "bill": bill})
+
+
+def prepared(served: Served, caller: Caller, question: Question, limits: Limits) -> Prepared:
+    """The question as it is put to the data set, once it is sure that it may be asked, and its mechanism.
+
+    The user column is the data set's, and its bound on the items of one user may only be made smaller. What is
+    remembered of mechanisms is kept apart for each caller: nobody learns from a time what others have asked.
+    """
+    _permitted(served, question)
+    _limited("k", question.k, limits.k)
+    if question.k_bar is not None:
+        _limited("k_bar", question.k_bar, limits.k_bar)
+    _within("epsilon", question.epsilon, EPSILONS)
+    _within("delta", question.delta, DELTAS)
+    asked = replace(
+        question,
+        user=served.config.user,
+        contribution=_bound(served, question),
+        domain=None if question.domain is None else served.config.domains[question.domain],
+    )
+    budget = served.ledger.payers(caller.payer)[-1].balance.budget
+    ready = prepare(asked, budget=budget, limits=QuestionLimits(slots=limits.k_bar), asker=caller.person.name)
+    if asked.domain is None:
+        _limited("k_bar", ready.question.slots, limits.k_bar)
+    _answerable(served, ready.question)
+    return ready
+
+
+def _bound(served: Served, question: Question) -> int | None:
+    most, asked = served.config.contribution, question.contribution
+    if most is not None and asked is not None and asked > most:
+        raise ParameterError(f"contribution is {asked}, and this data set counts at most {most} items of each user")
+    return most if asked is None else asked
+
+
+def _permitted(served: Served, question: Question) -> None:
+    """Only what the owner listed: another column or list is refused like a data set that is not there."""
+    config = served.config
+    if not set(question.item) <= set(config.items):
+        raise forbidden()
+    if question.where is not None and not filter_columns(where.parse(question.where)) <= set(config.filters):
+        raise forbidden()
+    if question.score is not None and question.score.column not in config.sums:
+        raise forbidden()
+    if question.domain is not None and question.domain not in config.domains:
+        raise forbidden()
+
+
+def filter_columns(tree: where.Condition) -> set[str]:
+    """Every column a filter names."""
+    match tree:
+        case where.Not(part):
+            return filter_columns(part)
+        case where.All(parts) | where.Any_(parts):
+            return {name for part in parts for name in filter_columns(part)}
+        case _:
+            return {tree.column}
+
+
+def _answerable(served: Served, question: Question) -> None:
+    """Refuse what the source refuses, in words that name no column which the caller did not."""
+    try:
+        served.source.check(question)
+        return
+    except QuestionError:
+        pass
+    raise QuestionError(
+        "the question cannot be asked of this data set: compare a column with values of its own type (text and dates "
+        "in single quotes, such as '2026-01-31'; numbers and true/false without), and name each item column once"
+    )
+
+
+def _limited(name: str, value: int, most: int) -> None:
+    if value > most:
+        raise ParameterError(f"{name} is {value}, and this service answers up to {most}: ask for less")
+
+
+def _within(name: str, value: Fraction | None, ends: tuple[Fraction, Fraction]) -> None:
+    low, high = ends
+    if value is not None and not low <= value <= high:
+        raise ParameterError(f"{name} must lie between {decimal_text(low)} and {decimal_text(high)} here")

@@ -1,0 +1,233 @@
+"""`crestline.toml`: what is served, to whom, under which budgets (docs/reference/service.md lists every setting)."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from crestline.errors import ParameterError
+from crestline.ledger.budget import Budget
+from crestline.plan.shapes import read_shape
+from crestline.web.settings import Mistake, Section, line_of, parsed
+
+T = TypeVar("T")
+
+ANALYST, OWNER = "analyst", "owner"
+DEFAULT_SHAPE = "power:1"
+_DATASET = (
+    *("source", "table", "user", "items", "filters", "sums", "domains"),
+    *("contribution", "version", "budget", "public"),
+)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True)
+class PublicFacts:
+    """What everybody may know about a data set, roughly; forecasts start from it. Words as in `crestline plan`."""
+
+    users: int
+    items: int | None
+    per_user: int | None
+    shape: str
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """One table that can be asked, and what may be asked of it. `version` None: ask the source for one.
+
+    items, filters, sums   the columns that may be ranked, compared with values, and added up
+    domains                public lists of items by name: what the source takes for them
+    """
+
+    name: str
+    source: str
+    table: str | None
+    user: str
+    items: tuple[str, ...]
+    filters: tuple[str, ...]
+    contribution: int | None
+    version: str | None
+    budget: Budget
+    public: PublicFacts | None = None
+    sums: tuple[str, ...] = ()
+    domains: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AnalystConfig:
+    """Somebody who may ask: an analyst of the data sets they have a budget for, an owner of all."""
+
+    name: str
+    role: str
+    budgets: Mapping[str, Budget]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one token, one question and one statement may take."""
+
+    requests_per_minute: int
+    k: int
+    k_bar: int
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything the service needs to know."""
+
+    ledger: str
+    datasets: Mapping[str, DatasetConfig]
+    analysts: Mapping[str, AnalystConfig]
+    limits: Limits
+    file: Path
+    text: str
+
+    def place(self, path: tuple[str, ...]) -> str:
+        """The file and the line of a setting."""
+        return f"{self.file}:{line_of(self.text, path)}"
+
+
+def load_config(path: str | os.PathLike[str]) -> Config:
+    """Read and check a file. Relative paths in it start at its own directory."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{file} cannot be read ({type(error).__name__}): give the path of a TOML file") from None
+    try:
+        return _Reader(text, file).config()
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{file}: this is not TOML: {error}") from None
+
+
+class _Reader:
+    """Reads every section, and collects the first mistake of each."""
+
+    def __init__(self, text: str, file: Path) -> None:
+        self._text = text
+        self._file = file
+        self._mistakes: list[Mistake] = []
+
+    def config(self) -> Config:
+        root = Section((), parsed(self._text))
+        self._try(lambda: root.only("ledger", "datasets", "analysts", "limits"))
+        ledger = self._try(lambda: self._located(root.text("ledger")))
+        limits = self._try(lambda: _limits(root.section("limits")))
+        datasets = self._each(root, "datasets", self._dataset)
+        named = root.values.get("datasets")
+        known = tuple(named) if isinstance(named, dict) else ()  # also those with a mistake: one word is enough
+        analysts = self._each(root, "analysts", lambda name, part: _analyst(name, part, known))
+        if self._mistakes:
+            raise ParameterError("\n".join(self._place(mistake) for mistake in self._mistakes))
+        assert ledger is not None, "what could not be read is a mistake"
+        assert limits is not None, "what could not be read is a mistake"
+        return Config(ledger, datasets, analysts, limits, self._file, self._text)
+
+    def _try(self, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except Mistake as mistake:
+            self._mistakes.append(mistake)
+            return None
+
+    def _each(self, root: Section, name: str, read: Callable[[str, Section], T]) -> dict[str, T]:
+        whole = self._try(lambda: root.section(name))
+        if whole is None:
+            return {}
+        if not whole.values:
+            self._mistakes.append(Mistake((name,), f"there are no {name}; add a table such as [{name}.example]"))
+        found: dict[str, T] = {}
+        for key in whole.values:
+            value = self._try(partial(_read_one, whole, key, read))
+            if value is not None:
+                found[key] = value
+        return found
+
+    def _dataset(self, name: str, part: Section) -> DatasetConfig:
+        part.only(*_DATASET)
+        items = part.texts("items")
+        if not items:
+            raise part.mistake("items", 'is missing; list the columns that may be ranked, such as ["venue"]')
+        return DatasetConfig(
+            name=name,
+            source=self._located(part.text("source")),
+            table=part.optional_text("table"),
+            user=part.text("user"),
+            items=items,
+            filters=part.texts("filters"),
+            contribution=part.whole("contribution", None),
+            version=part.optional_text("version"),
+            budget=part.budget("budget"),
+            public=_public(part.section("public")) if "public" in part.values else None,
+            sums=part.texts("sums"),
+            domains=self._domains(part),
+        )
+
+    def _domains(self, part: Section) -> dict[str, str]:
+        """Public lists: a file beside this one, or a table (or table.column) of the same database."""
+        listed = part.section("domains")
+        found = {_name(listed, name): listed.text(name) for name in listed.values}
+        in_database = "://" in part.text("source")
+        return {name: address if in_database else self._located(address) for name, address in found.items()}
+
+    def _located(self, address: str) -> str:
+        return address if "://" in address else str(self._file.parent / address)
+
+    def _place(self, mistake: Mistake) -> str:
+        return f"{self._file}:{line_of(self._text, mistake.path)}: {mistake}"
+
+
+def _read_one(whole: Section, key: str, read: Callable[[str, Section], T]) -> T:
+    return read(_name(whole, key), whole.section(key))
+
+
+def _public(part: Section) -> PublicFacts:
+    part.only("users", "items", "per_user", "shape")
+    users = part.whole("users", None)
+    if users is None:
+        raise part.mistake("users", "is missing; write roughly how many users there are, such as users = 500000")
+    shape = part.optional_text("shape", DEFAULT_SHAPE) or DEFAULT_SHAPE
+    try:
+        read_shape(shape, users=users, items=1)
+    except ParameterError as error:
+        raise part.mistake("shape", f"cannot be used: {error}") from None
+    return PublicFacts(users, part.whole("items", None), part.whole("per_user", None), shape)
+
+
+def _limits(part: Section) -> Limits:
+    part.only("requests_per_minute", "k", "k_bar", "seconds")
+
+    def limit(name: str, default: int) -> int:
+        return part.whole(name, default) or default
+
+    return Limits(limit("requests_per_minute", 60), limit("k", 200), limit("k_bar", 20_000), limit("seconds", 60))
+
+
+def _analyst(name: str, part: Section, datasets: tuple[str, ...]) -> AnalystConfig:
+    part.only("role", "budgets")
+    role = part.choice("role", (ANALYST, OWNER), ANALYST)
+    budgets = part.section("budgets")
+    if role == OWNER and budgets.values:
+        raise part.mistake("budgets", "is not for an owner, who asks at the expense of the data set itself; remove it")
+    if role == ANALYST and not budgets.values:
+        raise part.mistake(
+            "budgets", f"is missing; add [analysts.{name}.budgets] with a line for each data set they may ask"
+        )
+    for dataset in budgets.values:
+        if dataset not in datasets:
+            listed = ", ".join(datasets) or "none"
+            raise budgets.mistake(dataset, f"names a data set that is not served; the data sets are: {listed}")
+    return AnalystConfig(name, role, {dataset: budgets.budget(dataset) for dataset in budgets.values})
+
+
+def _name(part: Section, name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise part.mistake(name, "must be a name of up to 64 letters, digits, - and _, which starts with neither sign")
+    return name

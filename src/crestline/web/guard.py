@@ -1,0 +1,89 @@
+"""Around every request: a number, a limit on its size, a count, safe headers; and no error that says too much."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from crestline.web.metrics import Metrics
+from crestline.web.problems import Problem, fault
+
+LARGEST_BODY = 64 * 1024
+_HEADERS = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+class Guard:
+    """The outermost layer."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        number = secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = number
+        started = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = int(message["status"])
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", number.encode()), *_HEADERS]
+            await send(message)
+
+        try:
+            if _length(scope) > LARGEST_BODY:
+                raise Problem(413, "too_large", f"A request holds at most {LARGEST_BODY} bytes.")
+            await self._app(scope, _bounded(receive), sending)
+        except Problem as problem:
+            await _respond(sending, problem, number)
+        except Exception:  # its words may quote private rows: not even a log gets them
+            if not started:
+                await _respond(sending, fault(), number)
+        finally:
+            self._metrics.count(getattr(scope.get("route"), "path", "other"), started or 500)
+
+
+def error_body(problem: Problem, number: str) -> dict[str, Any]:
+    """The one shape of everything that is not an answer."""
+    return {"error": {**problem.body(), "request_id": number}}
+
+
+def _length(scope: Scope) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value)
+    return 0
+
+
+def _bounded(receive: Receive) -> Receive:
+    """A body that is sent in parts is counted as it comes."""
+    taken = 0
+
+    async def receiving() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > LARGEST_BODY:
+            raise ValueError("too large")
+        return message
+
+    return receiving
+
+
+async def _respond(send: Send, problem: Problem, number: str) -> None:
+    body = json.dumps(error_body(problem, number)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

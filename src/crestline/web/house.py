@@ -1,0 +1,169 @@
+"""The house: everything one process of the service holds open. Sources, books, tokens, limits, counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError
+from crestline.ledger.budget import Budget
+from crestline.ledger.ledger import Ledger
+from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.store import Store
+from crestline.ledger.unit import check_user
+from crestline.question import Limits, Question, Sum
+from crestline.sources import Source, open_source
+from crestline.sources.source import Reading
+from crestline.web.access.rates import Rates
+from crestline.web.access.sessions import Sessions
+from crestline.web.access.tokens import Tokens
+from crestline.web.clock import utc_now
+from crestline.web.config import Config, DatasetConfig
+from crestline.web.desk import open_desk
+from crestline.web.metrics import Metrics
+from crestline.web.once import Requests
+
+
+@dataclass(frozen=True)
+class ServedSource:
+    """A source under the name and version that its owner gave it: no path or address reaches an answer."""
+
+    name: str
+    inner: Source
+    stated: str | None
+
+    @property
+    def limits(self) -> Limits:
+        return self.inner.limits
+
+    def check(self, question: Question) -> None:
+        self.inner.check(question)
+
+    def reading(self, question: Question, key: bytes = b"") -> AbstractContextManager[Reading]:
+        return self.inner.reading(question, key)
+
+    def version(self) -> str | None:
+        return self.stated or self.inner.version()
+
+
+@dataclass(frozen=True)
+class Served:
+    """One data set, ready to be asked."""
+
+    config: DatasetConfig
+    source: Source
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class House:
+    """What every request finds."""
+
+    config: Config
+    datasets: dict[str, Served]
+    tokens: Tokens
+    requests: Requests
+    rates: Rates
+    metrics: Metrics
+    sessions: Sessions
+    store: Store
+    desk: Database
+
+    def close(self) -> None:
+        """Let go of the books; sources end with the process."""
+        self.desk.close()
+        self.store.close()
+
+
+def open_house(
+    config: Config, *, clock: Callable[[], datetime] = utc_now, seconds: Callable[[], float] = time.monotonic
+) -> House:
+    """Open everything a configuration names, and open budgets that are not open yet."""
+    sources = {name: _source(config, part) for name, part in config.datasets.items()}
+    store = Store.create(config.ledger, clock, timeout=30.0)
+    ledgers = {name: _books(config, part, store) for name, part in config.datasets.items()}
+    desk = open_desk(config.ledger)
+    return House(
+        config,
+        {name: Served(config.datasets[name], sources[name], ledgers[name]) for name in config.datasets},
+        Tokens(desk, clock),
+        Requests(desk, clock),
+        Rates(config.limits.requests_per_minute, seconds),
+        Metrics(),
+        Sessions(seconds),
+        store,
+        desk,
+    )
+
+
+def _books(config: Config, part: DatasetConfig, store: Store) -> Ledger:
+    """The books of a data set, with the budgets of its analysts."""
+    with _placed(config, ("datasets", part.name, "user")):
+        for account in store.accounts(part.name):
+            check_user(part.name, account.user, part.user)
+    with _placed(config, ("datasets", part.name, "budget")):
+        ledger = Ledger.in_store(store, part.budget, dataset=part.name, user=part.user)
+    _open_analysts(config, part.name, ledger)
+    return ledger
+
+
+def _source(config: Config, part: DatasetConfig) -> Source:
+    """The source, with every column that may be named looked up. No row is read."""
+    at = ("datasets", part.name)
+    with _placed(config, (*at, "source")):
+        inner = open_source(part.source, table=part.table, timeout=float(config.limits.seconds))
+    for item in part.items:
+        with _placed(config, (*at, "items")):
+            inner.check(Question(user=part.user, item=(item,), k=1, k_bar=1, contribution=part.contribution))
+    for name in part.filters:
+        with _placed(config, (*at, "filters")):
+            inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, where=_about(name)))
+    for name in part.sums:
+        with _placed(config, (*at, "sums")):
+            inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, score=Sum(name, 1)))
+    return ServedSource(part.name, inner, part.version)
+
+
+def _about(column: str) -> str:
+    quoted = column.replace('"', '""')
+    return f'"{quoted}" is null'
+
+
+def _open_analysts(config: Config, dataset: str, ledger: Ledger) -> None:
+    for analyst in config.analysts.values():
+        if dataset in analyst.budgets:
+            with _placed(config, ("analysts", analyst.name, "budgets", dataset)):
+                _ensure_analyst(ledger, analyst.name, analyst.budgets[dataset])
+
+
+def _ensure_analyst(ledger: Ledger, analyst: str, budget: Budget) -> None:
+    if not _is_open(ledger, analyst, budget):
+        try:
+            ledger.add_analyst(analyst, budget)
+        except LedgerError:  # another server that starts now was first, or something is really wrong
+            if not _is_open(ledger, analyst, budget):
+                raise
+
+
+def _is_open(ledger: Ledger, analyst: str, budget: Budget) -> bool:
+    for account in ledger.accounts:
+        if account.analyst == analyst:
+            if not account.balance.budget.same_as(budget):
+                raise BudgetMismatch(
+                    f"{account.title} was opened as {account.balance.budget}, and is never changed: write that budget, "
+                    "or give the analyst another name"
+                )
+            return True
+    return False
+
+
+@contextmanager
+def _placed(config: Config, path: tuple[str, ...]) -> Iterator[None]:
+    """Name the place in the file in what is refused."""
+    try:
+        yield
+    except (ParameterError, QuestionError, BudgetMismatch) as error:
+        raise type(error)(f"{config.place(path)}: {'.'.join(path)}: {error}") from None

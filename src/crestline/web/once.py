@@ -1,0 +1,93 @@
+"""Requests that carry a key: sent twice, answered once, paid once; also at the same time, also on two servers.
+
+A request is written down before anything is reserved. What it came to is kept under its key; where nothing was charged
+(a refusal), it is forgotten again. One that was begun and never ended (the server died) is not asked anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from crestline.ledger.entries import canonical, stamp
+from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.records import lock
+from crestline.web.desk import requests
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a request came to: a status and a body. `kept` is false where nothing can have been charged."""
+
+    status: int
+    body: Any
+    kept: bool = True
+
+
+CONFLICT = "conflict"
+UNFINISHED = "unfinished"
+
+
+class Requests:
+    """All requests with a key."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._waiting: dict[str, tuple[threading.Lock, int]] = {}
+
+    def once(self, who: str, key: str, question: Any, run: Callable[[], Outcome]) -> Outcome | str:
+        """What `run` came to, now or earlier; or CONFLICT (the key is another question's), or UNFINISHED."""
+        name = hashlib.sha256(canonical([who, key]).encode()).hexdigest()
+        asked = hashlib.sha256(canonical(question).encode()).hexdigest()
+        with self._alone(name):
+            before = self._database.write(lambda connection: self._begin(connection, name, asked))
+            if before is not None:
+                return before
+            outcome = run()
+            self._database.write(lambda connection: _end(connection, name, outcome))
+            return outcome
+
+    def _begin(self, connection: Connection, name: str, asked: str) -> Outcome | str | None:
+        lock(connection)
+        row = connection.execute(select(requests).where(requests.c.key == name)).first()
+        if row is None:
+            now = stamp(self._clock())
+            connection.execute(insert(requests), {"key": name, "question": asked, "created": now})
+            return None
+        if row.question != asked:
+            return CONFLICT
+        return UNFINISHED if row.outcome is None else Outcome(**json.loads(row.outcome))
+
+    @contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        """One at a time for each key in this process; a lock lives as long as somebody waits for it."""
+        with self._guard:
+            own, users = self._waiting.get(name, (threading.Lock(), 0))
+            self._waiting[name] = (own, users + 1)
+        try:
+            with own:
+                yield
+        finally:
+            with self._guard:
+                own, users = self._waiting.pop(name)
+                if users > 1:
+                    self._waiting[name] = (own, users - 1)
+
+
+def _end(connection: Connection, name: str, outcome: Outcome) -> None:
+    mine = requests.c.key == name
+    if not outcome.kept:
+        connection.execute(delete(requests).where(mine))
+        return
+    kept = canonical({"status": outcome.status, "body": outcome.body})
+    connection.execute(update(requests).where(mine).values(outcome=kept))

@@ -1,0 +1,125 @@
+"""The addresses of a question: the form, its forecast, and asking it."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import RedirectResponse, Response
+
+from crestline.errors import CrestlineError
+from crestline.question import AUTO, Question
+from crestline.randomness.entropy import system
+from crestline.web.answering import answer_once
+from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
+from crestline.web.pages.ask_view import ask_page, forecast
+from crestline.web.pages.outlook import PER_USER, offered, outlook
+from crestline.web.pages.parts.layout import alert, capital
+from crestline.web.pages.visitors import Fields, Form, OpenHouse, Visitor, one, shown
+from crestline.web.problems import Problem, problem_of
+
+_MOST_USERS = 10**10
+_LONGEST_NUMBER = 40
+_HOW_MUCH = "How much may one user add to one item? Write a whole number."
+
+ask_pages = APIRouter(include_in_schema=False)
+
+
+@ask_pages.get("/datasets/{name}")
+def empty(name: str, house: OpenHouse, caller: Visitor) -> Response:
+    dataset = caller.dataset(house, name).config
+    return _shown(dataset, caller.person.name, {}, _new_key(), None, items=list(dataset.items[:1]))
+
+
+@ask_pages.post("/datasets/{name}")
+def asked(name: str, house: OpenHouse, caller: Visitor, form: Fields) -> Response:
+    dataset = caller.dataset(house, name).config
+    key, status = one(form, "key")[:200], 200
+    try:
+        question = _question(form)
+        if one(form, "do") != "forecast":
+            body = answer_once(house, caller, name, question, key or None)
+            return RedirectResponse(f"/answers/{body['id']}", 303)
+        said = forecast(outlook(house, caller, name, question, _guess(form, dataset), system()))
+    except (CrestlineError, Problem) as error:
+        problem = error if isinstance(error, Problem) else problem_of(error)
+        said, status = alert(_refusal(problem)), problem.status
+        open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
+        key = key if open_end else _new_key()
+    return _shown(dataset, caller.person.name, form, key or _new_key(), said, items=form.get("item", []), status=status)
+
+
+def _shown(
+    dataset: DatasetConfig, who: str, form: Form, key: str, said: Any, *, items: list[str], status: int = 200
+) -> Response:
+    given = {field: values[0] for field, values in form.items()}
+    body = ask_page(dataset, given, items, key, said)
+    return shown(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
+
+
+def _question(form: Form) -> Question:
+    if not form.get("item"):
+        raise _bad("Tick at least one column to rank.")
+    mechanism = one(form, "mechanism") or AUTO
+    if mechanism not in (AUTO, *offered()):
+        raise _bad("Choose a mechanism of the list.")
+    k = _whole(form, "k", "How many items? Write a whole number.", 10**9)
+    where, epsilon, delta = (one(form, name).strip() or None for name in ("where", "epsilon", "delta"))
+    for number in (epsilon, delta):
+        if number is not None and len(number) > _LONGEST_NUMBER:
+            raise _bad("Write ε and δ as short numbers, such as 0.5 or 1e-8.")
+    summed = one(form, "sum")[:200]
+    return Question.of(
+        {
+            "k": k,
+            "item": form["item"][:16],
+            "where": where,
+            "epsilon": epsilon,
+            "delta": delta,
+            "mechanism": mechanism,
+            "counts": "counts" in form,
+            "score": _sum(summed) if summed else None,
+            "clip": _whole(form, "clip", "How much may one user add? Write a whole number.", 10**12)
+            if summed
+            else None,
+            "domain": one(form, "domain")[:64] or None,
+        }
+    )
+
+
+def _sum(column: str) -> str:
+    quoted = column.replace('"', '""')
+    return f'sum("{quoted}")'
+
+
+def _guess(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
+    """What the form says about data of this kind; nothing where it does not say how many users there are."""
+    if not one(form, "users").strip():
+        return None
+    users = _whole(form, "users", "How many users, roughly? Write a whole number.", _MOST_USERS)
+    per_user = PER_USER
+    if one(form, "per_user").strip():
+        per_user = _whole(form, "per_user", "How many items has each user, roughly? Write a whole number.", 10**6)
+    shape = one(form, "shape") or DEFAULT_SHAPE
+    return PublicFacts(users, dataset.public.items if dataset.public else None, per_user, shape[:200])
+
+
+def _whole(form: Form, name: str, message: str, most: int) -> int:
+    text = one(form, name).strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= 12 and 1 <= int(text) <= most):
+        raise _bad(message)
+    return int(text)
+
+
+def _refusal(problem: Problem) -> str:
+    words = capital(problem.message.rstrip(".")) + "."
+    return f"Refused, and nothing was charged. {words}" if problem.code == "budget_exhausted" else words
+
+
+def _new_key() -> str:
+    return secrets.token_urlsafe(16)
+
+
+def _bad(message: str) -> Problem:
+    return Problem(422, "bad_question", message)

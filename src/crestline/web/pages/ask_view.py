@@ -1,0 +1,224 @@
+"""The page on which a question is asked: the form, and beside it what the question would cost and get."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crestline.plan.forecast import Estimate
+from crestline.question import AUTO
+from crestline.web.config import DEFAULT_SHAPE, DatasetConfig
+from crestline.web.pages.outlook import PER_USER, Line, Outlook, offered
+from crestline.web.pages.parts.html import Html, join, table, tag, void
+from crestline.web.pages.parts.layout import alert, amount, capital, facts, section
+
+SHAPES = {
+    "power:0.5": "fairly even (1, 0.7, 0.6, …)",
+    DEFAULT_SHAPE: "usual (1, 0.5, 0.33, …)",
+    "power:1.5": "steep (1, 0.35, 0.19, …)",
+}
+_NOT_YET = (
+    "Press Forecast to see what this question would cost, which mechanism would answer it, and what to expect. "
+    "That asks nothing, costs nothing and reads no row."
+)
+
+
+def ask_page(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str], key: str, said: Any) -> Html:
+    """The form, and what is said about the question so far. `key` makes it count once, however often it is sent."""
+    told = said or tag("p", _NOT_YET, class_="hint")
+    return tag(
+        "div",
+        section("Your question", _form(dataset, given, chosen, key), name="question"),
+        section(
+            "Cost and forecast",
+            tag("div", told, id="said", tabindex="-1", role="status", aria_live="polite"),
+            name="forecast",
+        ),
+        class_="two",
+    )
+
+
+def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str], key: str) -> Html:
+    listed = ", ".join(dataset.filters)
+    hint = f"Optional. You may use: {listed}. Text and dates in single quotes." if listed else "No filters here."
+    numbers = (
+        _field("epsilon", "ε of this answer", given.get("epsilon", ""), hint="Empty: a tenth of your budget."),
+        _field("delta", "δ of this answer", given.get("delta", ""), hint="Empty: a twentieth of your budget."),
+    )
+    names = {AUTO: "automatic", **{name: name for name in offered()}}
+    return tag(
+        "form",
+        void("input", type="hidden", name="key", value=key),
+        tag(
+            "fieldset",
+            tag("legend", "Items: one column, or several"),
+            *(_box("item", name, name, checked=name in chosen) for name in dataset.items),
+        ),
+        _field("k", "How many", given.get("k", "10"), "number", min="1", required=True),
+        _field("where", "Filter", given.get("where", ""), hint=hint),
+        tag("div", *numbers, class_="pair"),
+        _box("counts", "yes", "Release noisy counts, too", checked="counts" in given),
+        *_sums(dataset, given),
+        *_lists(dataset, given),
+        _choice("mechanism", "Mechanism", names, given.get("mechanism", AUTO)),
+        _guesses(dataset, given),
+        tag(
+            "div",
+            tag("button", "Forecast", class_="second", name="do", value="forecast"),
+            tag("button", "Ask", name="do", value="ask"),
+            class_="buttons",
+        ),
+        class_="ask",
+        method="post",
+        action=f"/datasets/{dataset.name}#said",
+        data_forecast=True,
+    )
+
+
+def _sums(dataset: DatasetConfig, given: Mapping[str, str]) -> tuple[Html, ...]:
+    """Ranking by a sum, where the owner allows it for some column."""
+    if not dataset.sums:
+        return ()
+    names = {"": "number of users", **{name: f"sum of {name}" for name in dataset.sums}}
+    hint = "For a sum: the most that one user may add to one item. A public number."
+    return (
+        _choice("sum", "Rank by", names, given.get("sum", "")),
+        _field("clip", "Clip", given.get("clip", ""), "number", hint=hint, min="1"),
+    )
+
+
+def _lists(dataset: DatasetConfig, given: Mapping[str, str]) -> tuple[Html, ...]:
+    """A public list of all items, where the owner gave one."""
+    if not dataset.domains:
+        return ()
+    names = {"": "not publicly listed", **{name: name for name in dataset.domains}}
+    return (_choice("domain", "All items are", names, given.get("domain", "")),)
+
+
+def _guesses(dataset: DatasetConfig, given: Mapping[str, str]) -> Html:
+    public = dataset.public
+    users, per_user = ("", "") if public is None else (str(public.users), str(public.per_user or PER_USER))
+    shape = given.get("shape", DEFAULT_SHAPE if public is None else public.shape)
+    known = SHAPES if shape in SHAPES else {shape: f"as published: {shape}", **SHAPES}
+    fields = (
+        _field("users", "Users, roughly", given.get("users", users), "number", min="1"),
+        _field("per_user", "Items of each user", given.get("per_user", per_user or str(PER_USER)), "number", min="1"),
+    )
+    return tag(
+        "fieldset",
+        tag("legend", "For the forecast only"),
+        tag("p", "What is known in public, or guessed. It is not looked up, and changes no answer.", class_="hint"),
+        tag("div", *fields, class_="pair"),
+        _choice("shape", "Popularity, from rank to rank", known, shape),
+    )
+
+
+def forecast(outlook: Outlook) -> Html:
+    """What the question would cost and get."""
+    return join([_verdict(outlook), _terms(outlook), _prices(outlook), _expectation(outlook)])
+
+
+def _verdict(outlook: Outlook) -> Html:
+    if outlook.price.fits:
+        more = (
+            "" if outlook.complete else " The data set's own budget, which others draw on too, must cover it as well."
+        )
+        return tag("p", f"Nothing was asked yet. It fits what is left.{more}", class_="note")
+    return alert("Nothing was asked yet. It does not fit what is left: it would be refused.")
+
+
+def _terms(outlook: Outlook) -> Html:
+    choice, first = outlook.prepared.choice, outlook.lines[0]
+    margin = "not known for this mechanism"
+    if first.margin is not None:
+        margin = (
+            f"about {math.ceil(first.margin):,} users more than the first item left out (rank {first.k_bar + 1}), to "
+            "be named with 95% probability; this follows from the parameters alone"
+        )
+    name = first.name if choice.name == first.name else f"{first.name} with {choice.name}"
+    return facts(
+        ("Mechanism", f"{name}: {choice.reason}"),
+        ("Promise", str(outlook.price.guarantee)),
+        ("An item needs", margin),
+    )
+
+
+def _prices(outlook: Outlook) -> Html:
+    rows = [
+        (capital(charge.account), amount(charge.most), amount(charge.least), amount(charge.remaining))
+        for charge in outlook.price.charges
+    ]
+    heads = ("Who pays", "At most", "At least", "Left now")
+    return join([tag("h3", "What it costs"), table("What each budget would pay", heads, rows)])
+
+
+def _expectation(outlook: Outlook) -> Html:
+    guess, k = outlook.guess, outlook.question.k
+    title = tag("h3", "What to expect")
+    if guess is None:
+        return join([title, tag("p", "Write roughly how many users there are, and press Forecast again.")])
+    rows = [
+        (line.name, _needed(line), _text(line.returned, "{:.1f}"), _text(line.ratio, "{:.0%}"))
+        for line in outlook.lines
+    ]
+    per_user = guess.per_user or PER_USER
+    assumed = f"if {guess.users:,} users had about {per_user} items each, and popularity is {_shape(guess.shape)}"
+    heads = ("Mechanism", "Needs", "Names", "Score")
+    listed = table(f"At the same ε and δ, {assumed}", heads, rows, numbers=(1, 2, 3), marked=0)
+    how = (
+        f"The marked line would answer. Needs: by how many users an item must be ahead. Names: items of {k}. Score: "
+        "their users, as a share of those of the true best. All for made-up data of that kind, never for yours."
+    )
+    return join([title, tag("p", _advice(outlook.lines, k)), listed, tag("p", how, class_="hint")])
+
+
+def _advice(lines: Sequence[Line], k: int) -> str:
+    first = lines[0]
+    assert first.returned is not None, "there are figures where there is a guess"
+    if max(_value(line.returned) for line in lines) < 1:
+        return "Expect nothing at this price: raise ε, ask for fewer items, or filter less."
+    text = f"Expect about {first.returned.value:.1f} of {k} items."
+    best = max(lines, key=lambda line: _value(line.ratio))
+    if _value(best.ratio) > _value(first.ratio) + 0.02:
+        text += f" {best.name} would name about {_value(best.returned):.1f}; you may choose it."
+    return text
+
+
+def _value(estimate: Estimate | None) -> float:
+    return 0.0 if estimate is None else estimate.value
+
+
+def _needed(line: Line) -> str:
+    return "" if line.margin is None else f"+{math.ceil(line.margin):,}"
+
+
+def _text(estimate: Estimate | None, form: str) -> str:
+    assert estimate is not None, "there are figures where there is a guess"
+    text = form.format(estimate.value)
+    error = form.format(estimate.error)
+    return text if not estimate.simulated or error == form.format(0) else f"{text} ± {error}"
+
+
+def _shape(shape: str) -> str:
+    return SHAPES.get(shape, f"as in {shape}")
+
+
+def _box(name: str, value: str, words: str, *, checked: bool) -> Html:
+    box = void("input", type="checkbox", name=name, value=value, checked=True if checked else None)
+    return tag("label", box, words, class_="inline")
+
+
+def _choice(name: str, words: str, options: Mapping[str, str], value: str) -> Html:
+    listed = [tag("option", text, value=key, selected=True if key == value else None) for key, text in options.items()]
+    return tag("div", tag("label", words, for_=name), tag("select", *listed, id=name, name=name))
+
+
+def _field(name: str, words: str, value: str, kind: str = "text", hint: str | None = None, **more: Any) -> Html:
+    described = None if hint is None else f"{name}-hint"
+    return tag(
+        "div",
+        tag("label", words, for_=name),
+        void("input", type=kind, id=name, name=name, value=value, aria_describedby=described, **more),
+        "" if hint is None else tag("p", hint, class_="hint", id=described),
+    )

@@ -1,0 +1,87 @@
+"""Who asked what, what came of it and what it cost: the entries of the books as one line for each question (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crestline.ledger.budget import Budget
+from crestline.ledger.entries import Entry
+from crestline.web.pages.parts.html import Html, join, table, tag
+from crestline.web.pages.parts.layout import amount, moment
+
+NOBODY = "the data set itself"  # an owner asks at its expense
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One line: a question, or a budget that was opened."""
+
+    sequence: int
+    time: str
+    dataset: str
+    analyst: str | None
+    words: str
+    outcome: Html
+    cost: Any
+
+
+def asked(entries: Sequence[Entry], payer: str | None) -> list[Asked]:
+    """The lines, the newest first. Costs are those of the payer's own budget; None stands for the data set's."""
+    settled = {entry.receipt: entry for entry in entries if entry.kind == "settled"}
+    lines = []
+    for entry in entries:
+        if entry.kind == "settled":
+            continue  # told with its reservation
+        words, outcome, cost = _told(entry, settled.get(entry.sequence), payer)
+        lines.append(Asked(entry.sequence, entry.time, entry.dataset, entry.analyst, words, outcome, cost))
+    return sorted(lines, key=lambda line: line.sequence, reverse=True)
+
+
+def history(lines: Sequence[Asked], *, with_analysts: bool) -> Html:
+    """The lines as a table."""
+    rows = []
+    for line in lines:
+        who = (line.analyst or NOBODY,) if with_analysts else ()
+        rows.append((moment(line.time), *who, line.dataset, line.words, line.outcome, line.cost))
+    heads = ("When", *(("Who pays",) if with_analysts else ()), "Data set", "Question", "Outcome", "Cost")
+    return table(f"The last {len(rows)} lines, the newest first", heads, rows)
+
+
+def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, Html, Any]:
+    content = entry.content
+    if entry.kind == "opened":
+        return f"budget of {Budget.from_json(content['budget'])}", _tag("opened"), ""
+    if entry.kind == "answered":
+        return f"the same as answer {entry.receipt}", _link(entry.receipt, "served again"), "nothing"
+    words = question_text(content.get("question") or {})
+    if entry.kind == "refused":
+        return words, _tag("refused", bad=True), "nothing"
+    if settled is None:
+        return words, _tag("not ended", bad=True), join([amount(entry.charge_of(payer)), "(stays charged)"])
+    return words, _link(entry.sequence, f"answer {entry.sequence}"), amount(settled.charge_of(payer))
+
+
+def question_text(question: dict[str, Any]) -> str:
+    """A question of the books in words."""
+    if "k" not in question or "item" not in question:
+        return "a question in other words"  # asked by a program with words of its own
+    text = f"top {question['k']} {' and '.join(map(str, question['item']))}"
+    if question.get("where"):
+        text += f" where {question['where']}"
+    return f"{text}, by {_mechanism(question)}" if question.get("mechanism") else text
+
+
+def _mechanism(question: dict[str, Any]) -> str:
+    """The mechanism; of one that adds counts, the one that selects."""
+    inner = str((question.get("parameters") or {}).get("mechanism", "")).partition("(")[0]
+    return f"{inner} with {question['mechanism']}" if inner else str(question["mechanism"])
+
+
+def _link(number: int | None, words: str) -> Html:
+    return tag("a", words, href=f"/answers/{number}")
+
+
+def _tag(words: str, *, bad: bool = False) -> Html:
+    return tag("span", words, class_="tag bad" if bad else "tag")

@@ -1,0 +1,127 @@
+"""What a question would cost and get, before it is asked: from the call, the books and guesses. No row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from inspect import signature
+
+from crestline.errors import CrestlineError
+from crestline.mechanisms.catalogue import CATALOGUE, Entry
+from crestline.plan.candidates import KNOWN
+from crestline.plan.forecast import CHANCE, Estimate, expected
+from crestline.plan.shapes import kept, ranked, read_shape
+from crestline.prepare import (
+    FEW_ITEMS,
+    KNOWN_CONTRIBUTION,
+    MANY_ITEMS,
+    WITH_BOOKS,
+    Prepared,
+)
+from crestline.price.price import Price, price
+from crestline.question import Question
+from crestline.randomness.entropy import Entropy
+from crestline.web.asking import Caller, prepared
+from crestline.web.config import PublicFacts
+from crestline.web.house import House
+
+# Those that `auto` takes for an unknown domain. The others are slower to account for than a page may take.
+USUAL = tuple(rule.name for rule in (WITH_BOOKS, KNOWN_CONTRIBUTION, MANY_ITEMS, FEW_ITEMS))
+PER_USER = 10
+_MOST_ITEMS = 100_000  # the head decides
+_TRIALS = 60
+
+Prepare = Callable[[Question], Prepared]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One mechanism at the same (ε, δ). `returned` and `ratio` are None where nothing was guessed about the data."""
+
+    name: str
+    k_bar: int
+    margin: float | None
+    returned: Estimate | None
+    ratio: Estimate | None
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The price of a question, the mechanism that would answer it, and the lines of all: the first is that one.
+
+    `complete` says that the price counts every account that pays: an analyst is not shown the data set's own.
+    """
+
+    question: Question
+    prepared: Prepared
+    price: Price
+    lines: tuple[Line, ...]
+    guess: PublicFacts | None
+    complete: bool
+
+
+def offered() -> tuple[str, ...]:
+    """The mechanisms a question may name."""
+    return tuple(line.name for line in CATALOGUE if why_not(line) is None)
+
+
+@cache
+def why_not(line: Entry) -> str | None:
+    """Why a mechanism cannot be named here, or None where it can."""
+    if line.domain == KNOWN:
+        return "needs a public list of all items"
+    maker = getattr(line.load(), "for_budget", None)
+    if maker is None:
+        return "answers other queries than top-k"
+    return None if "k" in signature(maker).parameters else "needs a part of your own"
+
+
+def outlook(
+    house: House, caller: Caller, name: str, question: Question, guess: PublicFacts | None, entropy: Entropy
+) -> Outlook:
+    """The forecast of a question that may be asked; refused in the words of the question itself where it may not."""
+    served = caller.dataset(house, name)
+
+    def prepare(asked: Question) -> Prepared:
+        return prepared(served, caller, asked, house.config.limits)
+
+    ready = prepare(question)
+    payers, shown = served.ledger.payers(caller.payer), caller.accounts(house)
+    accounts = [account for account in payers if account in shown]
+    cost = price(ready, [(account.title, account.balance) for account in accounts])
+    lines = tuple(_lines(prepare, question, ready, guess, entropy))
+    return Outlook(question, ready, cost, lines, guess, len(accounts) == len(payers))
+
+
+def _lines(
+    prepare: Prepare, question: Question, taken: Prepared, guess: PublicFacts | None, entropy: Entropy
+) -> Iterator[Line]:
+    yield _line(taken, guess, entropy)
+    if guess is None or question.domain is not None:
+        return
+    for name in USUAL:
+        if name != _selecting(taken):
+            try:
+                other = prepare(replace(question, mechanism=name))
+            except CrestlineError:  # it cannot answer this: what can is listed
+                continue
+            yield _line(other, guess, entropy)
+
+
+def _selecting(prepared: Prepared) -> str:
+    """The name of the mechanism that selects; noisy counts are a second release after another's selection."""
+    return type(getattr(prepared.mechanism, "mechanism", prepared.mechanism)).__name__
+
+
+def _line(prepared: Prepared, guess: PublicFacts | None, entropy: Entropy) -> Line:
+    name, question = _selecting(prepared), prepared.question
+    calculator = getattr(prepared.mechanism, "margin", None)
+    margin = None if calculator is None else float(calculator(CHANCE))
+    if guess is None or question.domain is not None:
+        return Line(name, question.slots, margin, None, None)
+    size = min(guess.items or guess.users, _MOST_ITEMS)
+    shape = read_shape(guess.shape, users=guess.users, items=size, per_user=guess.per_user or PER_USER)
+    counts = kept(shape.counts(), users=guess.users, contribution=question.contribution)
+    found = expected(prepared.mechanism, ranked(counts, question.slots), question.k, _TRIALS, entropy)
+    return Line(name, question.slots, margin, *found)

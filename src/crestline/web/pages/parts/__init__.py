@@ -1,0 +1,1 @@
+"""What pages are made of: HTML, the frame that all share, and charts."""

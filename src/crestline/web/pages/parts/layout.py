@@ -1,0 +1,99 @@
+"""What all pages share: the frame, and what is said when something happened (pure: values in, HTML out)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from crestline.ledger.amount import Amount
+from crestline.web.pages.parts.html import Html, join, tag, void
+
+PLACES = {"/": "Data sets", "/budget": "Budget", "/history": "History", "/mechanisms": "Mechanisms"}
+
+
+def page(
+    title: str,
+    *body: Any,
+    who: str | None,
+    here: str | None = None,
+    lead: str | None = None,
+    script: bool = False,
+) -> Html:
+    """A whole page; `who` is signed in, or nobody is; `here` is its place in the navigation.
+
+    `script` adds ours, for a page that is quicker with it.
+    """
+    head = tag(
+        "head",
+        void("meta", charset="utf-8"),
+        void("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", f"{title} – crestline"),
+        void("link", rel="icon", href="/icon.svg", type="image/svg+xml"),
+        void("link", rel="stylesheet", href="/style.css"),
+        tag("script", src="/script.js", defer=True) if script else "",
+    )
+    skip = tag("a", "Skip to the content", class_="skip", href="#content")
+    below = () if lead is None else (tag("p", lead, class_="lead"),)
+    main = tag("main", tag("h1", title), *below, *body, id="content", tabindex="-1")
+    return Html("<!DOCTYPE html>" + tag("html", head, tag("body", skip, _header(who, here), main), lang="en"))
+
+
+def _header(who: str | None, here: str | None) -> Html:
+    parts = [tag("a", "crestline", href="/", class_="brand")]
+    if who is not None:
+        leave = tag("form", tag("button", "Sign out", class_="quiet"), method="post", action="/sign-out")
+        parts += [_navigation(here), tag("div", tag("span", who), leave, class_="who")]
+    return tag("header", tag("div", *parts, class_="bar-inner"))
+
+
+def _navigation(here: str | None) -> Html:
+    links = [
+        tag("li", tag("a", words, href=place, aria_current="page" if place == here else None))
+        for place, words in PLACES.items()
+    ]
+    return tag("nav", tag("ul", *links), aria_label="Pages")
+
+
+def section(title: str, *body: Any, name: str) -> Html:
+    """A part of a page, which a screen reader can jump to by its title; `name` must be unique on the page."""
+    return tag("section", tag("h2", title, id=name), *body, aria_labelledby=name)
+
+
+def alert(message: str) -> Html:
+    """Something went wrong."""
+    return tag("p", message, class_="alert", role="alert")
+
+
+def note(*message: Any) -> Html:
+    """Something to know."""
+    return tag("p", *message, class_="note", role="status")
+
+
+def way_back(number: str) -> Html:
+    """The number to tell the owner, and a way out."""
+    return tag("p", f"Request {number}. ", tag("a", "Back to the data sets", href="/"))
+
+
+def facts(*lines: tuple[str, Any]) -> Html:
+    """Names and values."""
+    return tag("dl", *(part for name, value in lines for part in (tag("dt", name), tag("dd", value))))
+
+
+def amount(spent: Amount) -> Html:
+    """So much of a budget; a line may end between its two units, and nowhere else."""
+    return join([part for word in str(spent).split(", ") for part in (tag("span", word, class_="unit"), " ")])
+
+
+def capital(text: str) -> str:
+    """A sentence of the core, as a page begins one."""
+    return text[:1].upper() + text[1:]
+
+
+def moment(time: str) -> Html:
+    """A time of the books, in UTC."""
+    return tag("time", minute(datetime.fromisoformat(time)) + " UTC", datetime=time)
+
+
+def minute(time: datetime) -> str:
+    """A time to the minute."""
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,106 @@
+"""The pages' addresses: sign in, the data sets, an answer, budgets, the history, the catalogue."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import RedirectResponse, Response
+
+from crestline.ledger.storage.records import Account
+from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.web.access.admission import admitted, admitted_again
+from crestline.web.asking import Caller, explained, recalled
+from crestline.web.clock import utc_now
+from crestline.web.house import House, Served
+from crestline.web.pages import views
+from crestline.web.pages.ask_routes import ask_pages
+from crestline.web.pages.assets import KINDS, asset
+from crestline.web.pages.budget_view import budget_page
+from crestline.web.pages.history import asked, history
+from crestline.web.pages.parts.layout import alert, section
+from crestline.web.pages.spending import Point, spending, unknown_reservations
+from crestline.web.pages.visitors import COOKIE, Fields, OpenHouse, Visitor, one, shown
+from crestline.web.problems import Problem
+
+_SHOWN = 200  # questions in the history
+_READ = 2000  # entries of the books for a picture
+
+pages = APIRouter(include_in_schema=False)
+pages.include_router(ask_pages)
+
+
+@pages.get("/style.css")
+@pages.get("/script.js")
+@pages.get("/icon.svg")
+def static(request: Request) -> Response:
+    name = request.url.path.rpartition("/")[2]
+    return Response(asset(name), media_type=KINDS[name])
+
+
+@pages.get("/")
+def home(request: Request, house: OpenHouse) -> Response:
+    caller = admitted_again(house, request.cookies.get(COOKIE))
+    if caller is None:
+        return shown("Sign in", views.sign_in(), who=None, lead="Private top-k over data that stay where they are.")
+    body = views.home([part.config for part in caller.sees(house)], caller.accounts(house))
+    return shown("Data sets", body, who=caller.person.name, here="/")
+
+
+@pages.post("/sign-in")
+def sign_in(house: OpenHouse, form: Fields) -> Response:
+    try:
+        caller = admitted(house, one(form, "token").strip())
+    except Problem as problem:
+        message = "This token is not known." if problem.status == 403 else problem.message
+        return shown("Sign in", alert(message), views.sign_in(), who=None, status=problem.status)
+    response = RedirectResponse("/", 303)
+    cookie = house.sessions.cookie(caller.token)
+    response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=True)
+    return response
+
+
+@pages.post("/sign-out")
+def sign_out(form: Fields) -> Response:
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=True)
+    return response
+
+
+@pages.get("/answers/{number}")
+def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], house: OpenHouse, caller: Visitor) -> Response:
+    found, time = recalled(house, caller, number)
+    body = views.answer_page(found, explained(found, width=10**6), time)
+    return shown(f"Answer {number}", body, who=caller.person.name)
+
+
+@pages.get("/budget")
+def budget(house: OpenHouse, caller: Visitor) -> Response:
+    spent = [line for part in caller.sees(house) for line in _spent(house, caller, part)]
+    lead = "Everybody's budgets." if caller.is_owner else "Your own budgets. What others spend is the owner's to see."
+    return shown("Budget", budget_page(spent, utc_now()), who=caller.person.name, here="/budget", lead=lead)
+
+
+def _spent(house: House, caller: Caller, part: Served) -> list[tuple[Account, list[Point]]]:
+    """Every account of a data set that the caller may see, with what was used when."""
+    entries = part.ledger.history(_READ, analyst=caller.payer)
+    numbers = unknown_reservations(entries)
+    before = {number: entry for number in numbers if (entry := house.store.entry(number)) is not None}
+    accounts = [account for account in caller.accounts(house) if account.dataset == part.config.name]
+    return [(account, spending(account, entries, before)) for account in accounts]
+
+
+@pages.get("/history")
+def past(house: OpenHouse, caller: Visitor) -> Response:
+    entries = [entry for part in caller.sees(house) for entry in part.ledger.history(_READ, analyst=caller.payer)]
+    lines = asked(entries, caller.payer)[:_SHOWN]
+    lead = "Everybody's questions." if caller.is_owner else "Your own questions."
+    body = section("Questions", history(lines, with_analysts=caller.is_owner), name="questions")
+    return shown("History", body, who=caller.person.name, here="/history", lead=lead)
+
+
+@pages.get("/mechanisms")
+def catalogue(caller: Visitor) -> Response:
+    lead = "Which mechanism answers is decided from the question alone, never from the data."
+    body = (views.choices(), views.mechanisms(CATALOGUE))
+    return shown("Mechanisms", *body, who=caller.person.name, here="/mechanisms", lead=lead)

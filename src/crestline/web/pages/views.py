@@ -1,0 +1,164 @@
+"""What the pages say: sign in, the data sets, an answer, the catalogue (pure: values in, HTML out)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from crestline.answer.answer import Answer
+from crestline.answer.views import columns
+from crestline.ledger.report import used
+from crestline.ledger.storage.records import Account
+from crestline.mechanisms.catalogue import Entry
+from crestline.prepare import KNOWN_CONTRIBUTION, WITH_BOOKS
+from crestline.web.config import DatasetConfig
+from crestline.web.pages.budget_view import title
+from crestline.web.pages.outlook import why_not
+from crestline.web.pages.parts.chart import chart
+from crestline.web.pages.parts.html import Html, join, table, tag, void
+from crestline.web.pages.parts.layout import amount, capital, facts, moment, note, section
+
+
+def sign_in() -> Html:
+    """The form for those who are not signed in."""
+    hint = "Ask the owner of the data for one. It is sent once, and not kept in your browser."
+    field = void(
+        "input", type="password", id="token", name="token", autocomplete="current-password", required=True,
+        aria_describedby="token-hint",
+    )  # fmt: skip
+    form = tag(
+        "form",
+        tag("div", tag("label", "Token", for_="token"), field, tag("p", hint, class_="hint", id="token-hint")),
+        tag("div", tag("button", "Sign in")),
+        class_="ask",
+        method="post",
+        action="/sign-in",
+    )
+    return tag("div", form, class_="card narrow")
+
+
+def home(datasets: Sequence[DatasetConfig], accounts: Sequence[Account]) -> Html:
+    """What may be asked, and what is left for it."""
+    rows = [
+        (
+            tag("a", part.name, href=f"/datasets/{part.name}"),
+            ", ".join(part.items),
+            ", ".join(part.filters) or "none",
+            f"at most {part.contribution}" if part.contribution else "any number",
+            part.version or "by the source",
+        )
+        for part in datasets
+    ]
+    heads = ("Data set", "Items", "Filters", "Items counted of each user", "Version")
+    return join(
+        [
+            section("Ask", table("What you may ask; follow a name to ask it", heads, rows), name="ask"),
+            section("What is left", _left(accounts), name="left"),
+        ]
+    )
+
+
+def _left(accounts: Sequence[Account]) -> Html:
+    rows = [
+        (
+            title(account),
+            join([_meter(account), f" {used(account):.1%}"]),
+            amount(account.balance.remaining),
+        )
+        for account in accounts
+    ]
+    return join(
+        [
+            table("How much of each budget is used", ("Budget", "Used", "Left"), rows),
+            tag("p", tag("a", "Budgets over time", href="/budget")),
+        ]
+    )
+
+
+def _meter(account: Account) -> Html:
+    part, name = used(account), f"used of {title(account)}"
+    return tag("meter", f"{part:.0%}", min="0", max="1", value=f"{part:.4f}", aria_label=name)
+
+
+def answer_page(answer: Answer, explanation: str, time: str) -> Html:
+    """The items, what they cost, why it stopped. `explanation` has one line for each paragraph."""
+    return join(
+        [
+            tag(
+                "div",
+                section("What came back", _stop(answer), chart(answer) or "", _items(answer), name="items"),
+                section("What it cost", _bill(answer, time), name="bill"),
+                class_="two",
+            ),
+            section("In plain words", *map(_paragraph, explanation.splitlines()), name="words"),
+            tag(
+                "p",
+                tag("a", f"Ask {answer.source} another question", href=f"/datasets/{quote(answer.source, safe='')}"),
+            ),
+        ]
+    )
+
+
+def _items(answer: Answer) -> Html:
+    data = columns(answer)
+    rows = list(zip(*data.values(), strict=True))
+    if not rows:
+        return tag("p", "No item could be named privately.")
+    counted = (len(data) - 1,) if answer.counts is not None else ()
+    caption = (
+        "The items, the most popular first"
+        if isinstance(answer.items, tuple)
+        else "The items; their order means nothing"
+    )
+    return table(caption, [name.replace("_", " ") for name in data], rows, numbers=counted)
+
+
+def _stop(answer: Answer) -> Html:
+    """Whether it stopped, and by how much an item had to be ahead."""
+    if not answer.stopped:
+        return note(f"All {len(answer)} items that were asked for.")
+    text = f"{len(answer)} of {answer.question.k} items; then it stopped, on purpose. "
+    if answer.margin is None:
+        return note(text + "Nothing more could be named without risking what it says about single users.")
+    return note(
+        f"{text}An item is named with 95% probability when about {answer.margin:,.0f} users more have it than the "
+        f"first item left out (rank {answer.question.slots + 1}); what came next was not that far ahead, or chance was "
+        "against it."
+    )
+
+
+def _bill(answer: Answer, time: str) -> Html:
+    question = answer.question
+    lines = [
+        ("Asked for", f"the top {question.k} of {', '.join(question.item)} in {answer.source}"),
+        ("Filter", question.where or "none"),
+        ("Promise", str(answer.guarantee)),
+        ("Paid", answer.spent),
+    ]
+    if answer.bill is not None:
+        lines += [("Reserved before", answer.bill.reserved), ("Left now", answer.bill.remaining)]
+    mechanism = f"{answer.mechanism.name}: {answer.mechanism.reason}"
+    return facts(*lines, ("Mechanism", mechanism), ("When", moment(time)))
+
+
+def _paragraph(line: str) -> Html:
+    first, colon, rest = line.partition(":")
+    return tag("p", tag("strong", first + colon), rest) if colon and first.isalpha() else tag("p", line)
+
+
+def mechanisms(lines: Sequence[Entry]) -> Html:
+    """The catalogue."""
+    rows = [(line.name, line.output, line.price, line.section, capital(why_not(line) or "yes")) for line in lines]
+    heads = ("Mechanism", "Returns", "Steps it pays for", "Theorem", "Can be asked here")
+    return section("All mechanisms", table("What each returns and costs", heads, rows), name="all")
+
+
+def choices() -> Html:
+    """What automatic choice takes here, and why."""
+    lines = (
+        ("Where the owner bounds the items of each user", KNOWN_CONTRIBUTION),
+        ("Otherwise", WITH_BOOKS),
+    )
+    return section(
+        "Automatic choice", facts(*((when, f"{rule.name}: {rule.reason}") for when, rule in lines)), name="auto"
+    )

@@ -1,0 +1,78 @@
+"""Who looks at a page, what their forms say, and how a page is sent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+from urllib.parse import parse_qs
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from crestline.web.access.admission import admitted_again
+from crestline.web.asking import Caller
+from crestline.web.house import House
+from crestline.web.pages.parts.layout import alert, page, way_back
+from crestline.web.problems import Problem, forbidden
+
+COOKIE = "crestline"
+# Nothing but our own files, and no script, style or handler inside a page.
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+
+Form: TypeAlias = dict[str, list[str]]
+
+
+class SignInFirst(Problem):
+    """Nobody is signed in."""
+
+    def __init__(self) -> None:
+        super().__init__(401, "sign_in", "Sign in first.")
+
+
+def _house(request: Request) -> House:
+    house: House = request.app.state.house
+    return house
+
+
+OpenHouse = Annotated[House, Depends(_house)]
+
+
+def _visitor(request: Request, house: OpenHouse) -> Caller:
+    caller = admitted_again(house, request.cookies.get(COOKIE))
+    if caller is None:
+        raise SignInFirst
+    request.state.visitor = caller.person.name
+    return caller
+
+
+async def _form(request: Request) -> Form:
+    """The fields of a form that one of our own pages sent."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise forbidden()
+    return parse_qs((await request.body()).decode("utf-8", "replace"))
+
+
+Visitor = Annotated[Caller, Depends(_visitor)]
+Fields = Annotated[Form, Depends(_form)]
+
+
+def shown(title: str, *body: Any, who: str | None, status: int = 200, **more: Any) -> HTMLResponse:
+    """A page with its headers; `more` goes to `page`."""
+    text = page(title, *body, who=who, **more)
+    return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": POLICY})
+
+
+def error_page(request: Request, problem: Problem) -> Response:
+    """A refusal as a page; who is not signed in is sent to do so."""
+    if isinstance(problem, SignInFirst):
+        return RedirectResponse("/", 303)
+    body = (alert(problem.message), way_back(request.state.request_id))
+    who = getattr(request.state, "visitor", None)
+    return shown("This did not work", *body, who=who, status=problem.status)
+
+
+def one(form: Form, name: str) -> str:
+    """The first value of a field, or nothing."""
+    return form.get(name, [""])[0]

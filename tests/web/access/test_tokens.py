@@ -1,0 +1,92 @@
+"""Tokens: shown once, hashed, found by number, revocable; and the commands for them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crestline.cli.main import run
+from crestline.errors import ParameterError
+from crestline.ledger.storage.store import Store
+from crestline.web.access import tokens as module
+from crestline.web.access.tokens import Tokens
+from crestline.web.desk import open_desk
+
+
+def now() -> datetime:
+    return datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Iterator[Tokens]:
+    address = str(tmp_path / "books.db")
+    Store.create(address, now, 5.0).close()
+    desk = open_desk(address)
+    yield Tokens(desk, now)
+    desk.close()
+
+
+def test_a_token_names_its_holder(tokens: Tokens) -> None:
+    ann, bob = tokens.create("ann"), tokens.create("bob")
+    for _ in range(2):  # the second time from memory
+        assert tokens.holder(ann) == (ann.split("_")[1], "ann")
+        assert tokens.holder(bob) == (bob.split("_")[1], "bob")
+    mixed = "_".join([*ann.split("_")[:2], bob.split("_", 2)[2]])
+    for wrong in ("", "cl_", ann[:-1], ann + "A", mixed, ann.upper(), "é" * 60, "\udc80"):
+        assert tokens.holder(wrong) is None
+
+
+def test_the_token_is_not_kept(tokens: Tokens, tmp_path: Path) -> None:
+    secret = tokens.create("ann").split("_", 2)[2]
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert secret.encode() not in kept
+    assert hashlib.sha256(secret.encode()).hexdigest().encode() not in kept
+
+
+def test_a_revoked_token_ends_at_once_also_from_memory(tokens: Tokens) -> None:
+    text = tokens.create("ann")
+    number = text.split("_")[1]
+    assert tokens.holder(text) is not None
+    tokens.revoke(number)
+    tokens.revoke(number)  # twice does no harm
+    assert tokens.holder(text) is None
+    assert tokens.all()[0].revoked is not None
+    with pytest.raises(ParameterError, match="there is no token"):
+        tokens.revoke("nobody")
+
+
+def test_one_hash_for_known_and_unknown_numbers_alike(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tokens.create("ann")
+    hashes: list[Any] = []
+    plain = module._hash
+    monkeypatch.setattr(module, "_hash", lambda *arguments: hashes.append(1) or plain(*arguments))
+    tokens.holder("nonsense")
+    tokens.holder("cl_aaaaaaaaaaaaa_" + "A" * 43)
+    tokens.holder(text[:-3] + "AAA")
+    assert len(hashes) == 3
+    tokens.holder(text)
+    tokens.holder(text)  # remembered
+    assert len(hashes) == 4
+
+
+def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(folder / "crestline.toml")
+    assert run(["token", "create", path, "ann"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("cl_")
+    assert "not shown again" in shown.err
+    number = shown.out.split("_")[1]
+    assert run(["token", "revoke", path, number]) == 0
+    capsys.readouterr()
+    assert run(["token", "list", path, "--format", "json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert (listed["id"], listed["analyst"]) == (number, "ann")
+    assert listed["revoked"]
+    assert run(["token", "create", path, "nobody"]) == 2
+    assert "it names: ann, bob, olga" in capsys.readouterr().err

@@ -1,0 +1,145 @@
+"""A real server with a real ledger and a past: some weeks of questions by two analysts, so that charts have a shape."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from crestline.question import Question, QuestionFields
+from crestline.web.access.admission import admitted
+from crestline.web.answering import answer_once
+from crestline.web.config import load_config
+from crestline.web.house import House, open_house
+from crestline.web.problems import Problem
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).resolve().parents[4]
+ANALYSTS = ("ann", "bob", "cyd", "dan", "eve")
+OWNER = "olga"
+_BUDGETS = "\n".join(
+    f"[analysts.{name}.budgets]\nloans = {{ epsilon = 4, delta = 1e-5 }}\nvisits = {{ epsilon = 2, delta = 1e-6 }}"
+    for name in ANALYSTS
+)
+CONFIG = f"""\
+ledger = "books.db"
+
+[limits]
+requests_per_minute = 6000
+
+[datasets.loans]
+source = "loans.csv"
+user = "reader"
+items = ["title", "genre"]
+filters = ["country"]
+version = "2026-11"
+budget = {{ epsilon = 20, delta = 1e-4 }}
+
+[datasets.visits]
+source = "loans.csv"
+user = "reader"
+items = ["title", "country"]
+contribution = 3
+version = "2026-11"
+budget = {{ epsilon = 12, delta = 1e-5 }}
+public = {{ users = 4000, per_user = 3, shape = "power:1" }}
+
+{_BUDGETS}
+
+[analysts.{OWNER}]
+role = "owner"
+"""
+TITLES = (
+    "Rivers and bridges", "The long winter", "Notes on bread", "A field guide to clouds", "Harbour lights",
+    "Seven letters", "The clockmaker's daughter, or what became of the town below the dam", "Salt",
+    "Under the lime tree", "Maps of nowhere", "The last ferry", "Copper", "Small engines",
+    "Orchard year", "Night trains",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the server listens, and a token for everybody."""
+
+    url: str
+    tokens: dict[str, str]
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Site]:
+    """A server in a process of its own, until the end of the block."""
+    _write_loans(folder / "loans.csv")
+    (folder / "crestline.toml").write_text(CONFIG)
+    tokens = _past(folder)
+    port = _free_port()
+    command = [sys.executable, "-m", "crestline", "serve", str(folder / "crestline.toml"), "--port", str(port)]
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": path})
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait(url, server, folder / "server.log")
+            yield Site(url, tokens)
+        finally:
+            server.terminate()
+            server.wait(PATIENCE)
+
+
+def _write_loans(path: Path) -> None:
+    draw = random.Random(7)  # public toy data
+    weights = [1 / (rank + 1) for rank in range(len(TITLES))]
+    rows = ["reader,title,genre,country"]
+    for reader in range(4000):
+        country = draw.choice(("DE", "FR", "NL"))
+        for title in dict.fromkeys(draw.choices(TITLES, weights, k=3)):
+            genre = ("nature", "craft", "fiction")[TITLES.index(title) % 3]
+            rows.append(f'r{reader},"{title}",{genre},{country}')
+    path.write_text("\n".join(rows) + "\n")
+
+
+def _past(folder: Path) -> dict[str, str]:
+    """Make the books, a token for everybody, and five weeks of questions."""
+    days = iter(range(10_000))
+    start = datetime.now(UTC) - timedelta(days=36)
+    house = open_house(load_config(folder / "crestline.toml"), clock=lambda: start + timedelta(hours=9 * next(days)))
+    try:
+        tokens = {name: house.tokens.create(name) for name in (*ANALYSTS, OWNER)}
+        for number in range(12):
+            _ask(house, tokens[("dan", "eve")[number % 3 == 0]], number)
+    finally:
+        house.close()
+    return tokens
+
+
+def _ask(house: House, token: str, number: int) -> None:
+    country = ("country = 'DE'", None)[number % 2]
+    asked: QuestionFields = {"item": "title", "k": 3 + number, "where": country, "counts": number % 2 == 0}
+    question = Question.of({**asked, "epsilon": "0.9", "delta": "1e-7"})
+    with suppress(Problem):  # a refusal is a part of the past, too
+        answer_once(house, admitted(house, token), "loans", question, f"past-{number}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        assert server.poll() is None, log.read_text()
+        with suppress(OSError), urllib.request.urlopen(f"{url}/healthz", timeout=5):
+            return
+        time.sleep(0.2)
+    raise AssertionError(log.read_text())

@@ -1,0 +1,60 @@
+"""axe-core finds nothing serious on any page, light and dark; and it does find a fault that is there."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from tests.web.pages.browser.conftest import TELEPHONE, Window, Windows
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def faults(window: Window) -> list[str]:
+    """What axe calls serious or critical."""
+    window.page.evaluate(AXE)
+    result: dict[str, Any] = window.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{fault['id']}: {fault['help']}: {fault['nodes'][0]['html']}"
+        for fault in result["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+PAGES = ("/", "/datasets/loans", "/budget", "/history", "/mechanisms", "/answers/0", "/nowhere", "/docs")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_page_has_a_serious_fault(windows: Windows, dark: bool) -> None:
+    window = windows(dark=dark, size=TELEPHONE if dark else None)
+    name = "dark" if dark else "light"
+    window.open()
+    found = {"sign in": faults(window)}
+    window.keep(f"sign-in-{name}")
+    window.sign_in("olga")
+    for path in PAGES:
+        window.open(path)
+        found[path] = faults(window)
+        window.keep(f"page{path.replace('/', '-')}-{name}")
+    window.open("/history")
+    window.page.get_by_role("row").filter(has_text="NoisyCounts").get_by_role("link").first.click()
+    window.page.get_by_role("heading", name="What came back").wait_for()
+    found["answer"] = faults(window)
+    window.ask("visits", "Forecast")
+    window.page.get_by_text("Nothing was asked yet").wait_for()
+    found["forecast"] = faults(window)
+    window.ask("visits", epsilon="50")
+    window.page.get_by_role("alert").wait_for()
+    found["refusal"] = faults(window)
+    assert {page: fault for page, fault in found.items() if fault} == {}
+
+
+def test_a_fault_that_is_there_is_found(windows: Windows) -> None:
+    window = windows()
+    window.open()
+    window.page.evaluate("document.querySelector('label').remove()")
+    window.page.evaluate("document.documentElement.removeAttribute('lang')")
+    ids = {fault.partition(":")[0] for fault in faults(window)}
+    assert {"label", "html-has-lang"} <= ids

@@ -1,0 +1,214 @@
+"""The dashboard, from signing in to running out of budget; without a script, and for everybody."""
+
+from __future__ import annotations
+
+import pytest
+
+from crestline.web.house import ServedSource
+from tests.web.conftest import Service
+from tests.web.pages.conftest import Page, Visit
+
+
+def accessible(page: Page) -> None:
+    """What every page must have: a language, a title, one heading, a way to skip, and a name for every field."""
+    assert page.all("html")[0]["lang"] == "en"
+    assert len(page.all("title")) >= 1
+    assert len(page.all("h1")) == 1
+    assert page.all("main")[0]["id"] == "content"
+    assert all(script["src"] == "/script.js" for script in page.all("script"))
+    labelled = {label.get("for") for label in page.all("label")}
+    for field in page.all("input"):
+        if field["type"] in ("text", "number", "password"):
+            assert field["id"] in labelled
+    for element, attributes in page.elements:
+        assert "style" not in attributes, element
+        assert not [name for name in attributes if name.startswith("on")], element
+
+
+def test_the_whole_path(visit: Visit) -> None:
+    first = visit.get("/")
+    assert "Sign in" in first.text
+    accessible(first)
+    home = visit.sign_in("ann")
+    accessible(home)
+    assert visit.url == "/"
+    assert "loans" in home.text
+    assert "secret" not in home.text
+    form = visit.get("/datasets/loans")
+    accessible(form)
+    answer = visit.ask()
+    accessible(answer)
+    assert visit.status == 200
+    assert visit.url.startswith("/answers/")
+    assert "Paidrho" in answer.text
+    assert "books.db" not in answer.text
+    history = visit.get("/history")
+    accessible(history)
+    assert "top 2 title, by LimitedDomain" in history.text
+    visit.post("/sign-out")
+    assert "Sign in" in visit.get("/history").text
+
+
+def test_the_price_is_shown_before_and_nothing_is_charged(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(do="forecast")
+    assert "Nothing was asked yet. It fits what is left." in page.text
+    assert "The budget of 'ann'" in page.text
+    assert "which others draw on too" in page.text
+    assert "budget of data set" not in page.text  # what others spend is the owner's to see
+    assert not service.spent().loss
+    assert "It does not fit" in visit.ask(do="forecast", epsilon="50").text
+
+
+def test_a_forecast_says_what_to_expect_of_which_mechanism(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(do="forecast", users="3000", per_user="2", shape="power:1", counts="yes")
+    for words in ("Expect about", "LimitedDomain with NoisyCounts", "RestrictedGumbel", "CanonicalBottom", "(rank 11)"):
+        assert words in page.text
+    accessible(page)
+    assert "Write roughly how many users" in visit.ask(do="forecast").text
+    chosen = visit.ask(do="forecast", users="3000", mechanism="RestrictedGumbel").text
+    assert "RestrictedGumbel: named in the question" in chosen
+    assert not service.spent().loss
+
+
+def test_a_forecast_reads_no_row(visit: Visit, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr(ServedSource, "reading", refuse)
+    visit.sign_in("ann")
+    assert "Expect about" in visit.ask(do="forecast", users="100000").text
+    assert visit.status == 200
+
+
+@pytest.mark.parametrize("changes", [{"users": "many"}, {"per_user": "-1"}, {"shape": "round"}, {"shape": "power:x"}])
+def test_a_guess_that_cannot_be_used(visit: Visit, changes: dict[str, str]) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(do="forecast", **{"users": "1000", **changes})
+    assert visit.status == 422
+    accessible(page)
+
+
+def test_only_mechanisms_of_the_list(visit: Visit) -> None:
+    visit.sign_in("ann")
+    for name in ("Canonical", "Restricted", "StableAnswers", "nonsense"):
+        assert "Choose a mechanism of the list." in visit.ask(mechanism=name).text
+    listed = visit.get("/mechanisms")
+    accessible(listed)
+    assert "Needs a public list of all items" in listed.text
+
+
+def test_budgets_over_time_and_by_analyst(visit: Visit, service: Service) -> None:
+    service.top("ann")
+    service.top("bob", k=1)
+    visit.sign_in("ann")
+    own = visit.get("/budget")
+    accessible(own)
+    assert [image["aria-label"].split(":")[0] for image in own.all("svg") if "role" in image] == [
+        "Bar chart",
+        "Line chart",
+    ]
+    assert "bob" not in own.text
+    visit.client.cookies.clear()
+    visit.sign_in("olga")
+    everybody = visit.get("/budget")
+    accessible(everybody)
+    assert len([image for image in everybody.all("svg") if "role" in image]) == 4  # bars; loans in all, ann, bob
+    assert "Nothing was charged so far to: secret: in all." in everybody.text
+    forecast = visit.ask(do="forecast").text
+    assert "The budget of data set 'loans'" in forecast
+    assert "which others draw on too" not in forecast
+
+
+def test_the_script_the_look_and_the_icon_are_ours(visit: Visit) -> None:
+    for path, kind in (("/style.css", "text/css"), ("/script.js", "text/javascript"), ("/icon.svg", "image/svg+xml")):
+        response = visit.client.get(path)
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith(kind)
+
+
+def test_a_refusal_keeps_the_navigation(visit: Visit) -> None:
+    visit.sign_in("ann")
+    page = visit.get("/answers/999")
+    assert visit.status == 403
+    assert page.all("nav")
+
+
+def test_a_budget_runs_out_and_the_page_says_so(visit: Visit) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(epsilon="50", where="country = 'DE'")
+    assert visit.status == 402
+    assert [attributes for attributes in page.all("p") if attributes.get("role") == "alert"]
+    assert {"value": "country = 'DE'"}.items() <= next(f for f in page.all("input") if f.get("id") == "where").items()
+    accessible(page)
+
+
+def test_pressing_twice_pays_once(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    key = visit.get("/datasets/loans").hidden("key")
+    visit.ask(key=key)
+    where, spent = visit.url, service.spent()
+    visit.ask(key=key)
+    assert (visit.url, service.spent()) == (where, spent)
+    page = visit.ask(key=key, k="1")
+    assert "used for another question" in page.text
+    assert page.hidden("key") != key
+
+
+@pytest.mark.parametrize(
+    "changes", [{"k": ""}, {"k": "²"}, {"item": []}, {"epsilon": "9" * 50}, {"where": "country ="}]
+)
+def test_a_question_that_cannot_be_asked(visit: Visit, changes: dict[str, str]) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(**changes)
+    assert visit.status == 422
+    accessible(page)
+
+
+def test_nobody_without_rights_gets_anything(visit: Visit, service: Service) -> None:
+    foreign = service.top("bob").json()["id"]
+    assert visit.sign_in("nonsense").text.count("This token is not known.") == 1
+    assert visit.status == 403
+    for path in ("/datasets/loans", f"/answers/{foreign}", "/history"):
+        assert "Sign in" in visit.get(path).text
+    visit.sign_in("ann")
+    refused = {
+        visit.get(path).text.split("Request")[0] for path in (f"/answers/{foreign}", "/answers/9", "/datasets/x")
+    }
+    assert len(refused) == 1
+    assert visit.status == 403
+    assert "bob" not in visit.get("/history").text
+    visit.client.cookies.clear()
+    visit.sign_in("olga")
+    assert "bob" in visit.get("/history").text
+    visit.get(f"/answers/{foreign}")
+    assert visit.status == 200
+
+
+def test_a_cookie_is_sealed_and_ends_with_its_token(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    cookie = visit.client.cookies["crestline"]
+    assert service.tokens["ann"].split("_", 2)[2] not in cookie
+    number, end, mac = cookie.split(".")
+    for forged in (f"{number}.{int(end) + 1}.{mac}", f"{number}.{end}.", "x", "", "é.1.2"):
+        assert service.house.sessions.token(forged) is None
+    assert service.house.sessions.token(cookie) == number
+    service.house.tokens.revoke(number)
+    assert "Sign in" in visit.get("/").text
+
+
+def test_a_form_of_another_site_is_refused(visit: Visit) -> None:
+    visit.sign_in("ann")
+    key = visit.get("/datasets/loans").hidden("key")
+    visit.post("/datasets/loans", headers={"sec-fetch-site": "cross-site"}, key=key, item="title", k="2", do="ask")
+    assert visit.status == 403
+
+
+def test_safe_headers(visit: Visit) -> None:
+    visit.get("/")
+    assert "default-src 'none'" in visit.headers["content-security-policy"]
+    assert visit.headers["x-content-type-options"] == "nosniff"
+    response = visit.client.post("/sign-in", data={"token": visit.tokens["ann"]}, follow_redirects=False)
+    words = response.headers["set-cookie"].lower()
+    assert all(word in words for word in ("httponly", "samesite=strict", "secure"))

@@ -1,0 +1,345 @@
+"""The service as a client meets it: answers, refusals, keys, counts."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from crestline.errors import EngineDefect, SourceError
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
+from crestline.sources.table import TableSource
+from crestline.web.app import create_app
+from crestline.web.config import load_config
+from crestline.web.house import open_house
+from tests.patience import PATIENCE
+from tests.web.conftest import CONFIG, Service, started
+
+
+def test_the_whole_path(service: Service) -> None:
+    listed = service.get("/v1/datasets").json()["datasets"]
+    assert [part["name"] for part in listed] == ["loans"]
+    assert listed[0]["filters"] == ["country"]
+    response = service.top()
+    answer = response.json()
+    assert response.status_code == 200
+    assert set(answer["items"]) <= {"Rivers", "Bridges"}
+    assert answer["bill"]["receipt"] == answer["id"]
+    (mine,) = service.get("/v1/budget").json()["budgets"]
+    assert mine["analyst"] == "ann"
+    assert 0 < mine["used"] < 1
+    again = service.get(f"/v1/answers/{answer['id']}").json()
+    assert (again["items"], again["stored"]) == (answer["items"], True)
+    assert again["bill"] == answer["bill"]
+
+
+def test_no_address_of_data_or_books_reaches_an_analyst(service: Service, folder: Path) -> None:
+    answer = service.top()
+    assert answer.json()["source"] == "loans"
+    for text in (answer.text, service.get(f"/v1/answers/{answer.json()['id']}").text, service.top().text):
+        assert str(folder) not in text
+        assert "books.db" not in text
+
+
+def test_the_same_question_is_answered_again_at_no_cost_and_under_the_same_number(service: Service) -> None:
+    first = service.top().json()
+    spent = service.spent()
+    second = service.top().json()
+    assert (second["stored"], second["id"], second["items"]) == (True, first["id"], first["items"])
+    assert service.spent() == spent
+    assert service.top(where="country = 'DE'").json()["stored"] is False
+
+
+def test_several_columns_and_a_filter(service: Service) -> None:
+    answer = service.top(item=["title", "genre"], where="country in ('DE', 'FR')").json()
+    assert set(map(tuple, answer["items"])) <= {("Rivers", "nature"), ("Bridges", "craft")}
+
+
+def test_what_a_question_may_cost_comes_from_the_analysts_own_budget(service: Service) -> None:
+    answer = service.top(epsilon=None, delta=None).json()
+    assert answer["guarantee"]["text"].startswith("(0.4")
+
+
+def test_the_usual_number_of_slots_is_cut_at_the_owners_limit(folder: Path) -> None:
+    config = CONFIG.replace("k = 50", "k = 50\nk_bar = 30").replace('version = "2026-11"', "contribution = 2")
+    (folder / "crestline.toml").write_text(config)
+    with started(folder) as service:
+        assert service.top().json()["question"]["k_bar"] == 30  # a hundred for each item, if it were not for the limit
+        assert service.top(k_bar=31).json()["error"]["code"] == "bad_question"
+        assert service.top(k=31).json()["error"]["code"] == "bad_question"
+
+
+def test_a_budget_runs_out(service: Service) -> None:
+    statuses = [service.top(where=f"country <> '{number}'", epsilon=2).status_code for number in range(6)]
+    assert statuses[0] == 200
+    assert statuses[-1] == 402
+    refusal = service.top(where="country <> 'x'", epsilon=2)
+    assert refusal.json()["error"]["code"] == "budget_exhausted"
+    assert service.top("bob").status_code == 200  # others go on
+
+
+def same(response: Any) -> tuple[int, Any]:
+    """Everything a client can tell two responses apart by, but for the number of the request."""
+    body = response.json()
+    number = body["error"].pop("request_id")
+    assert response.headers["x-request-id"] == number
+    return response.status_code, (body, sorted(set(response.headers) - {"date"}), response.headers["content-length"])
+
+
+def test_those_without_rights_cannot_tell_why(service: Service) -> None:
+    foreign = service.top("bob").json()["id"]
+    stranger = "cl_aaaaaaaaaaaaa_" + "A" * 43
+    altered = service.tokens["ann"][:-1] + ("A" if service.tokens["ann"][-1] != "A" else "B")
+    revoked = service.house.tokens.create("ann")
+    service.house.tokens.revoke(revoked.split("_")[1])
+    refused = [service.top(who) for who in (None, "nonsense", stranger, altered, revoked)]
+    refused += [service.top(dataset=name) for name in ("secret", "absent", "x" * 300)]
+    refused += [service.get(f"/v1/answers/{number}") for number in (foreign, 0, 10**9)]
+    refused += [service.get(f"/v1/answers/{foreign}", stranger), service.get("/v1/budget", stranger)]
+    refused += [service.top(item=column) for column in ("salary", "reader", "absent", ["title", "salary"])]
+    refused += [service.top(where=f"{column} = '1'") for column in ("salary", "absent")]
+    refused += [service.top(where="country = 'DE' and not (country = 'FR' or salary > 5)")]
+    assert {repr(same(response)) for response in refused} == {repr(same(refused[0]))}
+    assert refused[0].status_code == 403
+
+
+def test_an_owner_sees_everything_and_pays_from_the_data_set(service: Service) -> None:
+    foreign = service.top("bob").json()["id"]
+    assert service.get(f"/v1/answers/{foreign}", "olga").status_code == 200
+    assert [part["name"] for part in service.get("/v1/datasets", "olga").json()["datasets"]] == ["loans", "secret"]
+    accounts = service.get("/v1/budget", "olga").json()["budgets"]
+    assert [(account["dataset"], account["analyst"]) for account in accounts] == [
+        ("loans", None),
+        ("loans", "ann"),
+        ("loans", "bob"),
+        ("secret", None),
+    ]
+    assert service.top("olga", dataset="secret", epsilon="0.1", delta="1e-8").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"k": 0}, "invalid_request"),
+        ({"k": "2"}, "invalid_request"),
+        ({"surprise": 1}, "invalid_request"),
+        ({"item": []}, "invalid_request"),
+        ({"k": 51}, "bad_question"),
+        ({"k_bar": 1}, "bad_question"),
+        ({"epsilon": -1}, "bad_question"),
+        ({"epsilon": "much"}, "bad_question"),
+        ({"epsilon": 1e300}, "bad_question"),
+        ({"epsilon": "1e-300"}, "bad_question"),
+        ({"delta": 0}, "bad_question"),
+        ({"where": "country = '\x00'"}, "bad_question"),
+        ({"mechanism": "Nobody"}, "bad_question"),
+        ({"mechanism": "Lipschitz"}, "bad_question"),
+        ({"where": "country ="}, "bad_question"),
+        ({"where": "country = 'DE'; drop table loans"}, "bad_question"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_costs_nothing(service: Service, changes: dict[str, Any], code: str) -> None:
+    response = service.top(**changes)
+    assert (response.status_code, response.json()["error"]["code"]) == (422, code)
+    assert "salary" not in response.text
+    assert not service.spent().loss
+
+
+def test_one_shape_for_every_error(service: Service) -> None:
+    client = service.client
+    bad = "{not json"
+    responses = [
+        client.get("/nowhere"),
+        client.delete("/v1/budget"),
+        client.post("/v1/datasets/loans/top", content=bad, headers=service.headers("ann")),
+        client.post("/v1/datasets/loans/top", content="x" * 100_000, headers=service.headers("ann")),
+        client.post("/v1/datasets/loans/top", content=iter([b"x" * 50_000] * 2), headers=service.headers("ann")),
+        service.get("/v1/answers/many"),
+    ]
+    assert [response.status_code for response in responses] == [404, 405, 422, 413, 400, 422]
+    for response in responses:
+        assert set(response.json()) == {"error"}
+        assert set(response.json()["error"]) == {"code", "message", "request_id"}
+        assert response.headers["x-request-id"] == response.json()["error"]["request_id"]
+
+
+def test_a_key_pays_once(service: Service) -> None:
+    first = service.top(key="one")
+    spent = service.spent()
+    second = service.top(key="one")
+    assert second.json() == first.json()
+    assert service.spent() == spent
+    other = service.top(key="one", k=1)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "key_reused")
+    assert service.top("bob", key="one").json()["id"] != first.json()["id"]  # everybody has keys of their own
+
+
+def test_a_key_pays_once_where_the_data_have_no_version(folder: Path) -> None:
+    """Without a version the books serve nothing again: only the key can."""
+    text = CONFIG.replace('version = "2026-11"\n', "").replace("loans.csv", "duckdb:///LOANS", 1)
+    import duckdb
+
+    with duckdb.connect(str(folder / "loans.duckdb")) as connection:
+        connection.execute(f"create table loans as from '{folder / 'loans.csv'}'")
+    text = text.replace("duckdb:///LOANS", f"duckdb:///{folder / 'loans.duckdb'}", 1)
+    text = text.replace('user = "reader"', 'table = "loans"\nuser = "reader"', 1)
+    (folder / "crestline.toml").write_text(text)
+    house = open_house(load_config(folder / "crestline.toml"))
+    with TestClient(create_app(house)) as client:
+        service = Service(client, house, {"ann": house.tokens.create("ann")})
+        first, spent = service.top(key="one", epsilon="0.1"), service.spent()
+        assert service.top(key="one", epsilon="0.1").json() == first.json()
+        assert service.spent() == spent
+        assert service.top(epsilon="0.1").json()["id"] != first.json()["id"]
+        assert service.spent() != spent
+        mistyped = service.top(where="country > 5")
+        assert (mistyped.status_code, mistyped.json()["error"]["code"]) == (422, "bad_question")
+        assert "salary" not in mistyped.text
+
+
+def test_a_key_sent_twice_at_once_pays_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, released = threading.Barrier(2, timeout=PATIENCE), []
+    plain = TableSource.reading
+
+    def counted(self: TableSource, *arguments: Any) -> Any:
+        released.append(1)
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(TableSource, "reading", counted)
+
+    def send(_: int) -> Any:
+        both.wait()
+        return service.top(key="twin", epsilon="0.5").json()
+
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(send, range(2))
+    assert first == second
+    assert first["stored"] is False
+    assert len(released) == 1
+
+
+def test_what_failed_after_it_was_charged_is_not_charged_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise SourceError("the engine did not answer (a row says: hello)")
+
+    monkeypatch.setattr(TableSource, "reading", broken)
+    first = service.top(key="one")
+    spent = service.spent()
+    monkeypatch.undo()
+    second = service.top(key="one")
+    assert (first.status_code, second.status_code) == (503, 503)
+    assert service.spent() == spent
+    assert "hello" not in first.text
+
+
+def test_a_request_that_never_ended_is_not_asked_anew(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*_: Any) -> Any:
+        raise RuntimeError("a private row")
+
+    monkeypatch.setattr(TableSource, "reading", dies)
+    first = service.top(key="one")
+    monkeypatch.undo()
+    assert (first.status_code, first.json()["error"]["code"]) == (500, "fault")
+    assert "private" not in first.text
+    assert service.top(key="one").json()["error"]["code"] == "unfinished"
+
+
+def test_a_refusal_that_cost_nothing_is_not_kept(service: Service) -> None:
+    assert service.top(key="one", item="salary").status_code == 403
+    assert service.top(key="one", epsilon=1).status_code == 200
+
+
+def test_too_many_requests(folder: Path) -> None:
+    path = folder / "crestline.toml"
+    path.write_text(CONFIG.replace("requests_per_minute = 1000", "requests_per_minute = 2"))
+    house = open_house(load_config(path), seconds=lambda: 0.0)
+    with TestClient(create_app(house)) as client:
+        service = Service(client, house, {name: house.tokens.create(name) for name in ("ann", "bob")})
+        responses = [service.get("/v1/budget") for _ in range(3)]
+        assert [response.status_code for response in responses] == [200, 200, 429]
+        assert responses[-1].headers["retry-after"] == "30"
+        assert service.get("/v1/budget", "bob").status_code == 200
+
+
+def test_metrics_count_routes_and_classes_and_nothing_else(service: Service) -> None:
+    service.top()
+    service.top(item="salary")
+    service.get("/v1/answers/77")
+    service.client.get("/a/private/path")
+    assert service.client.get("/healthz").json() == {"status": "ok"}
+    lines = service.client.get("/metrics").text.splitlines()
+    assert lines[:2] == [
+        "# HELP crestline_requests_total Responses by route and class of status.",
+        "# TYPE crestline_requests_total counter",
+    ]
+    assert lines[2:] == [
+        'crestline_requests_total{route="/healthz",status="2xx"} 1',
+        'crestline_requests_total{route="/v1/answers/{id}",status="4xx"} 1',
+        'crestline_requests_total{route="/v1/datasets/{name}/top",status="2xx"} 1',
+        'crestline_requests_total{route="/v1/datasets/{name}/top",status="4xx"} 1',
+        'crestline_requests_total{route="other",status="4xx"} 1',
+        "# HELP crestline_engine_defects_total Statements that an engine failed on: report them.",
+        "# TYPE crestline_engine_defects_total counter",
+    ]
+
+
+def test_a_statement_that_an_engine_fails_on_is_counted_for_the_owner(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The analyst is told what is told of a lost connection."""
+    said = []
+    for failure in (SourceError("the engine did not answer"), EngineDefect("ConversionException")):
+
+        def broken(*_: Any, failure: Exception = failure) -> Any:
+            raise failure
+
+        monkeypatch.setattr(TableSource, "reading", broken)
+        said.append(service.top().json()["error"] | {"request_id": None})
+    assert said[0] == said[1]
+    counted = [line for line in service.client.get("/metrics").text.splitlines() if "defects_total{" in line]
+    assert counted == ['crestline_engine_defects_total{error="ConversionException"} 1']
+
+
+def test_the_description_names_every_route(service: Service) -> None:
+    described = service.client.get("/openapi.json").json()["paths"]
+    assert set(described) == {
+        "/v1/datasets/{name}/top",
+        "/v1/datasets",
+        "/v1/budget",
+        "/v1/answers/{id}",
+        "/healthz",
+        "/metrics",
+    }
+    assert service.client.get("/docs").status_code == 200
+
+
+def test_the_books_hold_after_all_this(service: Service) -> None:
+    service.top(key="a")
+    service.top("bob", counts=False, k=1)
+    service.top("olga", item="genre")
+    assert service.house.datasets["loans"].ledger.verify().ok
+
+
+def test_numbers_beyond_a_mechanism_are_refused_before_a_charge(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beyond(self: LimitedDomain) -> Any:
+        raise ValueError("too many digits")
+
+    monkeypatch.setattr(LimitedDomain, "guarantee", beyond)
+    response = service.top(mechanism="LimitedDomain", epsilon="0.0123")  # no other test asks this: nothing is kept yet
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "bad_question")
+    assert not service.spent().loss
+
+
+def test_with_a_stated_version_nobody_sees_that_the_file_was_touched(service: Service, folder: Path) -> None:
+    assert service.top().json()["stored"] is False
+    file = folder / "loans.csv"
+    file.write_text(file.read_text() + "r1,Ponds,nature,DE,1\n")
+    assert service.top().json()["stored"] is True
