@@ -51,7 +51,7 @@ def main(arguments: Sequence[str], source: Path = SOURCE) -> int:
         ceiling = max(figure.ceiling, figure.goal)
         worse += len(found) > ceiling
         print(f"{len(found):5d}  {figure.name}{_remark(len(found), ceiling, figure.goal)}")
-        for one in found if "--all" in arguments else ():
+        for one in found if "--all" in arguments or len(found) > ceiling else ():
             print(f"         {one}")
     return 1 if worse else 0
 
