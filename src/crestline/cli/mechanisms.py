@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
-
-from crestline.cli.output import Format, print_rows
+from crestline.cli.output import Format, FormatOption, print_rows
 
 COLUMNS = {
     "name": "mechanism",
@@ -20,9 +17,7 @@ COLUMNS = {
 
 
 def mechanisms(
-    form: Annotated[
-        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
-    ] = Format.AUTO,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """List every mechanism: what it returns, what it needs to know, what it costs, and the theorem behind it."""
     from crestline.mechanisms.catalogue import CATALOGUE

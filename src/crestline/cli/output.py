@@ -7,7 +7,9 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +20,9 @@ class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")]
 
 
 def resolved(wanted: Format) -> Format:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
-
-from crestline.cli.output import Format, print_rows
+from crestline.cli.output import Format, FormatOption, print_rows
 
 COLUMNS = {
     "name": "source",
@@ -19,9 +16,7 @@ COLUMNS = {
 
 
 def sources(
-    form: Annotated[
-        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
-    ] = Format.AUTO,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """List every kind of source: how to write it, what it supports, and how that was tested."""
     from crestline.sources.catalogue import CATALOGUE

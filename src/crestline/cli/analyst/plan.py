@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.output import Format, console, print_json, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, console, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
     from crestline.plan.forecast import Estimate, Forecast, Watch
@@ -52,9 +52,7 @@ def plan(
     item: Annotated[list[str] | None, typer.Option(help="With --on: the column that holds the item.")] = None,
     trials: Annotated[int, typer.Option(help="How many releases are simulated for each line.")] = 300,
     plot: Annotated[str | None, typer.Option(help="Also draw the plan; the name ends in .svg or .png.")] = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
-    ] = Format.AUTO,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """Say what each mechanism would return at the same (ε, δ), before anything is asked. Reads no private data.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.output import Format, console, print_json, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, console, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
     from crestline.ledger.ledger import Ledger
@@ -42,9 +42,7 @@ def price(
     fit: Annotated[
         bool, typer.Option("--fit", help="Choose ε, the same for every item, so that all questions can be paid for.")
     ] = False,
-    form: Annotated[
-        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
-    ] = Format.AUTO,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """Say what a question, or a file of questions, would cost at most and at least, and what would be left.
 

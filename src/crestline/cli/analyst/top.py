@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.output import Format, console, print_csv, print_json, resolved
+from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, resolved
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
@@ -47,9 +47,7 @@ def top(
             help="A public label of the data, such as 2026-01-31: with --ledger, answers are stored under it."
         ),
     ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
-    ] = Format.AUTO,
+    form: FormatOption = Format.AUTO,
     plot: Annotated[str | None, typer.Option(help="Also draw the answer; the name ends in .svg or .png.")] = None,
     explain: Annotated[bool, typer.Option("--explain/--no-explain", help="Add the explanation to a table.")] = True,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.output import Format, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, print_rows, resolved
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def account(
     epsilon: Annotated[str | None, typer.Option(help="The ε of each draw: what do they cost in all?")] = None,
     total: Annotated[str | None, typer.Option(help="The ε of all draws together: what may each cost?")] = None,
     slack: Annotated[str, typer.Option(help="The δ that composition may use; 0 leaves plain addition.")] = "1e-6",
-    form: Annotated[
-        Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")
-    ] = Format.AUTO,
+    form: FormatOption = Format.AUTO,
     plot: Annotated[
         str | None, typer.Option(help="Draw ε over the optimum for pure steps, for 1 to k draws; a .svg or .png file.")
     ] = None,

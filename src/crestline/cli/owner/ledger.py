@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from crestline.cli.output import Format, console, print_csv, print_json, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
     from crestline.ledger.budget import Budget
@@ -26,7 +26,7 @@ ledger_app = typer.Typer(
 
 Address = Annotated[str, typer.Argument(help="A file such as books.db, or a postgresql:// address.")]
 Dataset = Annotated[str | None, typer.Option(help="Only this data set.")]
-Form = Annotated[Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")]
+Form = FormatOption
 
 
 class Lines(StrEnum):

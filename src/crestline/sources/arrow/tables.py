@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.running import refused_as
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from pyarrow import Table
 
 _KINDS = {
     "pandas": ("DataFrame",),
@@ -15,7 +19,7 @@ _KINDS = {
 UNREADABLE = "the table could not be read: give every column a name of its own and one of the usual types"
 
 
-def arrow_table(frame: Any, library: str) -> Any:
+def arrow_table(frame: Any, library: str) -> Table:
     """A table in memory as an Arrow table. A column of no type, which can hold nothing but null, is text. Moments with
     a zone are in microseconds: DuckDB would make them so while it reads, and fail on one that does not fit."""
     kind = type(frame).__name__
@@ -24,7 +28,7 @@ def arrow_table(frame: Any, library: str) -> Any:
     return refused_as(UNREADABLE, lambda: _readable(_arrow(frame, library, kind)))
 
 
-def _arrow(frame: Any, library: str, kind: str) -> Any:
+def _arrow(frame: Any, library: str, kind: str) -> Table:
     import pyarrow
 
     if library == "pandas":
@@ -34,7 +38,7 @@ def _arrow(frame: Any, library: str, kind: str) -> Any:
     return pyarrow.Table.from_batches([frame]) if kind == "RecordBatch" else frame
 
 
-def _readable(table: Any) -> Any:
+def _readable(table: Table) -> Table:
     from pyarrow import types
 
     from crestline.sources.arrow.values import in_order
@@ -45,7 +49,7 @@ def _readable(table: Any) -> Any:
     return table
 
 
-def _without_objects(frame: Any) -> Any:
+def _without_objects(frame: DataFrame) -> DataFrame:
     """Columns of Python objects as text: guessing a type from the objects would let one row change every label."""
     objects = [name for name, kind in frame.dtypes.items() if _of_objects(kind)]
     texts = {name: frame[name].astype(object).map(_text, na_action="ignore").astype("string") for name in objects}

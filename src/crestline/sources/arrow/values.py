@@ -6,14 +6,17 @@ the type of the column alone, never by its values.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray
 
 _RANGE = (1 << 63) - 1
 _DAY = 86_400
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def in_order(column: Any) -> Any:
+def in_order(column: ChunkedArray) -> ChunkedArray:
     """A column in which every value is in order."""
     from pyarrow import types
 
@@ -31,7 +34,7 @@ def in_order(column: Any) -> Any:
     return column
 
 
-def _microseconds(column: Any) -> Any:
+def _microseconds(column: ChunkedArray) -> ChunkedArray:
     import pyarrow
     from pyarrow import compute
 
@@ -40,7 +43,7 @@ def _microseconds(column: Any) -> Any:
     return compute.multiply(within, factor).cast(pyarrow.timestamp("us", column.type.tz))
 
 
-def _within(column: Any, low: int, high: int) -> Any:
+def _within(column: ChunkedArray, low: int, high: int) -> ChunkedArray:
     """Values from `low` to `high` ticks; others are null."""
     import pyarrow
     from pyarrow import compute
@@ -50,7 +53,7 @@ def _within(column: Any, low: int, high: int) -> Any:
     return compute.if_else(inside, whole, pyarrow.scalar(None, whole.type)).cast(column.type)
 
 
-def _text(column: Any) -> Any:
+def _text(column: ChunkedArray) -> ChunkedArray:
     import pyarrow
 
     try:

@@ -22,10 +22,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from crestline.sources.engine.engines import DUCKDB, EMBEDDED, Expression, attempted, codec, tested
 from crestline.sources.expression.columns import representable
+
+if TYPE_CHECKING:
+    from ibis.expr.datatypes import DataType
+
+Day = TypeVar("Day", date, datetime)
 
 Value: TypeAlias = str | bool | Decimal
 
@@ -152,7 +157,7 @@ def _settled(column: Expression, outcome: bool) -> Expression:
     return ibis.ifelse(column.isnull(), ibis.null("boolean"), ibis.literal(outcome))
 
 
-def _grid(kind: Any, engine: str) -> Grid | None:
+def _grid(kind: DataType, engine: str) -> Grid | None:
     if kind.is_integer():
         return Grid(_number, kind.bounds.lower, kind.bounds.upper, _whole(kind))
     # PostgreSQL compares decimals of any length, and its decimals with bounds may still hold values that are no
@@ -165,7 +170,7 @@ def _grid(kind: Any, engine: str) -> Grid | None:
     return None
 
 
-def _literal(kind: Any, value: Value) -> Expression | None:
+def _literal(kind: DataType, value: Value) -> Expression | None:
     """The value as a literal of a kind that is no grid, or None when it is not of that kind."""
     import ibis
 
@@ -199,13 +204,13 @@ def _nanoseconds(value: Value) -> Fraction | None:
     return None if moment is None else Fraction((moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000)
 
 
-def _whole(kind: Any) -> Callable[[int], Expression]:
+def _whole(kind: DataType) -> Callable[[int], Expression]:
     import ibis
 
     return lambda units: ibis.literal(units, type=kind.copy(nullable=True))
 
 
-def _decimal(kind: Any) -> Callable[[int], Expression]:
+def _decimal(kind: DataType) -> Callable[[int], Expression]:
     """Written as text, digit by digit: no engine reads a number of 38 digits with an exponent exactly."""
     import ibis
 
@@ -233,7 +238,7 @@ def _moment(text: str, *, aware: bool) -> datetime:
     return moment
 
 
-def _iso(read: Callable[[str], Any], text: str) -> Any:
+def _iso(read: Callable[[str], Day], text: str) -> Day | None:
     """What `read` makes of a text, or None. Close to the ends of the calendar a time zone leads outside it."""
     try:
         return read(text)

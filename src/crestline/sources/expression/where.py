@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from crestline.errors import QuestionError
+
+if TYPE_CHECKING:
+    from sqlglot.exp import Expression as Node
 
 Value: TypeAlias = str | bool | Decimal
 
@@ -109,7 +112,7 @@ def columns(tree: Condition) -> set[str]:
     return {tree.column}
 
 
-def _tree(text: str) -> Any:
+def _tree(text: str) -> Node:
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -137,7 +140,7 @@ class _Reader:
             exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
         }  # fmt: skip
 
-    def condition(self, node: Any, depth: int) -> Condition:
+    def condition(self, node: Node, depth: int) -> Condition:
         """A boolean expression."""
         exp, kind = self._exp, type(node)
         if depth > _DEEPEST:
@@ -154,7 +157,7 @@ class _Reader:
             raise QuestionError(f"where has more than {_MOST_CONDITIONS} conditions; use `in` for lists of values")
         return self._leaf(node, kind)
 
-    def _leaf(self, node: Any, kind: type) -> Condition:
+    def _leaf(self, node: Node, kind: type) -> Condition:
         exp = self._exp
         if kind is exp.Column:
             return Compare(self._column(node), "=", True)
@@ -175,19 +178,19 @@ class _Reader:
             return IsNull(self._column(self._only(node, "this", "expression").this))
         raise self._refused(node)
 
-    def _comparison(self, node: Any, operator: str) -> Condition:
+    def _comparison(self, node: Node, operator: str) -> Condition:
         left, right = node.this, node.expression
         if type(left) is self._exp.Column:
             return Compare(self._column(left), operator, self._value(right))
         value = self._value(left)
         return Compare(self._column(right), _FLIPPED[operator], value)
 
-    def _column(self, node: Any) -> str:
+    def _column(self, node: Node) -> str:
         if type(node) is not self._exp.Column or type(node.this) is not self._exp.Identifier:
             raise self._refused(node)
         return str(self._only(node, "this").this.this)
 
-    def _value(self, node: Any) -> Value:
+    def _value(self, node: Node) -> Value:
         exp = self._exp
         if type(node) is exp.Neg and type(node.this) is exp.Literal and not node.this.is_string:
             return -self._number(node.this)
@@ -199,20 +202,20 @@ class _Reader:
             raise self._refused(node)
         return self._text(node) if node.is_string else self._number(node)
 
-    def _number(self, node: Any) -> Decimal:
+    def _number(self, node: Node) -> Decimal:
         text = str(node.this)
         number = Decimal(text) if _NUMBER.fullmatch(text) else Decimal("nan")
         if not (number.is_finite() and -300 <= number.adjusted() <= 300):
             raise QuestionError("where holds a number that is too long, too large, or not written as 12, -0.5 or 1e6")
         return number
 
-    def _text(self, node: Any) -> str:
+    def _text(self, node: Node) -> str:
         text = str(node.this)
         if "\0" in text:
             raise QuestionError("where holds text with a zero byte, which engines do not store")
         return text
 
-    def _pattern(self, node: Any) -> str:
+    def _pattern(self, node: Node) -> str:
         pattern = self._value(node)
         if not isinstance(pattern, str):
             raise self._refused(node)
@@ -222,20 +225,20 @@ class _Reader:
             )
         return pattern
 
-    def _only(self, node: Any, *allowed: str) -> Any:
+    def _only(self, node: Node, *allowed: str) -> Node:
         """The node, if it says nothing beyond these parts (`between symmetric`, `t.column`, ...)."""
         if any(value for name, value in node.args.items() if name not in allowed):
             raise self._refused(node)
         return node
 
-    def _refused(self, node: Any) -> QuestionError:
+    def _refused(self, node: Node) -> QuestionError:
         return QuestionError(
             f"where may not contain {_shown(node)}: only columns compared with values, and, or, not, in, between, "
             "like, is null"
         )
 
 
-def _shown(node: Any) -> str:
+def _shown(node: Node) -> str:
     """The offending part, as it was written, shortened. It is the caller's own text and no data."""
     text = node.sql() if hasattr(node, "sql") else str(node)
     return repr(text if len(text) <= 80 else text[:77] + "...")

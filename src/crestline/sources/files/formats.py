@@ -8,15 +8,18 @@ which is public by contract; only what a question names is looked for in it, and
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.connection import DuckDB
 from crestline.sources.engine.engines import Expression
 from crestline.sources.files.delimited import Header, header
 from crestline.sources.files.lines import LONGEST, Readable, Rules, as_utf8, first_line, is_utf8
+
+if TYPE_CHECKING:
+    from ibis.expr.datatypes import DataType
 
 _WIDEST = 8 * LONGEST
 """Bytes of the longest line of a copy: a byte may become three, and every quote two."""
@@ -156,7 +159,7 @@ class JsonText:
         )
 
 
-def declared(engine: DuckDB, name: str, kinds: dict[str, Any]) -> Expression:
+def declared(engine: DuckDB, name: str, kinds: Mapping[str, DataType | str]) -> Expression:
     """A table of these columns and types under this name, without asking the engine for it."""
     import ibis
     from ibis.expr.operations import DatabaseTable

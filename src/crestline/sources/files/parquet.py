@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crestline.sources.engine.connection import DuckDB
 from crestline.sources.engine.engines import Expression
 from crestline.sources.files.formats import declared, literal
 from crestline.sources.files.lines import Folder, Readable
+
+if TYPE_CHECKING:
+    from ibis.expr.datatypes import DataType
+    from pyarrow import Table
 
 _NEVER_A_VALUE = '"NULL"'
 _OTHER_NAMES = {_NEVER_A_VALUE: "VARCHAR", "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE"}
@@ -29,7 +33,7 @@ def parquet_table(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, dic
     if len(groups) == 1:
         return groups[0][0], {}
     names = list(dict.fromkeys(name for table, _ in groups for name in table.columns))
-    kinds: dict[str, Any] = {}
+    kinds: dict[str, DataType] = {}
     unusable: dict[str, str] = {}
     for name in names:
         found = {table[name].type() for table, empty in groups if name in table.columns and name not in empty}
@@ -42,10 +46,10 @@ def parquet_table(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, dic
     return ibis.union(*(_cast(table, kinds) for table, _ in groups)), unusable
 
 
-def _cast(table: Expression, kinds: dict[str, Any]) -> Expression:
+def _cast(table: Expression, kinds: dict[str, DataType]) -> Expression:
     import ibis
 
-    def cast(name: str, kind: Any) -> Expression:
+    def cast(name: str, kind: DataType) -> Expression:
         if name not in table.columns:
             return ibis.null(kind)
         return table[name] if table[name].type() == kind else table[name].try_cast(kind)
@@ -53,7 +57,7 @@ def _cast(table: Expression, kinds: dict[str, Any]) -> Expression:
     return table.select(**{name: cast(name, kind) for name, kind in kinds.items()})
 
 
-def common_type(kinds: Iterable[Any]) -> Any:
+def common_type(kinds: Iterable[DataType]) -> DataType | None:
     """A type in which every value of these types has its exact place (moments: to the microsecond), or None."""
     from ibis.expr import datatypes as types
 
@@ -74,7 +78,7 @@ def common_type(kinds: Iterable[Any]) -> Any:
     return None
 
 
-def _common_decimal(kinds: set[Any]) -> Any:
+def _common_decimal(kinds: set[DataType]) -> DataType | None:
     from ibis.expr import datatypes as types
 
     shapes = [(kind.precision - kind.scale, kind.scale) if kind.is_decimal() else (_digits(kind), 0) for kind in kinds]
@@ -82,7 +86,7 @@ def _common_decimal(kinds: set[Any]) -> Any:
     return types.Decimal(before + after, after) if before + after <= _MOST_DIGITS else None
 
 
-def _digits(kind: Any) -> int:
+def _digits(kind: DataType) -> int:
     return len(str(max(abs(kind.bounds.lower), kind.bounds.upper)))
 
 
@@ -147,7 +151,7 @@ def _copy(file: str, copy: str, columns: Sequence[str]) -> None:
                 target.write_table(_in_order(pyarrow.Table.from_batches([batch]).select(there)).cast(schema))
 
 
-def _in_order(table: Any) -> Any:
+def _in_order(table: Table) -> Table:
     import pyarrow
 
     from crestline.sources.arrow.values import in_order
