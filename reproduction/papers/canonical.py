@@ -64,8 +64,8 @@ def mechanism(label: str, k: int, epsilon: Fraction) -> Lipschitz | Canonical:
     if label == OURS:
         asked = Question.of({"k": k, "epsilon": epsilon, "delta": DELTA})
         found = prepare(asked, limits=Limits(public_list=True))
-        automatic: Lipschitz | Canonical = found.mechanism
-        return automatic
+        assert isinstance(found.mechanism, Lipschitz | Canonical)
+        return found.mechanism
     if label == PEELING_OURS:
         return _composed(k, epsilon)
     if label in (CANONICAL, CANONICAL_1):

@@ -71,7 +71,7 @@ def _automatic(cell: Cell, shelf: Shelf) -> Numbers:
     for sample in _samples(cell, shelf, cell.trials // _RELEASES):
         seen = _ranked_sample(sample, prepared.question.slots)
         drawn = prepared.mechanism.release_many(seen, _RELEASES, replay(f"{cell.key}|{len(shares)}"))
-        shares.append(float(np.mean([_share(one.items, cell.k) for one in drawn])))
+        shares.append(float(np.mean([_share(tuple(one.items), cell.k) for one in drawn])))
     return {hits(cell.k): estimate(np.array(shares))}
 
 

@@ -18,9 +18,10 @@ Public names are loaded when they are first used, so that `import crestline` is 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from crestline import errors as errors
     from crestline import mechanisms as mechanisms
     from crestline.answer.answer import Answer as Answer
     from crestline.guarantees.guarantee import ZCDP as ZCDP
@@ -59,15 +60,17 @@ _MODULES = {
 __all__ = [*sorted(_HOMES), *sorted(_MODULES), "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value: Any = import_module(_MODULES[name])
-    elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # type checkers see the imports above, and refuse any other name
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            value = import_module(_MODULES[name])
+        elif name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

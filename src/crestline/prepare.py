@@ -5,11 +5,11 @@ Decided from the question, the budget and public limits alone, never from the da
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 from crestline import mechanisms
 from crestline.answer.answer import Choice
@@ -17,14 +17,18 @@ from crestline.errors import CrestlineError, MechanismError, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.budget import Budget
+from crestline.mechanisms.adopt import adopt, domain_of, original
 from crestline.mechanisms.catalogue import entry
-from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.identity import identity, shown
-from crestline.mechanisms.mechanism import Mechanism
+from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.stated import KNOWN, UNKNOWN, contribution_of, domain_of, parts
+from crestline.mechanisms.stated import contribution_of, parts
 from crestline.parameters import positive, probability
 from crestline.question import AUTO, NO_LIMITS, Limits, Question
+
+_Result = TypeVar("_Result")
+
+_NO_MECHANISM = "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()"
 
 # A question on a budget asks for this share of it unless it says otherwise.
 SHARE_OF_EPSILON = 10
@@ -76,7 +80,7 @@ class Prepared:
     """
 
     question: Question
-    mechanism: Any
+    mechanism: BuiltIn
     choice: Choice
     cost: Cost
     promise: Guarantee
@@ -95,21 +99,18 @@ class Prepared:
     @property
     def margin(self) -> float | None:
         """By how many users an item must lead to be named; None where nothing is left out, or nobody can say."""
-        inner = getattr(self.mechanism, "mechanism", self.mechanism)  # noisy counts come after another's selection
-        told = hasattr(self.mechanism, "margin") and hasattr(inner, "margin")
-        return float(self.mechanism.margin()) if told else None
+        margin = self.mechanism.margin
+        return None if margin is None else float(margin())
 
     @property
     def spread(self) -> float | None:
         """95% of the noise in a published count stays within this many users; None where nobody can say."""
-        spread = getattr(self.mechanism, "spread", None)
+        spread = self.mechanism.spread
         return None if spread is None else float(spread())
 
     def settled(self, selection: Selection) -> Cost:
         """What must be charged once the selection is known; less than `cost` only where a theorem says so (P10.6)."""
-        settle = getattr(self.mechanism, "settled", None)
-        cost: Cost = self.cost if settle is None else settle(selection)
-        return cost
+        return self.mechanism.settled(selection)
 
 
 def prepare(
@@ -141,35 +142,34 @@ def automatic(question: Question, *, with_budget: bool = False, public_list: boo
     return FEW_ITEMS if question.k <= _FEW else MANY_ITEMS
 
 
-def describe(mechanism: Any, reason: str) -> Choice:
+def describe(mechanism: BuiltIn, reason: str) -> Choice:
     """A mechanism's name and exact parameters, as text."""
-    return Choice(type(mechanism).__name__, shown(mechanism), reason)
+    return Choice(type(original(mechanism)).__name__, shown(mechanism), reason)
 
 
 @lru_cache(maxsize=4096)
 def _remembered(
     asker: str, question: Question, limits: Limits, with_budget: bool, public_list: bool
-) -> tuple[Any, Choice, Cost, Guarantee, int]:
+) -> tuple[BuiltIn, Choice, Cost, Guarantee, int]:
     """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
-    name = question.mechanism
+    name = str(question.mechanism)  # one that a question brings along is not remembered
     rule = automatic(question, with_budget=with_budget, public_list=public_list) if name == AUTO else _named(name)
     mechanism = _made(rule, question, question.k_bar)
-    own = getattr(mechanism, "k_bar", None)
-    if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (own or 0):
+    if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
         mechanism = _made(rule, question, limits.slots)
     made = _prepared(question, mechanism, rule.reason, public_list)
     return made.mechanism, made.choice, made.cost, made.promise, made.question.slots
 
 
-def _prepared(question: Question, mechanism: Any, reason: str, public_list: bool) -> Prepared:
+def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool) -> Prepared:
     choice = describe(mechanism, reason)
     _fit_for(question, mechanism, choice.name, public_list)
-    k_bar = getattr(mechanism, "k_bar", None) or question.k_bar or question.k  # a public list has no slots
-    cost, promise = _computed(lambda: (own_cost(mechanism), mechanism.guarantee()))
+    k_bar = mechanism.k_bar or question.k_bar or question.k  # a public list has no slots
+    cost, promise = _computed(lambda: (mechanism.cost(), mechanism.guarantee()))
     return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
 
 
-def _computed(step: Any) -> Any:
+def _computed(step: Callable[[], _Result]) -> _Result:
     """What an accountant says. Numbers beyond its reach are refused here, before anything is charged."""
     try:
         return step()
@@ -193,7 +193,7 @@ def _with_total(question: Question, budget: Budget | None) -> Question:
     return replace(question, epsilon=positive(epsilon, "epsilon"), delta=probability(delta, "delta"))
 
 
-def _fit_for(question: Question, mechanism: Any, name: str, public_list: bool) -> None:
+def _fit_for(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> None:
     """Refuse, before anything is charged, what the mechanism would refuse once the rows are counted.
 
     That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
@@ -215,12 +215,13 @@ def _fit_for(question: Question, mechanism: Any, name: str, public_list: bool) -
         )
 
 
-def _charged_by_items(mechanism: Any) -> bool:
-    counted = isinstance(mechanism, mechanisms.NoisyCounts) and mechanism.contribution is not None
-    return isinstance(mechanism, mechanisms.LimitedDomainLaplace) or (counted and mechanism.noise == "laplace")
+def _charged_by_items(mechanism: object) -> bool:
+    if isinstance(mechanism, mechanisms.NoisyCounts):
+        return mechanism.contribution is not None and mechanism.noise == "laplace"
+    return isinstance(mechanism, mechanisms.LimitedDomainLaplace)
 
 
-def _made(rule: Rule, question: Question, k_bar: int | None) -> Any:
+def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
     """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
     kind = entry(rule.name).load()
     options: dict[str, Any] = {
@@ -230,11 +231,13 @@ def _made(rule: Rule, question: Question, k_bar: int | None) -> Any:
         "delta": question.delta,
         "contribution": question.contribution,
     }
-    if not question.counts:
-        return _computed(lambda: kind.for_budget(**options))
-    if question.contribution is not None and "counts" in signature(kind.for_budget).parameters:
-        return _computed(lambda: kind.for_budget(counts=True, **options))  # P4.1, P4.2
-    return _computed(lambda: mechanisms.NoisyCounts.for_budget(mechanism=kind, **options))  # P3.7
+    if question.counts:
+        if question.contribution is not None and "counts" in signature(kind.for_budget).parameters:
+            options["counts"] = True  # P4.1, P4.2
+        else:
+            kind, options["mechanism"] = mechanisms.NoisyCounts, kind  # P3.7
+    made: BuiltIn = _computed(lambda: kind.for_budget(**options))
+    return made
 
 
 def _named(wanted: str) -> Rule:
@@ -243,20 +246,16 @@ def _named(wanted: str) -> Rule:
     return Rule(wanted, "named in the question")
 
 
-def _given(question: Question) -> Any:
+def _given(question: Question) -> BuiltIn:
     """The mechanism that a question brings along, once it fits the question."""
-    mechanism, k, k_bar = question.mechanism, question.k, question.k_bar
-    if not isinstance(mechanism, Mechanism):
-        raise MechanismError(
-            "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()"
-        )
-    own = getattr(mechanism, "k_bar", None)
+    mechanism, k, k_bar = adopt(question.mechanism, _NO_MECHANISM), question.k, question.k_bar
+    own = mechanism.k_bar
     if own is None and k_bar is None:
         raise MechanismError("say how many items this mechanism may see: k_bar=…")
     if own is not None and k_bar is not None and k_bar != own:
         raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={own}; leave it out")
-    if getattr(mechanism, "k", k) != k:
-        raise MechanismError(f"k={k} does not agree with the mechanism's own k={mechanism.k}")  # type: ignore[attr-defined] # it has one
+    if mechanism.k not in (None, k):
+        raise MechanismError(f"k={k} does not agree with the mechanism's own k={mechanism.k}")
     bound = contribution_of(mechanism)
     if bound is not None and (question.contribution is None or question.contribution > bound):  # D3: enforced
         raise MechanismError(

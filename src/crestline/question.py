@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, Required, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Required, Self, TypedDict, TypeVar
 
 from crestline.errors import ParameterError, QuestionError
 from crestline.parameters import (
@@ -23,6 +23,9 @@ from crestline.parameters import (
     probability,
     whole,
 )
+
+if TYPE_CHECKING:
+    from crestline.mechanisms.mechanism import Mechanism
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -90,7 +93,7 @@ class QuestionFields(TypedDict, total=False):
     where: str | None
     epsilon: Exact | None
     delta: Exact | None
-    mechanism: Any
+    mechanism: Mechanism | str
     k_bar: int | None
     contribution: int | None
     counts: bool
@@ -126,7 +129,7 @@ class Question:
     contribution: int | None = None
     epsilon: Fraction | None = None
     delta: Fraction | None = None
-    mechanism: Any = field(default=AUTO, hash=False)
+    mechanism: Mechanism | str = field(default=AUTO, hash=False)
     k_bar: int | None = None
 
     def __post_init__(self) -> None:

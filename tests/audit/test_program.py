@@ -19,7 +19,7 @@ from crestline.audit.testers.statistical import StatisticalTester
 from crestline.errors import BudgetExhausted, MechanismError, QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.ledger.ledger import Ledger
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 from crestline.sources import open_source
@@ -92,7 +92,7 @@ def test_a_mechanism_may_not_assume_a_bound_that_nobody_enforces() -> None:
 def test_the_whole_program_keeps_its_promise_and_the_attack_has_power() -> None:
     """A few hundred answers only: enough to see a gross leak, as the twin without a threshold shows."""
 
-    class Open(Catalogued):
+    class Open(BuiltIn):
         """Prints the true winner."""
 
         k, k_bar, theorem = 1, 3, "none"

@@ -58,7 +58,7 @@ MADE: list[Any] = [
 @pytest.mark.parametrize("mechanism", MADE, ids=lambda one: type(one).__name__)
 def test_chances_are_ninety_five_percent_unless_asked(mechanism: Any) -> None:
     for name, chance in (("margin", 0.95), ("spread", 0.95), ("full_margin", 0.05)):
-        if hasattr(mechanism, name):
+        if getattr(mechanism, name, None) is not None:
             assert getattr(mechanism, name)() == getattr(mechanism, name)(chance)
             assert getattr(mechanism, name)() != getattr(mechanism, name)(chance * 1.01)
     if isinstance(mechanism, LimitedDomain | OptimalThreshold | RestrictedCanonical):

@@ -10,14 +10,15 @@ import pytest
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ApproxDP, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.mechanism import Catalogued, Mechanism, fast_release
+from crestline.mechanisms.adopt import fast_release
+from crestline.mechanisms.mechanism import BuiltIn, Mechanism
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import Entropy, replay
 
 HISTOGRAM = Histogram.from_counts({"a": 3}, 1)
 
 
-class Least(Catalogued):
+class Least(BuiltIn):
     """As little as a mechanism of the catalogue may state."""
 
     theorem = "none"

@@ -14,8 +14,9 @@ from scipy.stats import hypergeom
 import crestline as cl
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.adopt import domain_of, original
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.stated import MOST_PARTS, contribution_of, domain_of, parts
+from crestline.mechanisms.stated import MOST_PARTS, contribution_of, parts
 from crestline.prepare import prepare
 from crestline.question import Question, Sum
 from crestline.randomness.entropy import Entropy
@@ -66,7 +67,7 @@ def gap_test() -> Any:
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "noisy counts": lambda inner: cl.mechanisms.NoisyCounts(inner, scale=1),
     "noisy counts with a larger bound": lambda inner: cl.mechanisms.NoisyCounts(inner, scale=1, contribution=7),
-    "top stable": lambda inner: cl.mechanisms.TopStable(3, 9, 1, "1e-8", inner=inner),
+    "top stable": lambda inner: cl.mechanisms.TopStable(3, 9, 1, "1e-8", inner=Delegating(k=3, wrapped=inner)),
     "restricted": lambda inner: cl.mechanisms.Restricted(inner, 9, gap_test()),
     "an attribute": lambda inner: Delegating(k=3, wrapped=inner),
     "a list": lambda inner: Delegating(k=3, stages=[("first", inner)]),
@@ -94,7 +95,7 @@ def test_the_bound_is_found_through_two_wrappers(outer: str, inner: str) -> None
 
 
 def test_counts_around_a_restricted_mechanism() -> None:
-    stable = cl.mechanisms.TopStable(3, 9, 1, "1e-8", inner=gauss(2))
+    stable = WRAPPERS["top stable"](gauss(2))
     assert contribution_of(cl.mechanisms.NoisyCounts(stable, scale=1, contribution=4)) == 2
 
 
@@ -139,7 +140,7 @@ def test_a_question_beyond_the_bound_of_a_part_is_refused(name: str, contributio
     with pytest.raises(MechanismError, match="at most 2 items: ask with contribution=2"):
         prepare(question)
     for enough in (1, 2):
-        assert prepare(replace(question, contribution=enough)).mechanism is mechanism
+        assert original(prepare(replace(question, contribution=enough)).mechanism) is mechanism
 
 
 def test_sums_are_refused_by_a_part_that_counts_items() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, zip_longest
 from time import perf_counter
-from typing import Any
 
 from crestline.audit.finding import Found, Tester
 from crestline.audit.neighbours import Neighbours, Pair, every_small
@@ -34,7 +33,7 @@ _WRONG_LAW = "law() does not describe what is released; it was not used"
 
 
 def audit(
-    mechanism: Any,
+    mechanism: object,
     *,
     name: str = "",
     stated: Stated = NOTHING_STATED,

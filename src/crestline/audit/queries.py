@@ -16,7 +16,7 @@ from crestline.audit.claims import Law
 from crestline.audit.neighbours import Pair, Shape, labels, pair
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
-from crestline.mechanisms.mechanism import fast_release
+from crestline.mechanisms.adopt import fast_release
 from crestline.mechanisms.stability.query import Stable
 from crestline.randomness.entropy import Entropy
 
@@ -90,10 +90,11 @@ def opposed(histogram: Histogram) -> list[Stable]:
     return [*(Stable(place, int(counts[place])) for place in range(len(counts) - 2, 0, -1)), lead]
 
 
-def auditable(mechanism: Any) -> Any:
+def auditable(mechanism: object) -> object:
     """The mechanism itself, or, where it answers queries, the same about histograms."""
-    asks = isinstance(mechanism, Answering) and not hasattr(mechanism, "k_bar") and not callable(mechanism.queries)
-    return OnHistogram(mechanism) if asks else mechanism
+    if not isinstance(mechanism, Answering) or hasattr(mechanism, "k_bar") or callable(mechanism.queries):
+        return mechanism
+    return OnHistogram(mechanism)
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from crestline.audit.neighbours import Shape, labels
 from crestline.errors import ParameterError
-from crestline.mechanisms.stated import domain_of
+from crestline.mechanisms.adopt import domain_of
 from crestline.parameters import whole
 
 _UNIVERSE = 4
@@ -22,7 +21,7 @@ class Choice:
     note: str = ""
 
 
-def choose(mechanism: Any, *, k: int, delta: float, k_bar: int | None, domain: str | None) -> Choice:
+def choose(mechanism: object, *, k: int, delta: float, k_bar: int | None, domain: str | None) -> Choice:
     """What was asked for; else what the mechanism or the catalogue says; else a guess."""
     if domain not in (None, "known", "unknown"):
         raise ParameterError(f"domain must be known or unknown, not {domain!r}")
@@ -39,7 +38,7 @@ def choose(mechanism: Any, *, k: int, delta: float, k_bar: int | None, domain: s
     return Choice([_universe(k)], note)
 
 
-def number(mechanism: Any, name: str) -> int | None:
+def number(mechanism: object, name: str) -> int | None:
     """A positive whole number that the mechanism states about itself."""
     value = getattr(mechanism, name, None)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -13,7 +13,7 @@ from crestline.audit.queries import auditable
 from crestline.audit.shapes import choose, number
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.mechanism import fast_release
+from crestline.mechanisms.adopt import fast_release
 from crestline.mechanisms.stated import contribution_of
 from crestline.randomness.entropy import Entropy
 
@@ -46,7 +46,7 @@ NOTHING_STATED = Stated()
 class Subject:
     """A mechanism with the histograms it is attacked on."""
 
-    mechanism: Any
+    mechanism: Auditable
     name: str
     claim: Claim
     promise: str
@@ -80,7 +80,8 @@ class Subject:
     def law(self, counts: Counts, shape: Shape) -> Law:
         """The law of the outcomes, as the mechanism states it."""
         result: dict[Outcome, float] = {}
-        for value, chance in self.mechanism.law(self.histogram(counts, shape)).items():
+        stated: Any = self.mechanism
+        for value, chance in stated.law(self.histogram(counts, shape)).items():
             outcome = self.read(value)
             result[outcome] = result.get(outcome, 0.0) + chance
         return result
@@ -97,7 +98,7 @@ class Subject:
 
 
 def subject(
-    mechanism: Any,
+    mechanism: object,
     entropy: Entropy,
     *,
     name: str = "",
@@ -105,17 +106,17 @@ def subject(
 ) -> Subject:
     """Prepare a mechanism for the attack: read its promise, find histograms that it accepts."""
     named = name or type(mechanism).__name__
-    mechanism = auditable(mechanism)
-    if not isinstance(mechanism, Auditable):
+    tested = auditable(mechanism)
+    if not isinstance(tested, Auditable):
         raise MechanismError("what is audited needs guarantee() and release(histogram, entropy)")
     try:
-        guarantee = mechanism.guarantee()
+        guarantee = tested.guarantee()
     except Exception as error:  # code of others may fail in any way
         raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
-    promise, k = claim(guarantee), number(mechanism, "k") or 1
-    bound = contribution_of(mechanism) if stated.contribution is None else stated.contribution or None
-    made = Subject(mechanism, named, promise, str(guarantee), k, bound, entropy)
-    choice = choose(mechanism, k=k, delta=promise.delta, k_bar=stated.k_bar, domain=stated.domain)
+    promise, k = claim(guarantee), number(tested, "k") or 1
+    bound = contribution_of(tested) if stated.contribution is None else stated.contribution or None
+    made = Subject(tested, named, promise, str(guarantee), k, bound, entropy)
+    choice = choose(tested, k=k, delta=promise.delta, k_bar=stated.k_bar, domain=stated.domain)
     errors = {shape: _first_error(made, shape) for shape in choice.shapes}
     accepted = tuple(shape for shape, error in errors.items() if error is None)
     if not accepted:

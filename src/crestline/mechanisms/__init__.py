@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:  # the same names as in the catalogue, for type checkers: a test compares them
+    from crestline.mechanisms.canonical.canonical import Canonical as Canonical
+    from crestline.mechanisms.canonical.staircase import Staircase as Staircase
+    from crestline.mechanisms.canonical.with_stop import CanonicalBottom as CanonicalBottom
+    from crestline.mechanisms.framework.canonical import RestrictedCanonical as RestrictedCanonical
+    from crestline.mechanisms.framework.gap_tests.gap_test import JointTest as JointTest
+    from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest as ExponentialTest
+    from crestline.mechanisms.framework.gap_tests.sparse import LaplaceTest as LaplaceTest
+    from crestline.mechanisms.framework.gumbel import RestrictedGumbel as RestrictedGumbel
+    from crestline.mechanisms.framework.normal import RestrictedNormal as RestrictedNormal
+    from crestline.mechanisms.framework.one_shot import RestrictedLaplace as RestrictedLaplace
+    from crestline.mechanisms.framework.one_shot import RestrictedPermuteAndFlip as RestrictedPermuteAndFlip
+    from crestline.mechanisms.framework.restricted import Restricted as Restricted
+    from crestline.mechanisms.limited_domain.fixed_threshold import FixedThreshold as FixedThreshold
+    from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss as LimitedDomainGauss
+    from crestline.mechanisms.limited_domain.gumbel import LimitedDomain as LimitedDomain
+    from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace as LimitedDomainLaplace
+    from crestline.mechanisms.limited_domain.optimal_threshold import OptimalThreshold as OptimalThreshold
+    from crestline.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
+    from crestline.mechanisms.public_list.joint_exponential import JointExponential as JointExponential
+    from crestline.mechanisms.public_list.lipschitz import Lipschitz as Lipschitz
+    from crestline.mechanisms.stability.first_stable import FirstStable as FirstStable
+    from crestline.mechanisms.stability.query import Stable as Stable
+    from crestline.mechanisms.stability.query import most_frequent as most_frequent
+    from crestline.mechanisms.stability.query import stable_set as stable_set
+    from crestline.mechanisms.stability.stable_answers import StableAnswers as StableAnswers
+    from crestline.mechanisms.stability.top_stable import TopStable as TopStable
+else:
 
-def __getattr__(name: str) -> Any:
-    """`cl.mechanisms.LimitedDomain` and its like, loaded when they are first asked for."""
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """`cl.mechanisms.LimitedDomain` and its like, loaded when they are first asked for."""
+        from importlib import import_module
 
-    from crestline.mechanisms.catalogue import CATALOGUE, PARTS
+        from crestline.mechanisms.catalogue import CATALOGUE, PARTS
 
-    for line in CATALOGUE:
-        if line.name == name:
-            return line.load()
-    if name in PARTS:
-        return getattr(import_module(f"crestline.mechanisms.{PARTS[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        for line in CATALOGUE:
+            if line.name == name:
+                return line.load()
+        if name in PARTS:
+            return getattr(import_module(f"crestline.mechanisms.{PARTS[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

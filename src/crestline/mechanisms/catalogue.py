@@ -21,6 +21,11 @@ class Entry:
     contribution: str
     price: str
 
+    @property
+    def selects(self) -> bool:
+        """Whether it selects items from a histogram within a total; the others answer queries of the caller's own."""
+        return self.domain != "queries"
+
     def load(self) -> Any:
         return getattr(import_module(f"crestline.mechanisms.{self.module}"), self.name)
 

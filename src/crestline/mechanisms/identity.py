@@ -15,21 +15,22 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from crestline.mechanisms.adopt import original
+
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal)
 
 
-def shown(mechanism: Any) -> dict[str, str]:
-    """A mechanism's exact parameters, as text for people."""
-    stated = _stated(mechanism)
+def shown(mechanism: object) -> dict[str, str]:
+    """A mechanism's exact parameters, as text for people; those of the original where it was adopted."""
+    written = original(mechanism)
+    stated = _stated(written)
     if stated is not None:
         return {str(name): _text(value) for name, value in stated.items()}
-    if not is_dataclass(mechanism):
-        return {}
-    values = {part.name: getattr(mechanism, part.name) for part in fields(mechanism)}
-    return {name: _text(value) for name, value in values.items() if value is not None and value is not False}
+    values = _fields(written).items()
+    return {name: _text(value) for name, value in values if value is not None and value is not False}
 
 
-def identity(mechanism: Any) -> dict[str, str] | None:
+def identity(mechanism: object) -> dict[str, str] | None:
     """Everything that tells a mechanism from every other; None where it does not say, and nothing may be served again.
 
     One of crestline that holds nobody else's parts is told by its name and by what people are shown.
@@ -43,11 +44,11 @@ def identity(mechanism: Any) -> dict[str, str] | None:
     return None if whole is None else {"value": whole}
 
 
-def _all_ours(value: Any) -> bool:
+def _all_ours(value: object) -> bool:
     """Whether a value is ours, and so are all its parts: then texts are exact, and differ where values differ."""
+    value = original(value)
     if is_dataclass(value) and not isinstance(value, type):
-        inside = [getattr(value, part.name) for part in fields(value)]
-        return _ours(type(value)) and all(_all_ours(part) for part in inside)
+        return _ours(type(value)) and all(_all_ours(part) for part in _fields(value).values())
     return type(value) in _PLAIN
 
 
@@ -57,6 +58,7 @@ def _ours(kind: type) -> bool:
 
 def _canonical(value: Any) -> str | None:
     """A text that two values share only if they are the same, or None."""
+    value = original(value)
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, Enum):
@@ -94,7 +96,12 @@ def _content(value: Any) -> dict[str, Any] | None:
     computed = {name for base in kind.__mro__ for name, made in vars(base).items() if isinstance(made, cached_property)}
     if not set(getattr(value, "__dict__", {})) <= {*names, *computed}:
         return None
-    return {name: getattr(value, name) for name in names}
+    return _fields(value)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name; none of anything else."""
+    return {part.name: getattr(value, part.name) for part in fields(value)} if is_dataclass(value) else {}
 
 
 def _kind(value: Any) -> str:
@@ -102,6 +109,7 @@ def _kind(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    value = original(value)
     if isinstance(value, Fraction):
         return _shortest(value)
     if is_dataclass(value) and not isinstance(value, type):

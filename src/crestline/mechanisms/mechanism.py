@@ -1,18 +1,34 @@
-"""The protocol that every mechanism implements, and the base class of those in the catalogue."""
+"""The protocol that every mechanism implements, and the base class of crestline's own."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
+from crestline.errors import MechanismError
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.mechanisms.selection import Selection
+from crestline.parameters import Exact
 from crestline.randomness.entropy import Entropy
+
+KNOWN: Literal["known"] = "known"
+UNKNOWN: Literal["unknown"] = "unknown"
+Domain: TypeAlias = Literal["known", "unknown"]
+
+Law: TypeAlias = Callable[[Histogram], Mapping[Selection, float]]
+LengthLaw: TypeAlias = Callable[[Histogram], Sequence[float]]
+
+
+class AtChance(Protocol):
+    """A number of users that holds with a chance: a margin, or the spread of a published count."""
+
+    def __call__(self, chance: float = ...) -> float: ...
 
 
 @runtime_checkable
@@ -24,29 +40,95 @@ class Mechanism(Protocol):
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection: ...
 
 
-def fast_release(mechanism: Any) -> Callable[[Histogram, int, Entropy], list[Any]] | None:
-    """`release_many`, unless `release` was redefined beneath it: then `release` alone is what people run."""
-    many = getattr(mechanism, "release_many", None)
-    if not callable(many):
-        return None
-    for kind in type(mechanism).__mro__:
-        if "release_many" in vars(kind):
-            break
-        if "release" in vars(kind):
-            return None
-    result: Callable[[Histogram, int, Entropy], list[Any]] = many
-    return result
+if TYPE_CHECKING:
+    unless_stated = property
+else:
+
+    class unless_stated:
+        """A property that holds unless a class states the attribute itself: as a field, a method or a property.
+
+        `property` would not do: a field could not be stored under its name, and a dataclass would take it for the
+        field's default. So the class itself has no such attribute, only its instances have.
+        """
+
+        def __init__(self, compute: Callable[[Any], Any]) -> None:
+            self._compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                raise AttributeError(f"a class of mechanisms has no {self._compute.__name__}; its instances have")
+            return self._compute(instance)
 
 
-class Catalogued(ABC):
-    """A mechanism of the catalogue: a frozen value whose cost is known step by step.
+class BuiltIn(ABC):
+    """A mechanism as the rest of crestline sees it: a frozen value whose cost is known step by step.
 
-    A subclass states `theorem`, its `cost()` and its `release_many()`; the rest follows. `slack` is the failure
-    probability that the accountant may use to add its steps up more tightly; it is part of the reported δ.
+    A subclass states `theorem`, its `cost()` and its `release_many()`. Whatever else a mechanism may be able to do is
+    an attribute that is None where it is not, and never missing. Mechanisms of other people become one by `adopt`.
+    `slack` is the failure probability that the accountant may use to add its steps up more tightly; it is part of the
+    reported δ.
     """
 
     theorem: str
     slack: Fraction = Fraction(0)
+
+    @unless_stated
+    def k(self) -> int | None:
+        """How many items it names at most; None: it does not say."""
+        return None
+
+    @unless_stated
+    def k_bar(self) -> int | None:
+        """How many items it sees; None: all of a public list, or as many as it is given."""
+        return None
+
+    @unless_stated
+    def contribution(self) -> int | None:
+        """Its promise is for users of at most this many items; None: for all. `contribution_of` asks its parts too."""
+        return None
+
+    @unless_stated
+    def counts(self) -> bool:
+        """Whether it publishes a count for each item it names."""
+        return False
+
+    @unless_stated
+    def domain(self) -> Domain | None:
+        """`known` when it needs a public list of all items, `unknown` when a cut one; None: it does not say."""
+        return listed_domain(type(self))
+
+    @unless_stated
+    def law(self) -> Law | None:
+        """The exact probability of every selection, for small histograms."""
+        return None
+
+    @unless_stated
+    def length_law(self) -> LengthLaw | None:
+        """The exact probability of naming 0, 1, …, k items."""
+        return None
+
+    @unless_stated
+    def margin(self) -> AtChance | None:
+        """By how many users an item must lead the first item left out to be named with a chance."""
+        return None
+
+    @unless_stated
+    def spread(self) -> AtChance | None:
+        """The error of a published count, in users, that is not exceeded with a chance."""
+        return None
+
+    @classmethod
+    def for_budget(
+        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
+    ) -> Self:
+        """The instance within a total (epsilon, delta)."""
+        raise MechanismError(f"{cls.__name__} cannot be made from a total: give its parameters")
+
+    @property
+    def selecting(self) -> BuiltIn:
+        """The mechanism that selects: itself, unless it only adds to another's selection."""
+        return self
 
     @abstractmethod
     def cost(self) -> Cost:
@@ -68,3 +150,17 @@ class Catalogued(ABC):
         """One release: a random selection that is charged before it is made."""
         (selection,) = self.release_many(histogram, 1, entropy)
         return selection
+
+
+Catalogued = BuiltIn  # its earlier name
+
+
+def listed_domain(kind: type) -> Domain | None:
+    """What the catalogue says of a class, or of the class of ours that it extends."""
+    ours = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("crestline.")}
+    return as_domain(next((line.domain for line in CATALOGUE if line.name in ours), None))
+
+
+def as_domain(stated: object) -> Domain | None:
+    """`known` or `unknown`, whatever else was stated."""
+    return KNOWN if stated == KNOWN else UNKNOWN if stated == UNKNOWN else None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,11 @@ from crestline.guarantees.guarantee import GaussianDP, Guarantee, PureDP
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.labels import Label, label_order
+from crestline.mechanisms.adopt import adopt, domain_of
 from crestline.mechanisms.framework.contract import released
-from crestline.mechanisms.framework.restricted import own_cost
 from crestline.mechanisms.limited_domain.gauss import sigma_within
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
-from crestline.mechanisms.mechanism import Catalogued, Mechanism
+from crestline.mechanisms.mechanism import AtChance, BuiltIn, Domain, Mechanism
 from crestline.mechanisms.numerics.sensitivity import most_moved
 from crestline.mechanisms.numerics.thresholds import gaussian_threshold
 from crestline.mechanisms.selection import Selection
@@ -44,14 +44,23 @@ from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
 from crestline.randomness.scores import Linear
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
+_NEEDED = "noisy counts need a mechanism with guarantee(), release() and k, the items it names"
 _SHARE = Fraction(1, 3)  # of a total ε, for the counts
 
 
+class _Fitting(Protocol):
+    """A class of mechanisms that can be made within a total."""
+
+    def for_budget(
+        self, *, k: int, k_bar: int | None, epsilon: Exact, delta: Exact, contribution: int | None
+    ) -> Mechanism: ...
+
+
 @dataclass(frozen=True, init=False)
-class NoisyCounts(Catalogued):
+class NoisyCounts(BuiltIn):
     """`scale` of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise. `slack` is that of the counts."""
 
-    mechanism: Any
+    mechanism: BuiltIn
     scale: Fraction
     noise: str
     contribution: int | None
@@ -70,22 +79,23 @@ class NoisyCounts(Catalogued):
         grid: int = 1,
         slack: Exact = 0,
     ) -> None:
-        if not isinstance(mechanism, Mechanism) or not hasattr(mechanism, "k"):
-            raise MechanismError("noisy counts need a mechanism with guarantee(), release() and k, the items it names")
-        if getattr(mechanism, "counts", False):
+        selecting = adopt(mechanism, _NEEDED)
+        if selecting.k is None:
+            raise MechanismError(_NEEDED)
+        if selecting.counts:
             raise MechanismError("this mechanism publishes counts already, at no extra cost")
         if noise not in _NOISES:
             raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
         fill(
             self,
-            mechanism=mechanism,
+            mechanism=selecting,
             scale=positive(scale, "scale"),
             noise=noise,
             contribution=contribution_bound(contribution),
             grid=whole(grid, "grid"),
             slack=not_negative(slack, "slack"),
         )
-        own_cost(mechanism)
+        selecting.cost()  # one that cannot be charged is refused here
 
     @classmethod
     def for_budget(
@@ -96,7 +106,7 @@ class NoisyCounts(Catalogued):
         epsilon: Exact,
         delta: Exact,
         contribution: int | None = None,
-        mechanism: Any = LimitedDomain,
+        mechanism: _Fitting = LimitedDomain,
         share: Exact = _SHARE,
     ) -> Self:
         """The instance within a total (epsilon, delta) whose counts are the least noisy; a `share` of ε is for them.
@@ -107,9 +117,10 @@ class NoisyCounts(Catalogued):
         failure, bound = probability(delta, "delta"), contribution_bound(contribution)
         moved = most_moved(whole(k, "k"), bound)
 
-        def selection(left: Fraction) -> Any:
+        def selection(left: Fraction) -> BuiltIn:
             total_left = (1 - part) * budget
-            return mechanism.for_budget(k=k, k_bar=k_bar, epsilon=total_left, delta=left, contribution=bound)
+            made = mechanism.for_budget(k=k, k_bar=k_bar, epsilon=total_left, delta=left, contribution=bound)
+            return adopt(made, _NEEDED)
 
         spare = part * failure
         thrifty = selection(failure - spare)
@@ -121,25 +132,36 @@ class NoisyCounts(Catalogued):
 
     @property
     def k(self) -> int:
-        return int(self.mechanism.k)
+        return int(self.mechanism.k or 0)  # never 0: it was checked
 
     @property
     def k_bar(self) -> int | None:
-        return getattr(self.mechanism, "k_bar", None)
+        return self.mechanism.k_bar
+
+    @property
+    def domain(self) -> Domain | None:
+        """That of the selection: both look at the same histogram."""
+        return domain_of(self.mechanism)
+
+    @property
+    def margin(self) -> AtChance | None:
+        """The margin of the selection inside: counting afterwards does not change it."""
+        return self.mechanism.margin
+
+    @property
+    def selecting(self) -> BuiltIn:
+        return self.mechanism
 
     def cost(self) -> Cost:
-        return own_cost(self.mechanism) + self._counts_cost(self.k)
+        return self.mechanism.cost() + self._counts_cost(self.k)
 
     def settled(self, selection: Selection) -> Cost:
         """What the selection is settled for, and the counts that were in fact published (P3.7, P10.6)."""
-        settle = getattr(self.mechanism, "settled", None)
-        chosen = own_cost(self.mechanism) if settle is None else settle(selection)
-        return chosen + self._counts_cost(len(selection))
+        return self.mechanism.settled(selection) + self._counts_cost(len(selection))
 
     def guarantee(self) -> Guarantee:
         """All steps composed at once, or selection and counts each on their own, whichever is less."""
-        spare = self.slack + getattr(self.mechanism, "slack", 0)
-        together = total(self.cost(), spare, theorem=self.theorem)
+        together = total(self.cost(), self.slack + self.mechanism.slack, theorem=self.theorem)
         return better(together, self.mechanism.guarantee(), total(self._counts_cost(self.k), self.slack, self.theorem))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
@@ -162,10 +184,6 @@ class NoisyCounts(Catalogued):
             return float(self.scale) * -float(np.log(1 - chance))
         return float(self.scale * gaussian_threshold((1 - chance) / 2)) / float(np.sqrt(2))
 
-    def margin(self, chance: float = 0.95) -> float:
-        """The margin of the selection inside: counting afterwards does not change it."""
-        return float(self.mechanism.margin(chance))
-
     def _counts_cost(self, items: int) -> Cost:
         moved = most_moved(items, self.contribution)
         if self.noise == LAPLACE.name:
@@ -179,9 +197,9 @@ class NoisyCounts(Catalogued):
         return rounded(noisy, Fraction(self.grid)) * self.grid
 
 
-def _sigmas_left(selection: Any, budget: Fraction, spare: Fraction, moved: int) -> list[Fraction]:
+def _sigmas_left(selection: BuiltIn, budget: Fraction, spare: Fraction, moved: int) -> list[Fraction]:
     """σ for the zCDP that the selection leaves of the budget, if it leaves any: composed at once, noise may be less."""
-    left = largest_rho(budget, spare + getattr(selection, "slack", 0)) - own_cost(selection).rho
+    left = largest_rho(budget, spare + selection.slack) - selection.cost().rho
     if left <= 0:
         return []
     with precision():

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
 
-from crestline.errors import CrestlineError, MechanismError
-from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.errors import MechanismError
+from crestline.mechanisms.adopt import bound_of, original
 from crestline.mechanisms.mechanism import Mechanism
-from crestline.parameters import whole
-
-KNOWN, UNKNOWN = "known", "unknown"
 
 # More than anybody builds: an object that makes up a new part whenever it is asked for one must not be followed on.
 MOST_PARTS = 100
@@ -26,35 +22,21 @@ _PART_NAMES = ("mechanism", "inner")
 _PLAIN = (str, bytes, int, float, complex, type(None))
 
 
-def contribution_of(mechanism: Any) -> int | None:
+def contribution_of(mechanism: object) -> int | None:
     """The smallest bound on the items of one user that the mechanism, or a mechanism inside it, states.
 
     Its promise holds only for users within this bound; None: for all users.
     """
-    bounds = [_bound(part) for part in parts(mechanism)]
+    bounds = [bound_of(part) for part in parts(mechanism)]
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def domain_of(mechanism: Any) -> str | None:
-    """`known` when the mechanism needs a public list, `unknown` when it needs a cut one; None: it does not say."""
-    stated = getattr(mechanism, "domain", None)
-    if stated in (KNOWN, UNKNOWN):
-        return str(stated)
-    ours = {kind.__name__ for kind in type(mechanism).__mro__ if kind.__module__.startswith("crestline.")}
-    for line in CATALOGUE:
-        if line.name in ours and line.domain in (KNOWN, UNKNOWN):
-            return line.domain
-    if "NoisyCounts" in ours:  # looks at the same histogram as the selection it counts for
-        return domain_of(mechanism.mechanism)
-    return None
-
-
-def parts(mechanism: Any) -> Iterator[Any]:
+def parts(mechanism: object) -> Iterator[object]:
     """The mechanism, and every mechanism inside it, however deep; each of them once."""
-    seen: dict[int, Any] = {}  # keeps what it has seen, so that no number is given out twice
+    seen: dict[int, object] = {}  # keeps what it has seen, so that no number is given out twice
     waiting = [mechanism]
     while waiting:
-        part = waiting.pop()
+        part = original(waiting.pop())
         if id(part) in seen:
             continue
         if len(seen) == MOST_PARTS:
@@ -64,22 +46,23 @@ def parts(mechanism: Any) -> Iterator[Any]:
         waiting += _inside(part)
 
 
-def _inside(whole_one: Any) -> Iterator[Any]:
+def _inside(value: object) -> Iterator[object]:
     """The mechanisms that an object holds directly, or in a collection."""
-    for name in _PART_NAMES:
-        part = getattr(whole_one, name, None)
-        if part is not None and not isinstance(part, type):
-            yield part
-    for value in _kept(whole_one):
-        yield from (part for part in _flat(value) if isinstance(part, Mechanism) and not isinstance(part, type))
+    yield from (part for part in _under(value, _PART_NAMES) if part is not None and not isinstance(part, type))
+    for kept in _kept(value):
+        yield from (part for part in _flat(kept) if isinstance(part, Mechanism) and not isinstance(part, type))
 
 
-def _kept(value: Any) -> list[Any]:
+def _kept(value: object) -> list[object]:
     """Everything that an object keeps: in its dictionary, in slots, in the fields of a dataclass."""
     names = {name for kind in type(value).__mro__ for name in _slots(kind)}
     if is_dataclass(value):
         names |= {field.name for field in fields(value)}
-    return [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in sorted(names))]
+    return [*getattr(value, "__dict__", {}).values(), *_under(value, sorted(names))]
+
+
+def _under(value: object, names: Iterable[str]) -> Iterator[object]:
+    return (getattr(value, name, None) for name in names)
 
 
 def _slots(kind: type) -> Iterable[str]:
@@ -87,7 +70,7 @@ def _slots(kind: type) -> Iterable[str]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _flat(value: Any, depth: int = 4) -> Iterator[Any]:
+def _flat(value: object, depth: int = 4) -> Iterator[object]:
     """A value, or what is in a collection of them; no collection is looked into deeper than people build them."""
     if isinstance(value, _PLAIN):
         return
@@ -98,15 +81,3 @@ def _flat(value: Any, depth: int = 4) -> Iterator[Any]:
     elif depth:
         for each in value:
             yield from _flat(each, depth - 1)
-
-
-def _bound(mechanism: Any) -> int | None:
-    stated = getattr(mechanism, "contribution", None)
-    if stated is None:
-        return None
-    try:
-        return whole(stated, "contribution")
-    except CrestlineError:
-        raise MechanismError(
-            f"{type(mechanism).__name__} must state its contribution as a whole number of at least 1, or as None"
-        ) from None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from crestline.errors import CrestlineError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
+from crestline.mechanisms.mechanism import KNOWN, BuiltIn
 from crestline.question import Question
 
 MULTIPLES = (1, 2, 5, 10)  # of k: how many items a mechanism may see, unless the caller says
 MULTIPLES_BOUNDED = (*MULTIPLES, 100)  # with a contribution bound more of them cost nothing (P4.1, P4.2)
-KNOWN = "known"
 
 
 def k_bars(question: Question) -> tuple[int, ...]:
@@ -28,7 +27,7 @@ class Candidate:
     """A mechanism ready to run within a total, and the number of items it sees (None: all of a public list)."""
 
     entry: Entry
-    mechanism: Any
+    mechanism: BuiltIn
     k_bar: int | None
 
 
@@ -43,7 +42,7 @@ class Skipped:
 def attempts(question: Question, mechanisms: Sequence[str] = ()) -> tuple[tuple[Entry, int], ...]:
     """Every mechanism that can be made for a budget (or those named), with every number of items it may see."""
     lines = [entry(name) for name in mechanisms] or CATALOGUE
-    return tuple((line, k_bar) for line in lines if hasattr(line.load(), "for_budget") for k_bar in k_bars(question))
+    return tuple((line, k_bar) for line in lines if line.selects for k_bar in k_bars(question))
 
 
 def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool) -> Candidate | Skipped:
@@ -52,7 +51,7 @@ def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool
     if known and not known_domain:
         return Skipped(line.name, "needs a public list of all items")
     try:
-        mechanism = line.load().for_budget(
+        mechanism: BuiltIn = line.load().for_budget(
             k=question.k,
             k_bar=k_bar,
             epsilon=question.epsilon,
@@ -61,7 +60,7 @@ def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool
         )
     except CrestlineError as error:
         return Skipped(line.name, str(error))
-    return Candidate(line, mechanism, None if known else getattr(mechanism, "k_bar", k_bar))
+    return Candidate(line, mechanism, None if known else mechanism.k_bar or k_bar)
 
 
 def seen(histogram: Histogram, k_bar: int) -> Histogram:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection
 from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
 from crestline.prepare import describe
@@ -106,8 +106,7 @@ def forecast(
 def _row(made: Candidate, histogram: Histogram, k: int, simulation: Simulation) -> Forecast:
     mechanism = made.mechanism
     returned, ratio = expected(mechanism, histogram, k, simulation.trials, simulation.entropy)
-    calculator = getattr(mechanism, "margin", None)
-    margin = None if calculator is None else float(calculator(CHANCE))
+    margin = None if mechanism.margin is None else float(mechanism.margin(CHANCE))
     left_out = histogram.next_count
     return Forecast(
         mechanism=made.entry.name,
@@ -123,18 +122,20 @@ def _row(made: Candidate, histogram: Histogram, k: int, simulation: Simulation) 
     )
 
 
-def expected(mechanism: Any, histogram: Histogram, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
+def expected(
+    mechanism: BuiltIn, histogram: Histogram, k: int, trials: int, entropy: Entropy
+) -> tuple[Estimate, Estimate]:
     """How many items, and which part of the score of the true top k, on a histogram that must be public."""
     score = _Score(histogram, k)
-    if hasattr(mechanism, "law") and math.perm(histogram.k_bar + 1, min(k, histogram.k_bar + 1)) <= _QUICK_LAW:
-        law: Mapping[Selection, float] = mechanism.law(histogram)
+    if mechanism.law is not None and math.perm(histogram.k_bar + 1, min(k, histogram.k_bar + 1)) <= _QUICK_LAW:
+        law = mechanism.law(histogram)
         return (
             Estimate(math.fsum(len(selection) * chance for selection, chance in law.items())),
             Estimate(min(1.0, math.fsum(score.ratio(selection) * chance for selection, chance in law.items()))),
         )
     drawn = mechanism.release_many(histogram, trials, entropy)
     returned = _mean([float(len(selection)) for selection in drawn])
-    if hasattr(mechanism, "length_law") and k * histogram.k_bar <= _QUICK_LENGTHS:
+    if mechanism.length_law is not None and k * histogram.k_bar <= _QUICK_LENGTHS:
         returned = Estimate(math.fsum(n * chance for n, chance in enumerate(mechanism.length_law(histogram))))
     return returned, _mean([score.ratio(selection) for selection in drawn])
 

@@ -16,9 +16,12 @@ from scipy.stats import binom, fisher_exact, hypergeom
 from tests.mechanisms.black_boxes import BAD, Chosen, NoisySet, NoisyTop, OneByOne
 
 from crestline.errors import MechanismError
+from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.adopt import adopt
 from crestline.mechanisms.framework import contract as equivariance
 from crestline.mechanisms.framework.contract import SIGNIFICANCE, check_equivariance
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import Entropy, replay
 
@@ -26,19 +29,19 @@ from crestline.randomness.entropy import Entropy, replay
 @pytest.mark.parametrize("good", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("k_bar", [3, 12])
 def test_a_black_box_that_treats_slots_alike_is_accepted(good: type[NoisyTop], k_bar: int) -> None:
-    check_equivariance(good(), k_bar)
+    check_equivariance(adopt(good()), k_bar)
 
 
 def test_one_release_at_a_time_is_enough() -> None:
-    check_equivariance(OneByOne(NoisySet()), 6)
+    check_equivariance(adopt(OneByOne(NoisySet())), 6)
     with pytest.raises(MechanismError, match=r"P1\.5"):
-        check_equivariance(OneByOne(BAD[0]()), 6)
+        check_equivariance(adopt(OneByOne(BAD[0]())), 6)
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda kind: kind.__name__)
 def test_a_black_box_that_looks_at_labels_or_places_is_refused(bad: type[NoisyTop]) -> None:
     with pytest.raises(MechanismError, match="break ties and order the result at random"):
-        check_equivariance(bad(), 12)
+        check_equivariance(adopt(bad()), 12)
 
 
 def test_p_values_are_exact_or_too_large() -> None:
@@ -114,12 +117,16 @@ def test_the_counts_that_are_shown() -> None:
 
 
 def test_as_few_slots_as_show_the_effect() -> None:
-    class Chooses:
-        k = 5
+    class Silent:
+        def guarantee(self) -> PureDP:
+            return PureDP(1)
 
-    assert equivariance._size(Chooses(), 40) == 10
-    assert equivariance._size(Chooses(), 7) == 7
-    assert equivariance._size(object(), 7) == 7
+        def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
+            return Selection((), True)
+
+    assert equivariance._size(Lipschitz(5, 1), 40) == 10
+    assert equivariance._size(Lipschitz(5, 1), 7) == 7
+    assert equivariance._size(adopt(Silent()), 40) == 40
 
 
 def test_names_differ_and_are_listed_in_several_orders() -> None:

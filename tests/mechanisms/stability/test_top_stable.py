@@ -25,6 +25,13 @@ from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.canonical.with_stop import CanonicalBottom
+from crestline.mechanisms.framework.gap_tests.gap_test import JointTest
+from crestline.mechanisms.framework.restricted import Restricted
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
+from crestline.mechanisms.noisy_counts import NoisyCounts
+from crestline.mechanisms.public_list.joint_exponential import JointExponential
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stability import sparse_vector_law as top_stable_law
@@ -244,6 +251,36 @@ def test_a_bad_inner_selection_is_refused() -> None:
         TopStable(2, 3, 1, "0.1", inner="Lipschitz")  # type: ignore[arg-type]
     with pytest.raises(MechanismError, match="as many items"):
         TopStable(2, 3, 1, "0.1", inner=Lipschitz(3, 1))
+
+
+class Hidden(Always):
+    domain = "unknown"
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        LimitedDomain(2, 3, "0.5", "1e-6"),
+        CanonicalBottom(2, 3, 1, "1e-6"),
+        NoisyCounts(LimitedDomain(2, 3, "0.5", "1e-6"), 1),
+        Restricted(Lipschitz(2, 1), 3, JointTest(1, "1e-6")),
+        Hidden(),
+    ],
+    ids=lambda inner: type(inner).__name__,
+)
+def test_an_inner_selection_for_an_unknown_domain_is_refused(inner: Any) -> None:
+    """It was accepted, and refused the stable set as it was released: after the charge, and depending on its size."""
+    with pytest.raises(MechanismError, match="take a mechanism for a public list"):
+        TopStable(2, 3, 1, "0.1", inner=inner)
+
+
+@pytest.mark.parametrize("inner", [Canonical(2, 1), JointExponential(2, 1), NoisyCounts(Lipschitz(2, 1), 1)])
+def test_an_inner_selection_for_a_public_list_takes_every_stable_set(inner: Any) -> None:
+    mechanism = TopStable(2, 5, 1, "0.1", inner=inner)
+    for size in range(6):
+        leading = {str(item): 1000 + item for item in range(size)}
+        drawn = mechanism.release(Histogram.from_counts({**leading, "x": 5, "y": 4}, 5), replay(size))
+        assert len(drawn) == min(2, size)
 
 
 def test_a_histogram_of_the_wrong_kind_is_refused() -> None:

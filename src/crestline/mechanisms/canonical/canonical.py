@@ -21,7 +21,7 @@ from crestline.histogram.groups import Remembered, groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.draw import Subsets
 from crestline.mechanisms.canonical.law import subset_chances
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.public_list.noises import lipschitz_noise
 from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import unit_rate
@@ -34,7 +34,7 @@ _SUBSETS = Remembered()
 
 
 @dataclass(frozen=True, init=False)
-class Canonical(Catalogued):
+class Canonical(BuiltIn):
     """`epsilon` is for the whole selection.
 
     `gamma` weighs the lowest count that was taken against the largest that was left out: 1 minds only what is

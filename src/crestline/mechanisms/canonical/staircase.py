@@ -22,7 +22,7 @@ from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.groups import Remembered
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.stairs import Level, Stairs
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.thresholds import success_threshold
 from crestline.mechanisms.selection import Selection, collected, selections
 from crestline.mechanisms.slots import NO_SLOT, check_slots, slot_numbers
@@ -38,7 +38,7 @@ _KEPT = Remembered()
 
 
 @dataclass(frozen=True, init=False)
-class Staircase(Catalogued):
+class Staircase(BuiltIn):
     """A set of k items, or of fewer where k do not lead clearly. `epsilon` and `delta` are for the whole release.
 
     `kappa` is what a set of k items pays for each user by which it misses a leader; `share` of ε is for the noise of

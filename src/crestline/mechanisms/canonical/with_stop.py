@@ -24,7 +24,7 @@ from crestline.errors import ParameterError
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection, collected, selections
 from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, slot_numbers, unit_rate
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
@@ -43,7 +43,7 @@ _SLOTS = 5  # P9.1 says four to ten for each item wanted; the lead needed grows 
 
 
 @dataclass(frozen=True, init=False)
-class CanonicalBottom(Catalogued):
+class CanonicalBottom(BuiltIn):
     """Releases all k items as a set, or stops. `epsilon` and `delta` are for the whole release."""
 
     k: int

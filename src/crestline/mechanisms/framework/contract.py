@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,9 @@ from numpy.typing import NDArray
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
+from crestline.mechanisms.adopt import fast_release
 from crestline.mechanisms.framework.slot_orders import chosen_slots
-from crestline.mechanisms.mechanism import fast_release
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.sampling import subsets
@@ -47,7 +47,7 @@ class Naming:
     order: tuple[int, ...]
 
 
-def check_equivariance(mechanism: Any, k_bar: int) -> None:
+def check_equivariance(mechanism: BuiltIn, k_bar: int) -> None:
     """Refuse a black box whose choice depends on labels or on the order of insertion."""
     entropy = replay("equivariance of a black box")
     size = _size(mechanism, k_bar)
@@ -58,15 +58,15 @@ def check_equivariance(mechanism: Any, k_bar: int) -> None:
         raise MechanismError(_REFUSED)
 
 
-def released(mechanism: Any, view: Histogram, n: int, entropy: Entropy) -> Sequence[Selection]:
+def released(mechanism: BuiltIn, view: Histogram, n: int, entropy: Entropy) -> Sequence[Selection]:
     """`n` releases of a black box, in one call where it offers `release_many`."""
     many = fast_release(mechanism)
     return many(view, n, entropy) if many else [mechanism.release(view, entropy) for _ in range(n)]
 
 
-def _size(mechanism: Any, k_bar: int) -> int:
+def _size(mechanism: BuiltIn, k_bar: int) -> int:
     """How many slots to test with: few, or all of them when the black box does not state how many it chooses."""
-    k = getattr(mechanism, "k", None)
+    k = mechanism.k
     return k_bar if not isinstance(k, int) else min(k_bar, max(_LEAST_SLOTS, 2 * k))
 
 
@@ -107,7 +107,7 @@ def _view(counts: NDArray[np.int64], naming: Naming) -> tuple[Histogram, dict[La
     return view, dict(zip(labels, ranked, strict=True))
 
 
-def _events(mechanism: Any, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+def _events(mechanism: BuiltIn, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
     """How often each event (column) happened under each naming (row)."""
     size = len(counts)
     rows = []

@@ -17,7 +17,7 @@ import numpy as np
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, gap_for
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection, listed, selections
 from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots
 from crestline.randomness.batches import batches
@@ -34,7 +34,7 @@ class Choices:
     chances: Floats
 
 
-class Framework(Catalogued):
+class Framework(BuiltIn):
     """Chooses among `k_bar` slots and tests the chosen ones; `test` decides how many of the chosen items are named."""
 
     k_bar: int

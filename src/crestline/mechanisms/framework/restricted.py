@@ -16,14 +16,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from crestline.errors import MechanismError
-from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.adopt import adopt, fast_release
 from crestline.mechanisms.framework.contract import check_equivariance, released
 from crestline.mechanisms.framework.framework import Choices, Framework, checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.slot_orders import order_law, orders_of
-from crestline.mechanisms.mechanism import Mechanism, fast_release
+from crestline.mechanisms.mechanism import BuiltIn, Mechanism
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import Slots
 from crestline.parameters import Exact, fill, not_negative, whole
@@ -41,23 +41,21 @@ class Restricted(Framework):
     equal counts.
     """
 
-    mechanism: Any
+    mechanism: BuiltIn
     k_bar: int
     test: GapTest
     slack: Fraction
 
     def __init__(self, mechanism: Mechanism, k_bar: int, test: GapTest, *, slack: Exact = 0) -> None:
-        if not isinstance(mechanism, Mechanism):
-            raise MechanismError("the black box needs guarantee() and release(histogram, entropy)")
         fill(
             self,
-            mechanism=mechanism,
+            mechanism=adopt(mechanism, "the black box needs guarantee() and release(histogram, entropy)"),
             k_bar=whole(k_bar, "k_bar"),
             test=checked_test(test),
             slack=not_negative(slack, "slack"),
         )
-        own_cost(mechanism)
-        check_equivariance(mechanism, self.k_bar)
+        self.mechanism.cost()  # one that cannot be charged is refused here
+        check_equivariance(self.mechanism, self.k_bar)
 
     @classmethod
     def for_budget(cls, **question: Any) -> NoReturn:
@@ -65,7 +63,7 @@ class Restricted(Framework):
         raise MechanismError("Restricted needs a black box of your own: give Restricted(mechanism, k_bar, test) itself")
 
     def cost(self) -> Cost:
-        return own_cost(self.mechanism) + self.test.cost()
+        return self.mechanism.cost() + self.test.cost()
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
         """Slots chosen in each trial. Trials made in one call of the black box share the random names of the slots."""
@@ -79,26 +77,10 @@ class Restricted(Framework):
         return orders_of(drawn, slots, entropy)
 
     def choices(self, view: Histogram) -> Choices:
-        if not hasattr(self.mechanism, "law"):
+        law = self.mechanism.law
+        if law is None:
             raise MechanismError("the black box does not state its law; add law(histogram) to audit it exactly")
-        return order_law(self.mechanism.law(view), {slot: slot for slot in range(view.k_bar)})
-
-
-def own_cost(mechanism: Any) -> Cost:
-    """The black box's steps: stated by those of the catalogue, read from the promise of others."""
-    if hasattr(mechanism, "cost"):
-        cost = mechanism.cost()
-        if not isinstance(cost, Cost):
-            raise MechanismError("cost() must be a Cost, as the mechanisms of the catalogue state it; leave it out")
-        return cost
-    promise = mechanism.guarantee()
-    if isinstance(promise, PureDP | BoundedRange | LossInterval | GaussianDP):
-        return steps(promise)
-    if isinstance(promise, ZCDP):
-        return steps(ZCDP(promise.rho, theorem=promise.theorem), delta=promise.delta)
-    if isinstance(promise, ApproxDP):  # outside an event of probability δ it is as good as pure (Kairouz et al. 2015)
-        return steps(PureDP(promise.epsilon, promise.theorem), delta=promise.delta)
-    raise MechanismError("guarantee() must be a cl.PureDP, cl.ApproxDP, cl.ZCDP or cl.BoundedRange")
+        return order_law(law(view), {slot: slot for slot in range(view.k_bar)})
 
 
 def _nameless(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, int]]:

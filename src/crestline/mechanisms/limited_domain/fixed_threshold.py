@@ -24,7 +24,7 @@ from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import BoundedRange, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.poisson_binomial import capped
 from crestline.mechanisms.selection import Selection, collected, selections
 from crestline.mechanisms.slots import check_slots, contribution_bound, unit_rate
@@ -43,7 +43,7 @@ _MOST_ITEMS = 16  # more would take too long to list
 
 
 @dataclass(frozen=True, init=False)
-class FixedThreshold(Catalogued):
+class FixedThreshold(BuiltIn):
     """`epsilon` and `delta` are for each item. The mechanism sees k items and the next count, so its k_bar is k."""
 
     k: int

@@ -22,7 +22,7 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.law import exact_law, length_law
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate, unstable_slots
 from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
@@ -36,7 +36,7 @@ from crestline.randomness.scores import Linear, Listed, Scores, joined
 
 
 @dataclass(frozen=True, init=False)
-class LimitedDomain(Catalogued):
+class LimitedDomain(BuiltIn):
     """`epsilon` is per drawn item. `strict` sees only items above the next count; `sharp` takes the least ⊥ weight."""
 
     k: int

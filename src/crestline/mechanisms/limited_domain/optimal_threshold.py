@@ -24,7 +24,7 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate
@@ -40,7 +40,7 @@ _SLOTS = 10  # slots for each item wanted, when the caller does not say: utility
 
 
 @dataclass(frozen=True, init=False)
-class OptimalThreshold(Catalogued):
+class OptimalThreshold(BuiltIn):
     """`epsilon` is per drawn item, and once more for the choice of k_bar between `k` and `k_bar_max`."""
 
     k: int

@@ -21,7 +21,7 @@ from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, Pure
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.observed import ObservedItems
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.certificate import certified
 from crestline.mechanisms.observed.draw import Passed, Rule, passed
@@ -40,7 +40,7 @@ _FEW_EACH = 3
 
 
 @dataclass(frozen=True, init=False)
-class Observed(Catalogued):
+class Observed(BuiltIn):
     """`scale` is σ of Gaussian noise, or Δ/ε of Laplace noise, in users.
 
     `delta` is the probability that something which only one user has is named. `contribution` is the Δ that the noise

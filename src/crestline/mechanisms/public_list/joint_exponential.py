@@ -21,7 +21,7 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.groups import Remembered, groups_of
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.public_list.joint_draw import sequences
 from crestline.mechanisms.public_list.joint_values import Values, log_sequences, values_of
 from crestline.mechanisms.selection import Selection, items_at, selections
@@ -33,7 +33,7 @@ _VALUES = Remembered()
 
 
 @dataclass(frozen=True, init=False)
-class JointExponential(Catalogued):
+class JointExponential(BuiltIn):
     """`epsilon` is for the whole selection. A baseline: the list is only as good as its worst place."""
 
     k: int

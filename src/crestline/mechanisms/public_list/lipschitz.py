@@ -24,7 +24,7 @@ from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange, PureDP
 from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.mechanism import Catalogued
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
 from crestline.mechanisms.public_list.noises import lead, lipschitz_noise
 from crestline.mechanisms.public_list.top_ranks import top_ranks
@@ -37,7 +37,7 @@ from crestline.randomness.laws.gumbel import GUMBEL
 
 
 @dataclass(frozen=True, init=False)
-class Lipschitz(Catalogued):
+class Lipschitz(BuiltIn):
     """`epsilon` is for the whole selection.
 
     `monotone` says that all counts move in one direction when a user comes or goes, as numbers of users do; scores

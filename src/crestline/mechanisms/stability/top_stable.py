@@ -23,9 +23,9 @@ from crestline.guarantees.accountants import per_step_epsilon, total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.adopt import adopt, domain_of
 from crestline.mechanisms.framework.contract import released
-from crestline.mechanisms.framework.restricted import own_cost
-from crestline.mechanisms.mechanism import Catalogued, Mechanism
+from crestline.mechanisms.mechanism import UNKNOWN, BuiltIn, Mechanism
 from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection, collected
@@ -50,7 +50,7 @@ _INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
 
 
 @dataclass(frozen=True, init=False)
-class TopStable(Catalogued):
+class TopStable(BuiltIn):
     """`share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
 
     Without `inner` those k are a uniformly random choice. With it they are a selection by any private mechanism for a
@@ -63,7 +63,7 @@ class TopStable(Catalogued):
     delta: Fraction
     share: Fraction
     noise: str
-    inner: Any
+    inner: BuiltIn | None
     slack: Fraction
 
     theorem = "P6"
@@ -122,16 +122,14 @@ class TopStable(Catalogued):
         return cls(k, slots, (1 - part) * budget, failure - spare, noise=noise, inner=inner, slack=spare)
 
     def cost(self) -> Cost:
-        return self._search_cost() if self.inner is None else self._search_cost() + own_cost(self.inner)
+        return self._search_cost() if self.inner is None else self._search_cost() + self.inner.cost()
 
     def guarantee(self) -> Guarantee:
         """The promise for one release; the slack is for composing the inner selection."""
         together = total(self.cost(), self.slack, theorem=self.theorem)
         if self.inner is None:
             return together
-        return better(
-            together, total(self._search_cost(), theorem=self.theorem), total(own_cost(self.inner), self.slack)
-        )
+        return better(together, total(self._search_cost(), theorem=self.theorem), total(self.inner.cost(), self.slack))
 
     def _search_cost(self) -> Cost:
         return steps(PureDP(self.epsilon, theorem="P6.1"), delta=self.delta)
@@ -154,7 +152,7 @@ class TopStable(Catalogued):
         for size, found in enumerate(self.stable_law(histogram)):
             labels = self._labels(histogram, size)
             if len(labels) > self.k and self.inner is not None:
-                chosen = self.inner.law(self._public(histogram, size))
+                chosen = self._inner_law(self.inner, histogram, size)
             else:
                 chosen = subset_law(labels, self.k)
             for selection, chance in chosen.items():
@@ -219,6 +217,12 @@ class TopStable(Catalogued):
         rows = subsets(len(labels), self.k, trials, entropy)
         return [collected([labels[place] for place in row], self.k) for row in rows]
 
+    def _inner_law(self, inner: BuiltIn, histogram: Histogram, size: int) -> Mapping[Selection, float]:
+        law = inner.law
+        if law is None:
+            raise MechanismError("the inner selection does not state its law; add law(histogram) to audit it exactly")
+        return law(self._public(histogram, size))
+
     def _labels(self, histogram: Histogram, size: int) -> list[Any]:
         return list(histogram.names(range(min(size, histogram.filled))))
 
@@ -227,12 +231,17 @@ class TopStable(Catalogued):
         return Histogram(histogram.items[:kept], histogram.array[:kept], None, domain_size=kept, step=histogram.step)
 
 
-def _checked_inner(inner: Mechanism | None, k: int) -> Mechanism | None:
+def _checked_inner(inner: Mechanism | None, k: int) -> BuiltIn | None:
+    """The inner selection. What it would refuse once the stable set is known (that depends on rows) is refused here."""
     if inner is None:
         return None
-    if not isinstance(inner, Mechanism):
-        raise MechanismError("inner must be a mechanism for a public list, with guarantee() and release()")
-    if getattr(inner, "k", k) != k:
+    adopted = adopt(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
+    if adopted.k not in (None, k):
         raise MechanismError(f"the inner mechanism must select as many items as this one: k={k}")
-    own_cost(inner)
-    return inner
+    if domain_of(adopted) == UNKNOWN:
+        raise MechanismError(
+            "inner selects from the stable set, which is a public list by then: take a mechanism for a public list, "
+            "such as Lipschitz"
+        )
+    adopted.cost()  # one that cannot be charged is refused here
+    return adopted

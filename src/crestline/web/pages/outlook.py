@@ -9,7 +9,7 @@ from inspect import signature
 
 from crestline.errors import CrestlineError
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
-from crestline.plan.candidates import KNOWN
+from crestline.mechanisms.mechanism import KNOWN
 from crestline.plan.forecast import CHANCE, Estimate, expected
 from crestline.plan.shapes import kept, ranked, read_shape
 from crestline.prepare import (
@@ -71,10 +71,9 @@ def why_not(line: Entry) -> str | None:
     """Why a mechanism cannot be named here, or None where it can."""
     if line.domain == KNOWN:
         return "needs a public list of all items"
-    maker = getattr(line.load(), "for_budget", None)
-    if maker is None:
+    if not line.selects:
         return "answers other queries than top-k"
-    return None if "k" in signature(maker).parameters else "needs a part of your own"
+    return None if "k" in signature(line.load().for_budget).parameters else "needs a part of your own"
 
 
 def outlook(
@@ -111,12 +110,12 @@ def _lines(
 
 def _selecting(prepared: Prepared) -> str:
     """The name of the mechanism that selects; noisy counts are a second release after another's selection."""
-    return type(getattr(prepared.mechanism, "mechanism", prepared.mechanism)).__name__
+    return type(prepared.mechanism.selecting).__name__
 
 
 def _line(prepared: Prepared, guess: PublicFacts | None, entropy: Entropy) -> Line:
     name, question = _selecting(prepared), prepared.question
-    calculator = getattr(prepared.mechanism, "margin", None)
+    calculator = prepared.mechanism.margin
     margin = None if calculator is None else float(calculator(CHANCE))
     if guess is None or question.domain is not None:
         return Line(name, question.slots, margin, None, None)

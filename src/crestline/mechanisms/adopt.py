@@ -1,0 +1,189 @@
+"""Where a mechanism comes in: one of crestline's own is taken as it is, anybody else's is wrapped once.
+
+A third party writes two methods (`guarantee`, `release`) and may state more. Only this module and the auditor look for
+what an object may or may not have; everybody else sees a `BuiltIn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from crestline.errors import CrestlineError, MechanismError
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    Guarantee,
+    LossInterval,
+    PureDP,
+)
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.mechanism import (
+    AtChance,
+    BuiltIn,
+    Domain,
+    Law,
+    LengthLaw,
+    Mechanism,
+    as_domain,
+    listed_domain,
+)
+from crestline.mechanisms.selection import Selection
+from crestline.parameters import not_negative, whole
+from crestline.randomness.entropy import Entropy
+
+Many = Callable[[Histogram, int, Entropy], list[Any]]
+
+_NEEDED = "a mechanism needs guarantee() and release(histogram, entropy)"
+
+
+def adopt(mechanism: object, otherwise: str = _NEEDED) -> BuiltIn:
+    """The mechanism as the rest of crestline sees it; refused in the words of `otherwise` when it is none."""
+    if isinstance(mechanism, type) or not isinstance(mechanism, Mechanism):
+        raise MechanismError(otherwise)
+    return mechanism if isinstance(mechanism, BuiltIn) else Adopted(mechanism)
+
+
+@dataclass(frozen=True, repr=False)
+class Adopted(BuiltIn):
+    """Somebody else's mechanism. Everything is read from the object when it is asked for, and nothing is kept.
+
+    To compare, to hash, to show or to identify it is to do so with the object (`original`).
+    """
+
+    mechanism: Mechanism
+
+    def __repr__(self) -> str:
+        return repr(self.mechanism)
+
+    @property
+    def k(self) -> int | None:
+        k: int | None = self._stated("k")
+        return k
+
+    @property
+    def k_bar(self) -> int | None:
+        k_bar: int | None = self._stated("k_bar")
+        return k_bar
+
+    @property
+    def contribution(self) -> int | None:
+        return bound_of(self.mechanism)
+
+    @property
+    def counts(self) -> bool:
+        return bool(self._stated("counts"))
+
+    @property
+    def slack(self) -> Fraction:  # type: ignore[override] # nobody writes to a frozen value
+        return not_negative(self._stated("slack") or 0, "slack")
+
+    @property
+    def domain(self) -> Domain | None:
+        return domain_of(self.mechanism)
+
+    @property
+    def law(self) -> Law | None:
+        law: Law | None = self._stated("law")
+        return law
+
+    @property
+    def length_law(self) -> LengthLaw | None:
+        length_law: LengthLaw | None = self._stated("length_law")
+        return length_law
+
+    @property
+    def margin(self) -> AtChance | None:
+        """Its margin; one that is passed on from a part under `mechanism` only where that part has one."""
+        part = self._stated("mechanism")
+        if part is not None and getattr(part, "margin", None) is None:
+            return None
+        margin: AtChance | None = self._stated("margin")
+        return margin
+
+    @property
+    def spread(self) -> AtChance | None:
+        spread: AtChance | None = self._stated("spread")
+        return spread
+
+    def cost(self) -> Cost:
+        """The steps that it states, or those that its promise amounts to."""
+        stated = self._stated("cost")
+        if stated is None:
+            return _cost_of(self.mechanism.guarantee())
+        cost = stated()
+        if not isinstance(cost, Cost):
+            raise MechanismError("cost() must be a Cost, as the mechanisms of the catalogue state it; leave it out")
+        return cost
+
+    def settled(self, selection: Selection) -> Cost:
+        settle = self._stated("settled")
+        cost: Cost = self.cost() if settle is None else settle(selection)
+        return cost
+
+    def guarantee(self) -> Guarantee:
+        return self.mechanism.guarantee()
+
+    def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
+        return self.mechanism.release(histogram, entropy)
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        many = fast_release(self.mechanism)
+        return many(histogram, n, entropy) if many else [self.release(histogram, entropy) for _ in range(n)]
+
+    def _stated(self, name: str) -> Any:
+        return getattr(self.mechanism, name, None)
+
+
+def original(mechanism: object) -> object:
+    """The object that somebody wrote: what was adopted, or the mechanism itself."""
+    return mechanism.mechanism if isinstance(mechanism, Adopted) else mechanism
+
+
+def fast_release(mechanism: object) -> Many | None:
+    """`release_many`, unless `release` was redefined beneath it: then `release` alone is what people run."""
+    written = original(mechanism)
+    many = getattr(written, "release_many", None)
+    if not callable(many):
+        return None
+    for kind in type(written).__mro__:
+        if "release_many" in vars(kind):
+            break
+        if "release" in vars(kind):
+            return None
+    result: Many = many
+    return result
+
+
+def domain_of(mechanism: object) -> Domain | None:
+    """`known` when the mechanism needs a public list, `unknown` when it needs a cut one; None: it does not say."""
+    return as_domain(getattr(mechanism, "domain", None)) or listed_domain(type(original(mechanism)))
+
+
+def bound_of(mechanism: object) -> int | None:
+    """The bound on the items of one user that the mechanism itself states; `contribution_of` asks its parts too."""
+    stated = getattr(mechanism, "contribution", None)
+    if stated is None:
+        return None
+    try:
+        return whole(stated, "contribution")
+    except CrestlineError:
+        raise MechanismError(
+            f"{type(mechanism).__name__} must state its contribution as a whole number of at least 1, or as None"
+        ) from None
+
+
+def _cost_of(promise: object) -> Cost:
+    """What a promise amounts to, in steps."""
+    if isinstance(promise, PureDP | BoundedRange | LossInterval | GaussianDP):
+        return steps(promise)
+    if isinstance(promise, ZCDP):
+        return steps(ZCDP(promise.rho, theorem=promise.theorem), delta=promise.delta)
+    if isinstance(promise, ApproxDP):  # outside an event of probability δ it is as good as pure (Kairouz et al. 2015)
+        return steps(PureDP(promise.epsilon, promise.theorem), delta=promise.delta)
+    raise MechanismError("guarantee() must be a cl.PureDP, cl.ApproxDP, cl.ZCDP or cl.BoundedRange")
