@@ -106,7 +106,7 @@ def test_the_curl_commands_print_what_the_pages_show(served: tuple[Server, Path,
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 def test_the_unit_is_one(tmp_path: Path) -> None:
     (text,) = fences(DEPLOY, "ini")
-    unit = tmp_path / "crestline.web"
+    unit = tmp_path / "crestline.service"
     unit.write_text(text.replace("/opt/crestline/bin/crestline", sys.executable))
     checked = subprocess.run(
         ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=PATIENCE, check=False
