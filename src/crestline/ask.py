@@ -31,13 +31,14 @@ def ask(
 
     `version` is a public label of the data, under which an answer is stored instead of under the source's own version.
     """
-    source.check(prepared.question)
+    source.check(prepared.question, prepared.view)
     books, known = charging(ledger, analyst), Identity(prepared, source, entropy, version)
     stored = books.find(known)
     if stored is not None:
         return stored
     receipt = books.reserve(prepared, known)
-    with source.reading(prepared.question, entropy.words(KEY_BYTES // 8).tobytes()) as reading:
+    key = entropy.words(KEY_BYTES // 8).tobytes()
+    with source.reading(prepared.question, key, prepared.view) as reading:
         selection = reading.named(prepared.mechanism.release(reading.histogram, entropy))
     return books.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
 

@@ -16,6 +16,7 @@ from crestline.answer.answer import Choice
 from crestline.errors import CrestlineError, MechanismError, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
+from crestline.histogram.views import SLOTS, View, view_of
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.adopt import adopt, domain_of, original
 from crestline.mechanisms.catalogue import entry
@@ -91,6 +92,11 @@ class Prepared:
         return identity(self.mechanism)
 
     @property
+    def view(self) -> View:
+        """What the mechanism looks at: a source provides it."""
+        return view_of(self.mechanism)
+
+    @property
     def as_answered(self) -> Question:
         """The question as an answer keeps it: plain values only, a mechanism of its own by its name."""
         named = self.question.mechanism if isinstance(self.question.mechanism, str) else self.choice.name
@@ -124,7 +130,7 @@ def prepare(
     """
     public_list = question.domain is not None or limits.public_list
     if not isinstance(question.mechanism, str):
-        return _prepared(question, _given(question), "given in the question", public_list)
+        return _prepared(question, _given(question), "given in the question", public_list, limits)
     wanted = replace(_with_total(question, budget), domain=None)
     mechanism, choice, cost, promise, k_bar = _remembered(asker, wanted, limits, budget is not None, public_list)
     return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
@@ -157,13 +163,14 @@ def _remembered(
     mechanism = _made(rule, question, question.k_bar)
     if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
         mechanism = _made(rule, question, limits.slots)
-    made = _prepared(question, mechanism, rule.reason, public_list)
+    made = _prepared(question, mechanism, rule.reason, public_list, limits)
     return made.mechanism, made.choice, made.cost, made.promise, made.question.slots
 
 
-def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool) -> Prepared:
+def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool, limits: Limits) -> Prepared:
     choice = describe(mechanism, reason)
     _fit_for(question, mechanism, choice.name, public_list)
+    _seen_by(question, mechanism, choice.name, limits)
     k_bar = mechanism.k_bar or question.k_bar or question.k  # a public list has no slots
     cost, promise = _computed(lambda: (mechanism.cost(), mechanism.guarantee()))
     return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
@@ -215,6 +222,35 @@ def _fit_for(question: Question, mechanism: BuiltIn, name: str, public_list: boo
         )
 
 
+def _seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) -> None:
+    """Refuse, before anything is charged, a mechanism that looks at something else than the question can show."""
+    kind = view_of(mechanism).kind
+    if any(view_of(part).kind != SLOTS.kind for part in parts(mechanism) if part is not original(mechanism)):
+        raise MechanismError(f"{name} shows slots to a mechanism inside it which looks at all observed items or pairs")
+    if kind not in limits.views:
+        raise MechanismError(
+            f"{name} counts for itself, which a ready histogram does not allow: give the table, or for Observed the "
+            "scores of all observed items (ObservedItems.from_scores)"
+            if "slots" in limits.views
+            else f"{name} does not look at scores of observed items: take mechanism='Observed', or give the table"
+        )
+    if kind == SLOTS.kind:
+        return
+    if question.score is not None:
+        raise MechanismError(f"{name} counts users: leave score out, or take mechanism='auto' or another mechanism")
+    if kind == "pairs" and question.counts:
+        raise MechanismError(
+            f"{name} scores items by weights, which are no counts: leave counts out, or take Observed with contribution"
+        )
+    bound = contribution_of(mechanism)
+    if question.contribution != bound:
+        raise MechanismError(
+            f"{name} finds its own bound on a user's items: leave contribution out, or take Observed"
+            if bound is None
+            else f"{name} was made for contribution={bound}: ask with that"
+        )
+
+
 def _charged_by_items(mechanism: object) -> bool:
     if isinstance(mechanism, mechanisms.NoisyCounts):
         return mechanism.contribution is not None and mechanism.noise == "laplace"
@@ -250,7 +286,7 @@ def _given(question: Question) -> BuiltIn:
     """The mechanism that a question brings along, once it fits the question."""
     mechanism, k, k_bar = adopt(question.mechanism, _NO_MECHANISM), question.k, question.k_bar
     own = mechanism.k_bar
-    if own is None and k_bar is None:
+    if own is None and k_bar is None and view_of(mechanism) == SLOTS:
         raise MechanismError("say how many items this mechanism may see: k_bar=…")
     if own is not None and k_bar is not None and k_bar != own:
         raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={own}; leave it out")

@@ -14,6 +14,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ParamSpec, Required, Self, TypedDict, TypeVar
 
 from crestline.errors import ParameterError, QuestionError
+from crestline.histogram.views import KINDS, Kind
 from crestline.parameters import (
     LARGEST_CONTRIBUTION,
     LARGEST_K,
@@ -75,10 +76,12 @@ class Limits:
 
     slots         the most items that a mechanism may see, unless the question says how many
     public_list   the source is itself a public list with counts: for mechanisms that need one
+    views         what kinds of view the source can give; a ready histogram is one of them already
     """
 
     slots: int | None = None
     public_list: bool = False
+    views: tuple[Kind, ...] = KINDS
 
 
 NO_LIMITS = Limits()

@@ -139,7 +139,7 @@ class Dataset:
     def price(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Price:
         """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
         prepared = self._prepared(question, analyst)
-        self.source.check(prepared.question)
+        self.source.check(prepared.question, prepared.view)
         known = Identity(prepared, self.source, self.entropy, self.version)
         stored = find_stored(self.ledger, known, analyst, record=False)
         payers = [(payer.analyst or "the data set", payer.balance) for payer in self.ledger.payers(analyst)]

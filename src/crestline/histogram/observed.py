@@ -6,7 +6,7 @@ Items with equal scores are alike to a mechanism, so it is enough to know how ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,24 @@ class ObservedItems(Histogram):
     """Observed items in groups of equal scores, the largest score first.
 
     Scores are whole numbers; `step` is the score that one user gives an item at most, so a score counts users in
-    units of `step`. The items are `(score, index within that score)` pairs for the source to name, or the labels
-    themselves when it was made with `from_scores`. Mechanisms for a public list and for slots refuse it.
+    units of `step`. The items are `(score, index within that score)` pairs; `named` gives their labels, once they are
+    picked, or they are known beforehand, as with `from_scores`. Mechanisms for a public list and for slots refuse it.
     """
 
-    def __init__(self, how_many: Mapping[int, int], *, step: int = 1, labels: Sequence[Label] | None = None) -> None:
+    def __init__(
+        self,
+        how_many: Mapping[int, int],
+        *,
+        step: int = 1,
+        labels: Sequence[Label] | None = None,
+        named: Callable[[Sequence[tuple[int, int]]], Sequence[Label]] | None = None,
+    ) -> None:
         whole(step, "step")
         groups = sorted(((whole(score, "score"), whole(many, "how_many")) for score, many in how_many.items()))[::-1]
         self.scores: NDArray[np.int64] = np.array([score for score, _ in groups], dtype=np.int64)
         sizes = np.array([many for _, many in groups], dtype=np.int64)
         self.starts: NDArray[np.int64] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        self._named = named
         self._listed = None if labels is None else tuple(labels)
         if self._listed is not None and len(self._listed) != self.size:
             raise ParameterError("there must be one label for each observed item")
@@ -58,13 +66,17 @@ class ObservedItems(Histogram):
         return self.size
 
     def name(self, position: int) -> Label:
-        if self._listed is not None:
-            return self._listed[position]
-        group = int(np.searchsorted(self.starts, position, side="right")) - 1
-        return (int(self.scores[group]), position - int(self.starts[group]))
+        return self.names([position])[0]
 
     def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
-        return tuple(map(self.name, positions))
+        if self._listed is not None:
+            return tuple(self._listed[position] for position in positions)
+        picks = [self._pick(position) for position in positions]
+        return tuple(picks if self._named is None else self._named(picks))
+
+    def _pick(self, position: int) -> tuple[int, int]:
+        group = int(np.searchsorted(self.starts, position, side="right")) - 1
+        return int(self.scores[group]), position - int(self.starts[group])
 
     def score_of(self, position: int) -> int:
         """The score of the item at a rank."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # the same names as in the catalogue, for type checkers: a te
     from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace as LimitedDomainLaplace
     from crestline.mechanisms.limited_domain.optimal_threshold import OptimalThreshold as OptimalThreshold
     from crestline.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
+    from crestline.mechanisms.observed.observed import Observed as Observed
+    from crestline.mechanisms.observed.sieve import Sieve as Sieve
     from crestline.mechanisms.public_list.joint_exponential import JointExponential as JointExponential
     from crestline.mechanisms.public_list.lipschitz import Lipschitz as Lipschitz
     from crestline.mechanisms.stability.first_stable import FirstStable as FirstStable

@@ -23,6 +23,7 @@ from crestline.guarantees.guarantee import (
     PureDP,
 )
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.views import View, view_of
 from crestline.mechanisms.mechanism import (
     AtChance,
     BuiltIn,
@@ -86,6 +87,10 @@ class Adopted(BuiltIn):
     @property
     def domain(self) -> Domain | None:
         return domain_of(self.mechanism)
+
+    @property
+    def view(self) -> View:
+        return view_of(self.mechanism)
 
     @property
     def law(self) -> Law | None:

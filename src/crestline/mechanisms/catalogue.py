@@ -68,6 +68,16 @@ CATALOGUE = (
     Entry("Staircase", "canonical.staircase", "P19.1, P19.2", "set, may stop", "unknown", "any", "one"),
     Entry("RestrictedCanonical", "framework.canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
     Entry("JointExponential", "public_list.joint_exponential", "P14.4", "ordered", "known", "any", "one"),
+    Entry(
+        "Observed",
+        "observed.observed",
+        "P17.3, P17.4, P17.5",
+        "ordered, may stop",
+        "unknown",
+        "bounded",
+        "one",
+    ),
+    Entry("Sieve", "observed.sieve", "P18.2", "ordered, may stop", "unknown", "any", "one"),
     Entry("FirstStable", "stability.first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),
     Entry("StableAnswers", "stability.stable_answers", "P14.3", "query answers, may stop", "queries", "any", "one"),
 )

@@ -25,6 +25,7 @@ from crestline.guarantees.guarantee import GaussianDP, Guarantee, PureDP
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.labels import Label, label_order
+from crestline.histogram.views import SLOTS, view_of
 from crestline.mechanisms.adopt import adopt, domain_of
 from crestline.mechanisms.framework.contract import released
 from crestline.mechanisms.limited_domain.gauss import sigma_within
@@ -82,6 +83,11 @@ class NoisyCounts(BuiltIn):
         selecting = adopt(mechanism, _NEEDED)
         if selecting.k is None:
             raise MechanismError(_NEEDED)
+        if view_of(selecting).kind != SLOTS.kind:
+            raise MechanismError(
+                f"{type(mechanism).__name__} names items whose counts it does not see: ask without counts, or take "
+                "Observed with contribution and counts, which cost nothing there"
+            )
         if selecting.counts:
             raise MechanismError("this mechanism publishes counts already, at no extra cost")
         if noise not in _NOISES:

@@ -24,4 +24,5 @@ def public_counts(path: str, question: Question, *, declared: bool) -> Histogram
     source, asked = open_source(path), replace(question, k_bar=max(k_bars(question)))
     source.check(asked)
     with source.reading(asked, system().words(_KEY_WORDS).tobytes()) as reading:
+        assert isinstance(reading.histogram, Histogram), "slots were asked for"
         return reading.histogram

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.views import SLOTS, View
 from crestline.question import NO_LIMITS, Question
 from crestline.sources.expression import where
 from crestline.sources.source import Reading
@@ -32,15 +33,15 @@ class Delegated(ABC):
 
     limits = NO_LIMITS
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question, view: View = SLOTS) -> None:
         """Refuse what the table cannot answer, from its schema or header alone."""
-        self._table(question).check(question)
+        self._table(question).check(question, view)
 
     @contextmanager
-    def reading(self, question: Question, key: bytes = b"") -> Iterator[Reading]:
-        """The counts of the question, in one snapshot; what is counted is counted before this hands it out."""
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Iterator[Reading]:
+        """What the question reads, in one snapshot; the rows are read before this hands it out."""
         with ExitStack() as held:
-            yield self._asked(question, lambda table: held.enter_context(table.reading(question, key)))
+            yield self._asked(question, lambda table: held.enter_context(table.reading(question, key, view)))
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram alone, without a public list."""

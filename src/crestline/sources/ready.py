@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.views import SLOTS, View
 from crestline.question import Limits, Question
 from crestline.sources.source import Reading
 
@@ -34,9 +36,11 @@ class ReadySource:
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.most_slots, public_list=self.whole_universe)
+        if isinstance(self._histogram, ObservedItems):
+            return Limits(views=("observed",))
+        return Limits(self.most_slots, public_list=self.whole_universe, views=("slots",))
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question, view: View = SLOTS) -> None:
         """Refuse what can no longer be done once the rows are counted."""
         if question.domain is not None:
             raise QuestionError(
@@ -46,6 +50,13 @@ class ReadySource:
             if value is not None:
                 raise QuestionError(f"a ready histogram cannot apply `{option}`; apply it before counting")
         ready = self._histogram
+        if isinstance(ready, ObservedItems):
+            if view.kind == "observed" and ready.step != view.weights[0]:
+                raise QuestionError(
+                    f"one user adds {ready.step} to a score of these observed items, and the mechanism expects "
+                    f"{view.weights[0]}: make them with step={view.weights[0]}"
+                )
+            return
         if not ready.padded:  # how many rows it has is private, and so is whether they are enough
             raise QuestionError("give a ready histogram with padding: Histogram.from_counts(counts, k_bar)")
         if not self.whole_universe and question.slots > ready.k_bar:
@@ -61,10 +72,11 @@ class ReadySource:
         return ready if self.whole_universe else ready.cut(question.slots)
 
     @contextmanager
-    def reading(self, question: Question, key: bytes = b"") -> Iterator[Reading]:
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Iterator[Reading]:
         """The same as a reading: its labels are its own."""
-        self.check(question)
-        yield Reading(self.top_counts(question, key))
+        self.check(question, view)
+        observed = isinstance(self._histogram, ObservedItems)
+        yield Reading(self._histogram if observed else self.top_counts(question, key))
 
     def version(self) -> str | None:
         return None

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
+from crestline.histogram.pairs import PairViews
+from crestline.histogram.views import SLOTS, View
 from crestline.mechanisms.selection import Selection
 from crestline.question import Limits, Question
 
@@ -18,12 +20,12 @@ from crestline.question import Limits, Question
 class Reading:
     """What one question reads of a table, all of it in one snapshot: the counts, and the way back to names and units.
 
-    histogram   the counts, as a mechanism may see them
+    histogram   the counts, as a mechanism may see them; for one that looks at pairs, their views
     unit        what one step of a count is worth where counts are published
     labels      over a public list: from the histogram's items to their labels, in their order
     """
 
-    histogram: Histogram
+    histogram: Histogram | PairViews
     unit: Fraction = Fraction(1)
     labels: Callable[[Sequence[Any]], list[Label]] | None = None
 
@@ -48,19 +50,20 @@ class Source(Protocol):
         """What a mechanism may see of it, where that is limited; never depends on its rows."""
         ...
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question, view: View = SLOTS) -> None:
         """Refuse a question that cannot be asked (missing column, bad filter, a public list of other types) without
         reading a row."""
         ...
 
-    def reading(self, question: Question, key: bytes = b"") -> AbstractContextManager[Reading]:
-        """The counts of the question, in one snapshot that lasts as long as the context.
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
+        """What a mechanism looks at (`view`), in one snapshot that lasts as long as the context.
 
-        Without a public list the histogram holds the top `k_bar + 1` rows, ranked by count and then by label. With one
-        (`question.domain`) it holds how many of them have each count, without holding the list in memory.
+        Slots: without a public list the histogram holds the top `k_bar + 1` rows, ranked by count and then by label.
+        With one (`question.domain`) it holds how many of them have each count, without holding the list in memory.
+        Observed items: how many of them have each score, named once they are picked. Pairs: their views.
 
-        `key` decides which items of a user are kept when `question.contribution` is set; it must be fresh random bytes,
-        at least 16 of them (`fresh_key`), drawn without looking at the data.
+        `key` decides which items of a user are kept where that is bounded; it must be fresh random bytes, at least 16
+        of them (`fresh_key`), drawn without looking at the data.
         """
         ...
 

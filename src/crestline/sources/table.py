@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.views import SLOTS, View
 from crestline.question import NO_LIMITS, Question
 from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import EMBEDDED, Expression, allowed
@@ -17,6 +20,7 @@ from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import Counting
 from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting
 from crestline.sources.expression.snapshot import over_list
+from crestline.sources.pairs.views import over_pairs
 from crestline.sources.source import Reading
 
 _KEPT = 32
@@ -50,7 +54,7 @@ class TableSource:
 
     limits = NO_LIMITS
 
-    def check(self, question: Question) -> None:
+    def check(self, question: Question, view: View = SLOTS) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
         allowed(question, self._dialect)
         if question.domain is None:
@@ -63,10 +67,14 @@ class TableSource:
         return self._counting(question).top(key)
 
     @contextmanager
-    def reading(self, question: Question, key: bytes = b"") -> Iterator[Reading]:
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Iterator[Reading]:
         """Run the expression: the engine counts, and `k_bar + 1` rows come back. Over a public list its items are
         `(count, index)` pairs until they are named."""
         counting = self._counting(question)
+        if view.kind != SLOTS.kind:
+            with over_pairs(self._runner, counting) as pairs:
+                yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
+            return
         unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
         if question.domain is None:
             yield Reading(self.top_counts(question, key), unit)

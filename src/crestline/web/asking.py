@@ -136,7 +136,7 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
     ready = prepare(asked, budget=budget, limits=QuestionLimits(slots=limits.k_bar), asker=caller.person.name)
     if asked.domain is None:
         _limited("k_bar", ready.question.slots, limits.k_bar)
-    _answerable(served, ready.question)
+    _answerable(served, ready)
     return ready
 
 
@@ -171,10 +171,10 @@ def filter_columns(tree: where.Condition) -> set[str]:
             return {tree.column}
 
 
-def _answerable(served: Served, question: Question) -> None:
+def _answerable(served: Served, ready: Prepared) -> None:
     """Refuse what the source refuses, in words that name no column which the caller did not."""
     try:
-        served.source.check(question)
+        served.source.check(ready.question, ready.view)
         return
     except QuestionError:
         pass

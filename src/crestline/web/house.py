@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError
+from crestline.histogram.views import SLOTS, View
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.storage.database import Database
@@ -39,11 +40,11 @@ class ServedSource:
     def limits(self) -> Limits:
         return self.inner.limits
 
-    def check(self, question: Question) -> None:
-        self.inner.check(question)
+    def check(self, question: Question, view: View = SLOTS) -> None:
+        self.inner.check(question, view)
 
-    def reading(self, question: Question, key: bytes = b"") -> AbstractContextManager[Reading]:
-        return self.inner.reading(question, key)
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
+        return self.inner.reading(question, key, view)
 
     def version(self) -> str | None:
         return self.stated or self.inner.version()

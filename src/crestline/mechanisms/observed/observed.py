@@ -21,6 +21,7 @@ from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, Pure
 from crestline.guarantees.rounding import ball, precision, upper
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.observed import ObservedItems
+from crestline.histogram.views import View
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.certificate import certified
@@ -37,6 +38,9 @@ _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 _ROOM = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 4), Fraction(1, 2))
 # Up to here Laplace noise has the lower threshold (ε = 0.1 to 8, δ = 1e-6 to 1e-10).
 _FEW_EACH = 3
+
+LARGEST_CAP = 1 << 16
+"""The most items of a user: there is a weight for each number of them, and a certificate that covers them all."""
 
 
 @dataclass(frozen=True, init=False)
@@ -79,7 +83,7 @@ class Observed(BuiltIn):
         bound = whole(contribution, "contribution")
         if noise not in _NOISES:
             raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
-        most = bound if cap is None else whole(cap, "cap", at_least=bound)
+        most = whole(bound if cap is None else cap, "cap", at_least=bound, at_most=LARGEST_CAP)
         if counts and most > bound:
             raise ParameterError("with a cap above the contribution scores are weighted: they are no counts of users")
         if noise == LAPLACE.name and probability(delta, "delta") > Fraction(1, 2):
@@ -145,6 +149,11 @@ class Observed(BuiltIn):
         """What one item weighs of a user who keeps 1, 2, …, `cap` items, in units of 2^-20."""
         table = gaussian_weights if self.noise == GAUSSIAN.name else laplace_weights
         return table(self.contribution, self.cap)
+
+    @property
+    def view(self) -> View:
+        """What it looks at: where nothing is weighted, scores are numbers of users."""
+        return View("observed", tuple(self.weights.tolist()) if self.weighted else (1,) * self.cap)
 
     @property
     def weighted(self) -> bool:

@@ -12,15 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.errors import ParameterError
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import GaussianDP, Guarantee
 from crestline.histogram.pairs import PairViews
+from crestline.histogram.views import PAIRS
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed.draw import Rule, passed
 from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing
 from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
@@ -47,7 +51,7 @@ _KEY_WORDS = 4
 
 
 @dataclass(frozen=True, init=False)
-class Sieve:
+class Sieve(BuiltIn):
     """`epsilon` and `delta` are the total of one release. There is nothing else to choose."""
 
     k: int
@@ -56,6 +60,7 @@ class Sieve:
     buckets: int
 
     theorem = "P18.2"
+    view = PAIRS
 
     def __init__(self, k: int, epsilon: Exact, delta: Exact, *, buckets: int = BUCKETS) -> None:
         fill(
@@ -65,6 +70,21 @@ class Sieve:
             delta=probability(delta, "delta"),
             buckets=whole(buckets, "buckets", at_least=2),
         )
+
+    @classmethod
+    def for_budget(
+        cls,
+        *,
+        k: int,
+        k_bar: int | None = None,
+        epsilon: Exact,
+        delta: Exact,
+        contribution: int | None = None,
+    ) -> Self:
+        """The instance within a total (epsilon, delta). It looks at all pairs, so `k_bar` changes nothing."""
+        if contribution is not None:
+            raise ParameterError("Sieve finds its own bound on items: leave contribution out, or take Observed")
+        return cls(k, epsilon, delta)
 
     @cached_property
     def mu_squared(self) -> Fraction:
@@ -77,7 +97,7 @@ class Sieve:
         return self.delta * _NEW
 
     @property
-    def slack(self) -> Fraction:
+    def slack(self) -> Fraction:  # type: ignore[override] # nobody writes to a frozen value
         return self.delta - self.delta_new
 
     def cost(self) -> Cost:
@@ -87,7 +107,12 @@ class Sieve:
         """The promise for one release."""
         return total(self.cost(), self.slack, theorem=self.theorem)
 
-    def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
+    def release_many(  # type: ignore[override] # it looks at pairs, as `view` says
+        self, pairs: PairViews, n: int, entropy: Entropy
+    ) -> list[Selection]:
+        return [self.release(pairs, entropy) for _ in range(n)]
+
+    def release(self, pairs: PairViews, entropy: Entropy) -> Selection:  # type: ignore[override] # as `view` says
         """One release. Which steps follow is decided from what the earlier ones released."""
         popular = self._popular(pairs, entropy)
         users = self._users(pairs, entropy)

@@ -94,6 +94,19 @@ def md5(text: Expression, digits: int) -> Expression:
     return _declared("left", "string", "string", option=digits)(_declared("md5", "string", "string")(text))
 
 
+def number_of(digits: Expression, engine: str) -> Expression:
+    """Eight hexadecimal digits as a whole number below 2^32, each engine by a way that cannot fail on them."""
+    if engine in DUCKDB:
+        return total_cast(joined(["0x", digits], engine), "int64", engine)
+    if engine == "pyspark":
+        converted = _declared("conv", "string", "int64", "int64", "string")(digits, 16, 10)
+        return total_cast(converted, "int64", engine)
+    raw = _declared("decode", "string", "binary", option="hex")(digits)  # PostgreSQL
+    places = [_declared("get_byte", "binary", "int64", option=place)(raw) for place in range(4)]
+    first, second, third, last = (place.cast("int64") for place in places)
+    return ((first * 256 + second) * 256 + third) * 256 + last
+
+
 def joined(texts: Sequence[Expression], engine: str) -> Expression:
     """Texts one after the other, in one call: DuckDB copies the whole for every `||`, as which it would be written if
     the function were not named with its schema."""

@@ -22,21 +22,32 @@ def fetched(engine: Engine, expression: Expression) -> Rows:
 
 
 def temporary(engine: Engine, expression: Expression) -> Expression:
-    """The rows of an expression in a temporary table of DuckDB, which also a read-only connection may have. They are
-    stored as they are, without a conversion that could fail."""
+    """The rows of an expression, stored under a name of their own as they are, without a conversion that could fail.
+
+    DuckDB keeps them in a temporary table, which also a read-only connection may have. Spark keeps them as a local
+    checkpoint: where a part of it is lost, with a machine, later statements fail; they never read the rows anew.
+    """
     import ibis
     from ibis.expr.operations import DatabaseTable, Namespace
 
     name = ibis.util.gen_name("crestline")  # letters, digits and underscores
     engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
-    engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {engine.compile(expression)}")
+    sql = engine.compile(expression)
+    if engine.name == "pyspark":
+        engine.raw_sql(sql).localCheckpoint(eager=True).createTempView(name)
+        return DatabaseTable(name, schema=expression.schema(), source=engine).to_expr()
+    engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {sql}")
     namespace = Namespace(catalog="temp", database="main")
     return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
 
 
 def dropped(engine: Engine, table: Expression) -> None:
     """Drop what `temporary` made."""
-    engine.con.execute(f"DROP TABLE {table.op().name}")  # no other table has its name
+    name = table.op().name  # no other table has it
+    if engine.name == "pyspark":
+        engine._session.catalog.dropTempView(name)
+    else:
+        engine.con.execute(f"DROP TABLE {name}")
 
 
 def _duckdb(engine: Engine, expression: Expression) -> Rows:

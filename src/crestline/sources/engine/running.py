@@ -38,13 +38,18 @@ class Runner:
 
     @contextmanager
     def table_of(self, expression: Expression) -> Iterator[Expression]:
-        """The rows of an expression, read in one statement into a temporary table of DuckDB that can be asked again."""
+        """The rows of an expression, read in one statement and stored to be asked again (where `has_tables`)."""
         made = self._run(lambda: temporary(self._engine, expression))
         try:
             yield made
         finally:
             with suppress(CrestlineError):  # the connection may be gone, and the table with it
                 self._run(lambda: dropped(self._engine, made))
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether `table_of` can be used."""
+        return self.name in ("duckdb", "pyspark")
 
     @property
     def has_snapshots(self) -> bool:

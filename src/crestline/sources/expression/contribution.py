@@ -41,13 +41,13 @@ def bounded(
     if len(key) < _SHORTEST_KEY:
         raise ParameterError(f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes")
     # The label breaks ties of the hash, so that the choice is a function of the user's items even then.
-    order = [md5(_message(texts, key, engine), _DIGITS), *(pairs[name] for name in items)]
+    order = [md5(keyed_message(texts, key, engine), _DIGITS), *(pairs[name] for name in items)]
     placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=user, order_by=order)})
     return placed.filter(placed[_PLACE] < contribution).drop(_PLACE)
 
 
-def _message(texts: Sequence[Expression], key: bytes, engine: str) -> Expression:
-    """Key, user and item in one text that can be read back in one way only: all parts but the last carry their length.
+def keyed_message(texts: Sequence[Expression], key: bytes, engine: str) -> Expression:
+    """Key and texts in one text that can be read back in one way only: all parts but the last carry their length.
 
     The key is made 32 digits long, so that a usual message is one block of MD5.
     """

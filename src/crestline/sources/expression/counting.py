@@ -100,15 +100,19 @@ class Counting:
     def counts(self, pairs: Expression, key: bytes) -> Expression:
         """The count of each item over the pairs that each user may contribute."""
         if self.question.contribution is not None:
-            pairs = self._bounded(pairs, self.question.contribution, key)
+            pairs = self.bounded(pairs, self.question.contribution, key)
         total = pairs.count() if self.score is None else pairs[UNITS].sum().cast("int64")
         return pairs.group_by(list(self.items.names)).agg(**{COUNT: total})
 
-    def _bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
-        items = self.items
-        parts = zip((USER, *items.names), (self.user, *items.keys), strict=True)
-        texts = [attempted(part.text(pairs[name]), self.engine) for name, part in parts]
-        return bounded(pairs, USER, items.names, texts, contribution, key, self.engine)
+    def bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
+        """The pairs that are kept when each user has at most `contribution` items."""
+        names = self.items.names
+        return bounded(pairs, USER, names, self.texts(pairs, (USER, *names)), contribution, key, self.engine)
+
+    def texts(self, table: Expression, names: Sequence[str]) -> list[Expression]:
+        """Columns of `pairs`, or of a table that holds them, as texts that equal values share and no others."""
+        keys = dict(zip((USER, *self.items.names), (self.user, *self.items.keys), strict=True))
+        return [attempted(keys[name].text(table[name]), self.engine) for name in names]
 
     def top(self, key: bytes) -> Expression:
         """The first `k_bar + 1` items by count descending, then by label ascending (P0.5)."""

@@ -15,14 +15,15 @@ from typing import Any, TypeAlias
 from crestline.errors import QuestionError
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.running import refused_as
+from crestline.sources.engine.small_tables import lifted
 from crestline.sources.expression.columns import key_of
 from crestline.sources.expression.counting import COUNT, Counting, Items
+from crestline.sources.expression.picks import Pick, multiplicities, picked
 
 Domain: TypeAlias = Any  # labels, the name of a table or table.column, an Ibis table or column, a table in memory
 Lookup: TypeAlias = Callable[[str], Expression]
 
 _HOW_MANY = "how_many"
-_INDEX = "index"
 _PLACE = "place_in_list"
 _MOST_DIGITS = 38
 
@@ -54,21 +55,11 @@ class DomainCounting:
 
     def multiplicities(self, every: Expression) -> Expression:
         """How many items have each count, of `every_count` or a table that holds it."""
-        return every.group_by(COUNT).agg(**{_HOW_MANY: every.count()})
+        return multiplicities(every)
 
-    def names(self, every: Expression, picks: Iterable[tuple[int, int]]) -> Expression:
+    def names(self, every: Expression, picks: Iterable[Pick]) -> Expression:
         """Count, index and label of the picked items, of `every_count` or a table that holds it."""
-        import ibis
-
-        chosen = sorted(set(picks))
-        every = every.filter(every[COUNT].isin(sorted({count for count, _ in chosen})))
-        order = [every[name] for name in self.items.names]
-        placed = every.mutate(**{_INDEX: ibis.row_number().over(group_by=COUNT, order_by=order)})
-        place = (
-            placed[COUNT].cast("string") + ":" + placed[_INDEX].cast("string")
-        )  # one flat list for any number of picks
-        picked = placed.filter(place.isin([f"{count}:{index}" for count, index in chosen]))
-        return picked.select(COUNT, _INDEX, **self.items.fetched(picked))
+        return picked(every, self.items, picks)
 
     @cached_property
     def _placed(self) -> Expression:
@@ -176,14 +167,6 @@ def _listed(counting: Counting, labels: list[Any]) -> Expression:
 
 def _lifted(counting: Counting, table: Any) -> Expression:
     """A table in memory as an expression of the engine, without writing to the engine."""
-    import ibis
-
     columns = _columns(counting.question.item, table.column_names)
     table = table.select(list(columns)).drop_null()  # on its way to Spark a null would become the text "nan"
-    if counting.engine != "postgres":
-        return ibis.memtable(table)
-    # PostgreSQL would need a temporary table, which a read-only connection may not make.
-    kinds = ibis.memtable(table).schema()
-    arrays = {name: ibis.literal(table[name].to_pylist(), type=f"array<{kind}>") for name, kind in kinds.items()}
-    one_row = ibis.literal(0).name("one").as_table()
-    return one_row.select(**{name: array.unnest() for name, array in arrays.items()})
+    return lifted(table, counting.engine)

@@ -18,14 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from crestline.errors import SourceError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.domain import DomainCounting
+from crestline.sources.expression.picks import Pick, in_order
 
-Pick: TypeAlias = tuple[int, int]  # a count, and a place among the items of that count
 Labels: TypeAlias = Callable[[Sequence[Any]], list[Label]]
 
 
@@ -47,7 +46,7 @@ def _asked(runner: Runner, over: DomainCounting, every: Expression) -> tuple[His
 
     def labels(picks: Sequence[Pick]) -> list[Label]:
         rows = runner.rows(over.names(every, picks)) if picks else []
-        return _in_order(picks, {(count, index): over.items.label(values) for count, index, *values in rows})
+        return in_order(picks, {(count, index): over.items.label(values) for count, index, *values in rows})
 
     rows = runner.rows(over.multiplicities(every))
     return Histogram.from_multiplicities(dict(rows), step=over.counting.step), labels
@@ -67,7 +66,7 @@ def _in_memory(runner: Runner, over: DomainCounting, key: bytes) -> tuple[Histog
         rows = runner.rows(over.at(places.values())) if places else []
         names = {place: over.items.label(values) for place, *values in rows}
         unseen = {pick: names[place] for pick, place in places.items() if place in names}
-        return _in_order(picks, known | unseen)
+        return in_order(picks, known | unseen)
 
     return Histogram.from_multiplicities({0: max(0, size - len(found)), **seen}, step=over.counting.step), labels
 
@@ -80,10 +79,3 @@ def free_place(index: int, taken: Sequence[int]) -> int:
     """
     # taken[i] - i counts the free places before taken[i], and never falls
     return index + bisect_right(range(len(taken)), index, key=lambda i: taken[i] - i)
-
-
-def _in_order(picks: Sequence[Pick], known: dict[Pick, Label]) -> list[Label]:
-    labels = [known.get((int(count), int(index))) for count, index in picks]
-    if any(label is None for label in labels):  # in one snapshot this is the list's doing, which is public
-        raise SourceError("the public list changed while it was read; ask again")
-    return [label for label in labels if label is not None]
