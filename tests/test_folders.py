@@ -19,6 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources/engine": set(),
     "sources/arrow": {"engine"},
     "sources/expression": {"engine", "arrow"},
+    "sources/pairs": {"engine", "expression"},
     "sources/files": {"engine", "arrow", "delegated", "source", "table"},
     "audit/testers": {"claims", "finding", "neighbours", "outcomes", "subject"},
     "audit/program": set(),

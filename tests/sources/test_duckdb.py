@@ -11,6 +11,7 @@ from crestline.errors import SourceError
 from crestline.sources import open_source
 from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_scores import ScoreConformance
+from tests.sources.conformance_views import ViewConformance
 from tests.sources.engines import DuckDB
 
 
@@ -19,7 +20,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDB:
     return DuckDB(tmp_path_factory.mktemp("duckdb"))
 
 
-class TestDuckDB(SourceConformance, ScoreConformance):
+class TestDuckDB(SourceConformance, ScoreConformance, ViewConformance):
     def test_a_collation_neither_merges_nor_reorders_items(self, tmp_path: Path) -> None:
         path = tmp_path / "t.duckdb"
         with duckdb.connect(path) as connection:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.sources.conformance import SourceConformance
 from tests.sources.conformance_scores import ScoreConformance
+from tests.sources.conformance_views import ViewConformance
 from tests.sources.engines import Embedded
 
 
@@ -14,5 +15,5 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Embedded:
     return Embedded(tmp_path_factory.mktemp("embedded"))
 
 
-class TestEmbedded(SourceConformance, ScoreConformance):
+class TestEmbedded(SourceConformance, ScoreConformance, ViewConformance):
     """Everything in the two suites."""

@@ -14,6 +14,7 @@ from crestline.sources import open_source
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
 from tests.sources.conformance import SourceConformance, ask, events, question
 from tests.sources.conformance_scores import ScoreConformance
+from tests.sources.conformance_views import ViewConformance
 from tests.sources.engines import Spark
 from tests.sources.pairs import Pair, PairSuite
 from tests.sources.pairs_servers import names, selects, spark_columns
@@ -44,7 +45,7 @@ def engine() -> Iterator[Spark]:
     session.stop()
 
 
-class TestSpark(SourceConformance, ScoreConformance):
+class TestSpark(SourceConformance, ScoreConformance, ViewConformance):
     def test_times_with_a_zone_come_back_in_utc(self, engine: Spark) -> None:
         """Ibis does not tell Spark's two kinds of timestamp apart, so the label is UTC without saying so."""
         moment = datetime(2026, 1, 31, 12, tzinfo=UTC)

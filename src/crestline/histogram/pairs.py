@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ CELLS = 13
 """Users are counted by their number of items in the cells 1, 2, 3–4, 5–8, …; the last cell is open-ended."""
 
 
+@runtime_checkable
 class PairViews(Protocol):
     """What may be looked at. One user changes `users_with` by at most one, one cell of `users_by_items` by one, and the
     loads by a vector whose squares add up to at most one in units of `weights[0]`."""

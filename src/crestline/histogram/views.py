@@ -8,7 +8,7 @@ pairs      `PairViews`: the few views of distinct (user, item) pairs that the si
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from crestline.errors import MechanismError
 
@@ -29,11 +29,19 @@ SLOTS = View("slots")
 PAIRS = View("pairs")
 
 
-def view_of(mechanism: Any) -> View:
+@runtime_checkable
+class Looking(Protocol):
+    """A mechanism that says what it looks at."""
+
+    @property
+    def view(self) -> View: ...
+
+
+def view_of(mechanism: object) -> View:
     """What a mechanism says it looks at; one that says nothing looks at slots or at a public list."""
-    view = getattr(mechanism, "view", SLOTS)
+    if not isinstance(mechanism, Looking):
+        return SLOTS
+    view = mechanism.view
     if not isinstance(view, View) or view.kind not in KINDS:
-        raise MechanismError(
-            f"{type(mechanism).__name__}.view must be a View: of slots, of observed items, or of pairs"
-        )
+        raise MechanismError(f"{type(mechanism).__name__}.view must be a View: of slots, of observed items or of pairs")
     return view

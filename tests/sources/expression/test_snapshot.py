@@ -95,7 +95,7 @@ def test_a_public_list_that_shrinks_where_there_are_no_snapshots(tmp_path: Path)
             connection.execute("delete from catalogue where item > 13")
         connection.close()
 
-    with pytest.raises(SourceError, match="the public list changed"):
+    with pytest.raises(SourceError, match="changed before it was named"):
         answered(open_source(f"sqlite:///{path}", table="events"), write, "catalogue")
 
 

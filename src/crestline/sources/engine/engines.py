@@ -102,7 +102,7 @@ def number_of(digits: Expression, engine: str) -> Expression:
         converted = _declared("conv", "string", "int64", "int64", "string")(digits, 16, 10)
         return total_cast(converted, "int64", engine)
     raw = _declared("decode", "string", "binary", option="hex")(digits)  # PostgreSQL
-    places = [_declared("get_byte", "binary", "int64", option=place)(raw) for place in range(4)]
+    places = [_declared("get_byte", "binary", "int32", option=place)(raw) for place in range(4)]
     first, second, third, last = (place.cast("int64") for place in places)
     return ((first * 256 + second) * 256 + third) * 256 + last
 
@@ -122,6 +122,11 @@ def attempted(value: Expression, engine: str) -> Expression:
     """
     kind = str(value.type().copy(nullable=True))
     return _declared("try", kind, kind)(value) if engine in DUCKDB else value
+
+
+def trimmed(value: Expression) -> Expression:
+    """A numeric of PostgreSQL without the zeros at its end: 1.5 and 1.50 are equal, and get one text."""
+    return _declared("trim_scale", "decimal", "decimal")(value)
 
 
 def total_cast(value: Expression, kind: Any, engine: str) -> Expression:

@@ -14,7 +14,16 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Label
-from crestline.sources.engine.engines import DUCKDB, Expression, Function, attempted, codec, comparable, total_cast
+from crestline.sources.engine.engines import (
+    DUCKDB,
+    Expression,
+    Function,
+    attempted,
+    codec,
+    comparable,
+    total_cast,
+    trimmed,
+)
 
 _MICROSECONDS, _NANOSECONDS = 6, 9
 
@@ -115,7 +124,12 @@ def _decimal(value: Expression, engine: str) -> Key:
     usable: tuple[Expression, ...] = (value.notnull(),)
     if engine == "postgres":  # its numeric has three values that are no numbers
         usable += (~value.cast("string").isin(["NaN", "Infinity", "-Infinity"]),)
-    return Key(value, usable, _shortest, fetched=lambda grouped: grouped.cast("string"))
+        return Key(value, usable, _shortest, fetched=_as_text, text=lambda grouped: _as_text(trimmed(grouped)))
+    return Key(value, usable, _shortest, fetched=_as_text)
+
+
+def _as_text(value: Expression) -> Expression:
+    return value.cast("string")
 
 
 def _shortest(text: str) -> Decimal:

@@ -53,11 +53,12 @@ class PairCounting:
     listing: Expression
 
     def ranked(self, pairs: Expression, rank: int) -> Expression:
-        """The `rank`-th largest number of users of an item; no row where there are fewer items."""
+        """The smallest of the `rank` largest numbers of users of an item, and how many of them there are."""
         import ibis
 
         counts = pairs.group_by(list(self.item)).agg(**{COUNT: pairs.count()})
-        return counts.order_by(ibis.desc(COUNT)).select(COUNT).limit(1, offset=rank - 1)
+        largest = counts.order_by(ibis.desc(COUNT)).select(COUNT).limit(rank)
+        return largest.aggregate(**{COUNT: largest[COUNT].min(), _MANY: largest.count()})
 
     def cells(self, pairs: Expression) -> Expression:
         """How many users have so many items, by cell; cells without users have no row."""

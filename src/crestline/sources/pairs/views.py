@@ -75,8 +75,8 @@ class EnginePairs:
     keep: Callable[[Expression], Expression]
 
     def users_with(self, rank: int) -> int:
-        rows = self.runner.rows(self.over.ranked(self.pairs, rank))
-        return int(rows[0][0]) if rows else 0
+        ((smallest, many),) = self.runner.rows(self.over.ranked(self.pairs, rank))
+        return int(smallest) if many == rank else 0
 
     def users_by_items(self) -> Counts:
         return _dense(self.runner.rows(self.over.cells(self.pairs)), CELLS)
