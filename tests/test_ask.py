@@ -10,6 +10,7 @@ import pytest
 import crestline as cl
 from crestline.ask import ask
 from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError, SourceError
+from crestline.histogram.views import SLOTS, View
 from crestline.prepare import prepare
 from crestline.question import NO_LIMITS, Question
 from crestline.randomness.entropy import replay
@@ -111,12 +112,12 @@ class Unreadable:
     name = "unreadable"
     limits = NO_LIMITS
 
-    def check(self, question: Question) -> None: ...
+    def check(self, question: Question, view: View = SLOTS) -> None: ...
 
     def version(self) -> None:
         return None
 
-    def reading(self, question: Question, key: bytes = b"") -> Any:
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Any:
         raise AssertionError("a refused question must not touch the data")
 
 
@@ -130,7 +131,7 @@ def test_a_refusal_touches_no_data() -> None:
 
 
 class Breaking(Unreadable):
-    def reading(self, question: Question, key: bytes = b"") -> Any:
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Any:
         raise SourceError("the engine went away; try again")
 
 

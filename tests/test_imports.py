@@ -16,7 +16,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "parameters": set(),
     "precision": set(),
-    "question": {"mechanisms"},  # the protocol alone, for the type of a field: nothing is imported at run time
+    # The protocol of mechanisms, for the type of a field, and the kinds of view that a source may give.
+    "question": {"histogram", "mechanisms"},
     "histogram": set(),
     "randomness": set(),
     "guarantees": set(),
@@ -26,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ledger": {"guarantees"},
     "pictures": set(),
     "answer": {"histogram", "guarantees", "question", "pictures"},
-    "prepare": {"answer", "mechanisms", "guarantees", "ledger", "question", "__init__"},
+    "prepare": {"answer", "histogram", "mechanisms", "guarantees", "ledger", "question", "__init__"},
     "identity": {"prepare", "ledger", "question", "randomness", "sources"},
     "charging": {"answer", "guarantees", "identity", "ledger", "prepare"},
     "ask": {"answer", "charging", "identity", "ledger", "mechanisms", "prepare", "randomness", "sources"},

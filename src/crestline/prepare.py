@@ -160,6 +160,7 @@ def _remembered(
     """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
     name = str(question.mechanism)  # one that a question brings along is not remembered
     rule = automatic(question, with_budget=with_budget, public_list=public_list) if name == AUTO else _named(name)
+    _fit_for_domain(entry(rule.name).domain, rule.name, public_list)
     mechanism = _made(rule, question, question.k_bar)
     if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
         mechanism = _made(rule, question, limits.slots)
@@ -205,7 +206,15 @@ def _fit_for(question: Question, mechanism: BuiltIn, name: str, public_list: boo
 
     That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
     """
-    domain = domain_of(mechanism)
+    _fit_for_domain(domain_of(mechanism), name, public_list)
+    if question.score is not None and any(_charged_by_items(part) for part in parts(mechanism)):
+        raise MechanismError(
+            "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
+            "mechanism, or leave contribution or counts out"
+        )
+
+
+def _fit_for_domain(domain: str | None, name: str, public_list: bool) -> None:
     if domain == KNOWN and not public_list:
         raise MechanismError(
             f"{name} needs the public list of all items: give domain=…, or take mechanism='auto' or another mechanism"
@@ -214,11 +223,6 @@ def _fit_for(question: Question, mechanism: BuiltIn, name: str, public_list: boo
         raise MechanismError(
             f"{name} is for items that are not publicly listed: leave domain out, or take mechanism='auto' or another "
             "mechanism"
-        )
-    if question.score is not None and any(_charged_by_items(part) for part in parts(mechanism)):
-        raise MechanismError(
-            "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
-            "mechanism, or leave contribution or counts out"
         )
 
 

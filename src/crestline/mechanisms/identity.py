@@ -49,7 +49,7 @@ def _all_ours(value: object) -> bool:
     value = original(value)
     if is_dataclass(value) and not isinstance(value, type):
         return _ours(type(value)) and all(_all_ours(part) for part in _fields(value).values())
-    return type(value) in _PLAIN
+    return type(value) in _PLAIN or (isinstance(value, Enum) and _ours(type(value)))
 
 
 def _ours(kind: type) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from crestline.errors import CrestlineError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.views import SLOTS, view_of
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
 from crestline.mechanisms.mechanism import KNOWN, BuiltIn
 from crestline.question import Question
@@ -60,6 +61,8 @@ def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool
         )
     except CrestlineError as error:
         return Skipped(line.name, str(error))
+    if view_of(mechanism) != SLOTS:
+        return Skipped(line.name, "looks at all observed items or pairs, and a plan has a histogram of the largest")
     return Candidate(line, mechanism, None if known else mechanism.k_bar or k_bar)
 
 

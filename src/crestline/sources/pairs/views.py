@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from crestline.histogram.labels import Label
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.pairs import CELLS, Counts, Pairs, PairViews
 from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.fetching import Rows
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import USER, Counting
 from crestline.sources.expression.picks import Pick, in_order, multiplicities
@@ -59,7 +59,7 @@ def _stored(runner: Runner, counting: Counting, held: ExitStack) -> EnginePairs:
 def _in_memory(runner: Runner, counting: Counting) -> Pairs:
     pairs, items = counting.pairs, counting.items
     rows = runner.rows(pairs.select(**{USER: counting.user.fetched(pairs[USER])}, **items.fetched(pairs)))
-    users, labels = dict[Any, int](), dict[Any, int]()
+    users, labels = dict[object, int](), dict[tuple[object, ...], int]()
     coded = [(users.setdefault(row[0], len(users)), labels.setdefault(tuple(row[1:]), len(labels))) for row in rows]
     table = np.array(coded, dtype=np.int64).reshape(-1, 2)
     return Pairs(table[:, 0], table[:, 1], [items.label(values) for values in labels])
@@ -101,7 +101,7 @@ class EnginePairs:
         return ObservedItems(how_many, step=int(weights[0]), named=named)
 
 
-def _dense(rows: Sequence[tuple[Any, ...]], size: int) -> Counts:
+def _dense(rows: Rows, size: int) -> Counts:
     """Numbers by their place; places without a row are zero."""
     result = np.zeros(size, dtype=np.int64)
     for place, number in rows:
