@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from crestline.histogram.labels import Label, label_order
 from crestline.histogram.views import SLOTS, View
 from crestline.mechanisms.selection import Selection
 from crestline.question import Limits, Question
+
+Naming: TypeAlias = Callable[[Sequence[Any]], list[Label]]  # from a histogram's items to their labels, in their order
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Reading:
 
     histogram: Any  # a Histogram, ObservedItems or PairViews, as the mechanism's view says
     unit: Fraction = Fraction(1)
-    labels: Callable[[Sequence[Any]], list[Label]] | None = None
+    labels: Naming | None = None
 
     def named(self, selection: Selection) -> Selection:
         """A selection of this histogram under the items' own names, its counts in the units of their column."""
@@ -70,7 +72,7 @@ class Source(Protocol):
         ...
 
 
-def _relabelled(picked: Selection, labels_of: Callable[[Sequence[Any]], list[Label]]) -> Selection:
+def _relabelled(picked: Selection, labels_of: Naming) -> Selection:
     """The selection under the names of its picks. Counts stay with their items: those of a set are in label order."""
     if isinstance(picked.items, tuple):
         return replace(picked, items=tuple(labels_of(picked.items)))
