@@ -39,7 +39,8 @@ def ask(
     receipt = books.reserve(prepared, known)
     key = entropy.words(KEY_BYTES // 8).tobytes()
     with source.reading(prepared.question, key, prepared.view) as reading:
-        selection = reading.named(prepared.mechanism.release(reading.histogram, entropy))
+        released = prepared.mechanism.release(reading.histogram, entropy)  # type: ignore[arg-type] # its view says what
+        selection = reading.named(released)
     return books.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
+from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
+from crestline.histogram.pairs import PairViews
 from crestline.histogram.views import SLOTS, View
 from crestline.mechanisms.selection import Selection
 from crestline.question import Limits, Question
@@ -25,7 +27,7 @@ class Reading:
     labels      over a public list: from the histogram's items to their labels, in their order
     """
 
-    histogram: Any  # a Histogram, ObservedItems or PairViews, as the mechanism's view says
+    histogram: Histogram | PairViews
     unit: Fraction = Fraction(1)
     labels: Naming | None = None
 
