@@ -27,6 +27,7 @@ def made(name: str) -> list[Any]:
         "Lipschitz": [(2, 1), (2, 1, "exponential")],
         "Canonical": [(2, 1)],
         "CanonicalBottom": [(2, 3, 1, "0.02")],
+        "Observed": [(2, 2, 2, "0.02"), (2, 2, 2, "0.02", "laplace")],
         "FirstStable": [(3, 1, "0.02"), (3, 1, "0.02", None, "laplace")],
         "StableAnswers": [(3, 2, 1, "0.02")],
         "NoisyCounts": [
@@ -34,6 +35,8 @@ def made(name: str) -> list[Any]:
             (cl.mechanisms.LimitedDomain(2, 3, "0.5", "0.02"), 4, "laplace"),
         ],
     }
+    if name == "Sieve":  # few buckets: a release is quick, and they are shared by items
+        return [kind(2, 1, "0.02", buckets=4)]
     if name in own:
         return [kind(*arguments) for arguments in own[name]]
     return [kind.for_budget(k=2, k_bar=3, epsilon=1, delta="0.02")]

@@ -119,13 +119,13 @@ def test_a_price_reads_no_row() -> None:
         name = "sealed"
         limits = NO_LIMITS
 
-        def check(self, question: object) -> None:
+        def check(self, question: object, view: object) -> None:
             """Anything may be asked."""
 
         def version(self) -> None:
             return None
 
-        def reading(self, question: object, key: bytes = b"") -> object:
+        def reading(self, question: object, key: bytes, view: object) -> object:
             raise AssertionError("a row was read")
 
     ledger = Ledger.in_memory(cl.Budget(epsilon=1, delta="1e-6"))

@@ -6,16 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from crestline.answer.answer import Answer
 from crestline.ask import ask
 from crestline.guarantees.guarantee import PureDP
+from crestline.histogram.views import PAIRS
 from crestline.mechanisms.selection import Selection
 from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 from crestline.sources import Source
+from tests.sources import oracle, oracle_views
 
 # 12 and 11 are counted by two users each, 10 by one; afterwards 10 and 11 by two, 12 by three: every place has moved.
 BEFORE = pa.table({"user": [1, 2, 1, 2, 1], "item": [12, 12, 11, 11, 10]})
@@ -42,3 +45,19 @@ def answered(source: Source, write: Callable[[], Any], domain: Any) -> Answer:
     mechanism = Interrupted(write)
     question = Question(k=6, k_bar=6, mechanism=mechanism, domain=domain)
     return ask(prepare(question), source=source, entropy=replay("between"))
+
+
+def views_stay(source: Source, write: Callable[[], Any]) -> bool:
+    """Whether all views of pairs are those of the table before `write`, also those that are asked for afterwards."""
+    pairs = oracle.pairs(BEFORE.to_pylist(), Question(k=1, k_bar=1))
+    weights, key = np.ones(3, dtype=np.int64), bytes(range(32))  # nobody has more items: no hash decides
+    with source.reading(Question(k=1, k_bar=1), key, PAIRS) as reading:
+        views: Any = reading.histogram
+        first = views.users_with(1)
+        write()
+        alive = views.within(key, np.ones(8, dtype=np.bool_))
+        items = alive.observed(key, weights)
+        named = dict(zip(items.names(range(items.size)), map(items.score_of, range(items.size)), strict=True))
+        seen = [first, views.users_with(3), views.users_by_items().tolist(), named]
+    expected = [oracle_views.users_with(pairs, rank) for rank in (1, 3)]
+    return seen == [*expected, oracle_views.users_by_items(pairs), oracle_views.observed(pairs, key, [1, 1, 1])]

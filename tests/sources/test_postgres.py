@@ -15,7 +15,7 @@ import pytest
 from crestline.errors import EngineDefect, QuestionError, SourceError
 from crestline.histogram.labels import Padding
 from crestline.sources import open_source
-from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
+from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.conformance_views import ViewConformance
@@ -160,6 +160,15 @@ class TestPostgres(SourceConformance, ScoreConformance, ViewConformance):
             prepared(engine, f"insert into {schema}.events values {rows_of(AFTER)}")
 
         assert answered(source, write, domain).items == NAMED
+
+    def test_what_is_written_between_two_views_changes_neither(self, engine: Postgres) -> None:
+        prepared(
+            engine,
+            'create table viewed ("user" bigint, item bigint)',
+            f"insert into viewed values {rows_of(BEFORE)}",
+        )
+        source = open_source(engine.url, table="viewed")
+        assert views_stay(source, lambda: prepared(engine, f"insert into viewed values {rows_of(AFTER)}"))
         assert ask(source, question(1)).items == (12,)  # the next question sees what was written
         assert ask(source, question(1)).counts == (3,)
 

@@ -11,7 +11,7 @@ import pytest
 
 from crestline.errors import EngineDefect, SourceError
 from crestline.sources import open_source
-from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
+from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import SourceConformance, ask, events, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.conformance_views import ViewConformance
@@ -58,6 +58,13 @@ class TestSpark(SourceConformance, ScoreConformance, ViewConformance):
 
         put(BEFORE)
         assert answered(open_source("spark://local", table="replaced"), lambda: put(AFTER), DOMAIN).items == NAMED
+
+    def test_what_is_written_between_two_views_changes_neither(self, engine: Spark) -> None:
+        def put(table: pa.Table) -> None:
+            engine.session.createDataFrame(table).createOrReplaceTempView("replaced")
+
+        put(BEFORE)
+        assert views_stay(open_source("spark://local", table="replaced"), lambda: put(AFTER))
 
     def test_a_statement_is_given_up_in_time(self, engine: Spark) -> None:
         engine.session.sql(

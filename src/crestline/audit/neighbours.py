@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from itertools import count, product
 from typing import Protocol
 
+import numpy as np
+
+from crestline.histogram.pairs import Pairs
+
 Counts = dict[str, int]
 
 
@@ -32,6 +36,15 @@ class Pair:
     def moved(self) -> tuple[str, ...]:
         """The user's items."""
         return tuple(label for label, number in self.with_user.items() if number != self.without.get(label, 0))
+
+
+def pairs_of(counts: Counts, together: Sequence[str] = ()) -> Pairs:
+    """Pairs of a user and an item with these counts: one user has the items `together`, all others one item each."""
+    names = sorted(counts)
+    items = [place for place, label in enumerate(names) for _ in range(counts[label] - (label in together))]
+    users = list(range(1, len(items) + 1))
+    shared = [names.index(label) for label in together]
+    return Pairs(np.array(users + [0] * len(shared), dtype=np.int64), np.array(items + shared, dtype=np.int64), names)
 
 
 class Neighbours(Protocol):

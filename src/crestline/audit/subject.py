@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from crestline.audit.claims import Claim, Law, claim
-from crestline.audit.neighbours import Counts, Pair, Shape, labels
+from crestline.audit.neighbours import Counts, Pair, Shape, labels, pairs_of
 from crestline.audit.outcomes import Outcome, Reader, raised
 from crestline.audit.queries import auditable
 from crestline.audit.shapes import choose, number
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.pairs import Pairs
+from crestline.histogram.views import view_of
 from crestline.mechanisms.adopt import fast_release
 from crestline.mechanisms.stated import contribution_of
 from crestline.randomness.entropy import Entropy
+
+Seen: TypeAlias = Histogram | Pairs  # what a mechanism looks at, as its view says
 
 
 @runtime_checkable
@@ -24,7 +30,7 @@ class Auditable(Protocol):
 
     def guarantee(self) -> Any: ...
 
-    def release(self, histogram: Histogram, entropy: Entropy) -> Any: ...
+    def release(self, histogram: Seen, entropy: Entropy) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -57,23 +63,33 @@ class Subject:
     notes: tuple[str, ...] = ()
     read: Reader = field(default_factory=Reader)
 
-    def histogram(self, counts: Counts, shape: Shape) -> Histogram:
+    def histogram(self, counts: Counts, shape: Shape, together: Sequence[str] = ()) -> Seen:
+        """What the mechanism looks at. `together` are the items of one user; all other users have one item each."""
+        view = view_of(self.mechanism)
+        if view.kind == "pairs":
+            return pairs_of(counts, together)
+        if view.kind == "observed":  # no user of a pair has more items than the noise covers: none weighs less
+            step = view.weights[0]
+            return ObservedItems.from_scores({label: step * count for label, count in counts.items()}, step=step)
         if shape.k_bar is None:
             return Histogram.over_domain(dict.fromkeys(shape.domain, 0) | counts)
         return Histogram.from_counts(counts, shape.k_bar)
 
     def side(self, pair: Pair, with_user: bool, n: int) -> Counter[Outcome]:
         """The outcomes of `n` releases of one of the two tables of a pair."""
-        return self.sample(pair.with_user if with_user else pair.without, pair.shape, n)
+        if with_user:
+            return self.sample(pair.with_user, pair.shape, n, pair.moved)
+        return self.sample(pair.without, pair.shape, n)
 
-    def sample(self, counts: Counts, shape: Shape, n: int) -> Counter[Outcome]:
+    def sample(self, counts: Counts, shape: Shape, n: int, together: Sequence[str] = ()) -> Counter[Outcome]:
         """The outcomes of `n` releases. An error is an outcome like any other."""
-        histogram = self.histogram(counts, shape)
+        histogram = self.histogram(counts, shape, together)
         many = fast_release(self.mechanism)
         if many is None:
             return Counter(self._once(histogram) for _ in range(n))
         try:
-            return Counter(map(self.read, many(histogram, n, self.entropy)))
+            drawn = many(histogram, n, self.entropy)  # type: ignore[arg-type] # its view says what
+            return Counter(map(self.read, drawn))
         except Exception as error:  # code of others may fail in any way
             return Counter({raised(error): n})
 
@@ -90,7 +106,7 @@ class Subject:
     def has_law(self) -> bool:
         return callable(getattr(self.mechanism, "law", None))
 
-    def _once(self, histogram: Histogram) -> Outcome:
+    def _once(self, histogram: Seen) -> Outcome:
         try:
             return self.read(self.mechanism.release(histogram, self.entropy))
         except Exception as error:  # code of others may fail in any way
@@ -134,7 +150,7 @@ def _first_error(made: Subject, shape: Shape) -> str | None:
         if many is None:
             made.mechanism.release(histogram, made.entropy)
         else:
-            many(histogram, 1, made.entropy)
+            many(histogram, 1, made.entropy)  # type: ignore[arg-type] # its view says what
     except Exception as error:  # code of others may fail in any way
         return f"{type(error).__name__}: {error}"
     return None

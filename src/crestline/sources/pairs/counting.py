@@ -58,7 +58,7 @@ class PairCounting:
 
         counts = pairs.group_by(list(self.item)).agg(**{COUNT: pairs.count()})
         largest = counts.order_by(ibis.desc(COUNT)).select(COUNT).limit(rank)
-        return largest.aggregate(**{COUNT: largest[COUNT].min(), _MANY: largest.count()})
+        return largest.aggregate(**{COUNT: largest[COUNT].min().fill_null(0), _MANY: largest.count()})
 
     def cells(self, pairs: Expression) -> Expression:
         """How many users have so many items, by cell; cells without users have no row."""

@@ -1,0 +1,53 @@
+"""Views of pairs are all of one state of the table, leave nothing behind, and fall back to this process's memory."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import ibis
+import pyarrow.parquet as pq
+
+import crestline as cl
+from crestline.sources import open_source
+from tests.sources.between import AFTER, BEFORE, views_stay
+
+
+def test_a_file_that_is_replaced(tmp_path: Path) -> None:
+    path, next_path = tmp_path / "t.parquet", tmp_path / "next.parquet"
+    pq.write_table(BEFORE, path)
+    pq.write_table(AFTER, next_path)
+    assert views_stay(open_source(path), lambda: os.replace(next_path, path))
+
+
+def test_a_duckdb_with_a_second_connection() -> None:
+    engine = ibis.duckdb.connect()
+    engine.con.register("arrow", BEFORE)
+    engine.con.execute("create table events as from arrow; drop view arrow")
+    second = engine.con.cursor()
+
+    def write() -> None:
+        second.register("after", AFTER)
+        second.execute("delete from events; insert into events from after")
+
+    assert views_stay(open_source(engine.table("events")), write)
+    assert engine.con.sql("select table_name from duckdb_tables() where temporary").fetchall() == []  # nothing is left
+
+
+def test_an_engine_without_snapshots_or_hashes(tmp_path: Path) -> None:
+    """SQLite: the distinct pairs are held in this process."""
+    path = tmp_path / "t.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute('create table events ("user" integer, item integer)')
+        connection.executemany("insert into events values (?, ?)", [*zip(*BEFORE.to_pydict().values(), strict=True)])
+
+    def write() -> None:
+        with sqlite3.connect(path) as connection:
+            connection.execute("delete from events")
+
+    assert views_stay(open_source(f"sqlite:///{path}", table="events"), write)
+    with sqlite3.connect(path) as connection:
+        connection.executemany("insert into events values (?, 7)", [(user,) for user in range(500)])
+    answer = cl.top_k(f"sqlite:///{path}", table="events", k=1, epsilon=4, delta="1e-6", mechanism="Sieve")
+    assert answer.items == (7,)
