@@ -15,12 +15,13 @@ import pytest
 from crestline.errors import EngineDefect, QuestionError, SourceError
 from crestline.histogram.labels import Padding
 from crestline.sources import open_source
+from crestline.sources.expression import score
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.conformance_views import ViewConformance
 from tests.sources.engines import Postgres
-from tests.sources.pairs import Pair, PairSuite
+from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import postgres_columns, selects
 
 LONG = 10**45 + 7  # longer than Python's decimals calculate by default
@@ -256,3 +257,13 @@ class TestPairs(PairSuite):
             )
             sources.append(open_source(engine.url, table=name))
         return Pair(*sources, tuple(column for column, _ in columns), every=4)
+
+    def test_a_guard_that_is_taken_out_is_found(
+        self, pair: Pair, engine: Postgres, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The power of the suite here: PostgreSQL fails on a double whose share of the clip is too small for one."""
+        monkeypatch.setattr(score, "_TINY", 0.0)
+        sources = [open_source(engine.url, table=name) for name in ("pair_with", "pair_without")]
+        naked = Pair(*sources, pair.columns, every=1)
+        doubles = [column for column in pair.columns if column.name == "double"]
+        assert [told for column in doubles for told in found_by_scores(naked, column)]
