@@ -11,12 +11,13 @@ import pytest
 
 from crestline.errors import EngineDefect, SourceError
 from crestline.sources import open_source
+from crestline.sources.expression import score
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import SourceConformance, ask, events, question
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.conformance_views import ViewConformance
 from tests.sources.engines import Spark
-from tests.sources.pairs import Pair, PairSuite
+from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import names, selects, spark_columns
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
@@ -125,3 +126,11 @@ class TestPairs(PairSuite):
             engine.session.table(name).cache()
         sources = (open_source("spark://local", table=name) for name in ("pair_with", "pair_without"))
         return Pair(*sources, tuple(column for column, _ in columns), every=12)
+
+    def test_a_guard_that_is_taken_out_is_found(self, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The power of the suite here: Spark fails on a double that is converted before it is clipped."""
+        monkeypatch.setattr(score, "_clipped_double", lambda value, clip, engine: value.cast("int64").cast("float64"))
+        sources = (open_source("spark://local", table=name) for name in ("pair_with", "pair_without"))
+        naked = Pair(*sources, pair.columns, every=1)
+        doubles = [column for column in pair.columns if column.name == "double"]
+        assert [told for column in doubles for told in found_by_scores(naked, column)]
