@@ -150,7 +150,8 @@ def found_by_keys(pair: Pair, column: Column) -> list[str]:
 
 def found_by_scores(pair: Pair, column: Column) -> list[str]:
     """Sums of the column, clipped at every size."""
-    clips = battery.CLIPS[pair.turn(column) % pair.every :: pair.every]
+    every = min(pair.every, len(battery.CLIPS))  # every column is summed with one clip at least
+    clips = battery.CLIPS[pair.turn(column) % every :: every]
     asked = [question(score=Sum(column.name, clip)) for clip in clips]
     seen = ((one, told_apart(pair, one, ITEMS)) for one in asked)
     return [f"{one.score} -> {told}" for one, told in seen if told]
