@@ -43,7 +43,7 @@ def test_the_promise_in_formulas() -> None:
     lines = text(in_formulas(made(("a",))))
     assert "M = LimitedDomain(k=5)" in lines
     assert "Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta, with epsilon = 1, delta = 1e-08." in lines
-    assert "PRIVACY.md P3.2" in lines
+    assert "Theorem: P3.2" in lines
     assert "= 73.2%" in lines
 
 

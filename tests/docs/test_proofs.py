@@ -16,13 +16,18 @@ assert _spec.loader is not None
 _tool = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_tool)
 
-NOTES = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+NOTES = sorted(note for note in (ROOT / "docs" / "proofs").glob("*.md") if note.stem != "README")
 HEADINGS = ("## Claim", "## Preconditions", "## Pseudocode", "## Proof", "## Numerics")
 
 
 @pytest.mark.parametrize("note", NOTES, ids=lambda note: note.stem)
 def test_a_note_proves_the_code_of_today(note: Path) -> None:
     assert not _tool.stale(note), f"read {note.name} again, then: python scripts/fingerprint.py --renew {note}"
+
+
+def test_the_first_page_of_the_proofs_names_every_note() -> None:
+    page = (ROOT / "docs" / "proofs" / "README.md").read_text()
+    assert [note.name for note in NOTES if f"]({note.name})" not in page] == []
 
 
 @pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)

@@ -1,7 +1,7 @@
 """A slow, obviously right reference for the comparison engine: every key to 320 bits, then plain sorting.
 
 It shares only the definition of the keys with the engine (which bits make a uniform, score plus scaled quantile); the
-quantiles are written once more, from the distribution functions of PRIVACY.md P8.1, with mpmath.
+quantiles are written once more, from the distribution functions of P8.1, with mpmath.
 """
 
 from __future__ import annotations

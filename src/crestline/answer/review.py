@@ -50,7 +50,7 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
     lines += [
         "For all D ~ D' and all sets S of answers: Pr[M(D) in S] <= exp(epsilon) Pr[M(D') in S] + delta, with "
         f"epsilon = {_both(epsilon)}, delta = {_both(delta)}.",
-        f"Theorem: PRIVACY.md {guarantee.theorem}.",
+        f"Theorem: {guarantee.theorem}.",
         "Belief p before, with odds o = p/(1-p): after the answer, odds between o exp(-epsilon) and o exp(epsilon), "
         "unless the answer differs from that of an ideal epsilon-DP procedure, which has probability at most "
         "delta/(1 + exp(epsilon)).",

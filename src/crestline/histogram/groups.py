@@ -1,4 +1,4 @@
-"""A public list, seen as groups of items with equal counts (DESIGN D9).
+"""A public list, seen as groups of items with equal counts (D9).
 
 Items of one group are alike, so a mechanism needs one draw for each group, however many items it has. Ranks count
 from 0 through all groups, the largest count first; a histogram names the item at a rank.

@@ -105,7 +105,7 @@ class Histogram:
 
     @classmethod
     def from_multiplicities(cls, how_many: Mapping[int, int], *, step: int = 1) -> Multiplicities:
-        """Over a public list of which only `{count: how many items have it}` is known (DESIGN D9)."""
+        """Over a public list of which only `{count: how many items have it}` is known (D9)."""
         return Multiplicities(how_many, step=step)
 
     @property

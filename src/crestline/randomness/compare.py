@@ -1,4 +1,4 @@
-"""The one comparison engine: exact decisions about noisy keys, at array speed (P11, DESIGN D4).
+"""The one comparison engine: exact decisions about noisy keys, at array speed (P11, D4).
 
     largest(keys, k)             the k largest keys of every row, in order
     exceeding(keys, thresholds)  which keys are larger than the row's threshold (or than the key beside them)

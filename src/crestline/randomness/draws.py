@@ -2,7 +2,7 @@
 
 OneEach          one uniform for each key; with `copies`, the largest of so many independent noises in one draw
 NoNoise          no randomness: keys that are their scores
-OrderStatistics  the largest, second largest, … of groups of equal scores (DESIGN D9), from one uniform each
+OrderStatistics  the largest, second largest, … of groups of equal scores (D9), from one uniform each
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A uniform U is also an arrival time `E = -ln U` (standard exponential) and a Gumbel value `g = -ln E`. The largest of n
 independent uniforms has `g + ln n` in the last coordinate, whatever the size of n: that is what makes a group of
-n equal counts one draw (DESIGN D9).
+n equal counts one draw (D9).
 """
 
 from __future__ import annotations

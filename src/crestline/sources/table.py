@@ -1,4 +1,4 @@
-"""TableSource: any table Ibis can reach, asked through one expression (DESIGN D1)."""
+"""TableSource: any table Ibis can reach, asked through one expression (D1)."""
 
 from __future__ import annotations
 

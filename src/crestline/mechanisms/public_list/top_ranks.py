@@ -1,4 +1,4 @@
-"""The k largest of `rate · count + noise` over a public list, in order, at the cost of its groups (DESIGN D9).
+"""The k largest of `rate · count + noise` over a public list, in order, at the cost of its groups (D9).
 
 One draw gives the largest noise of a whole group. Only the k groups with the largest maxima can hold one of the k
 largest keys; of those, further order statistics are drawn until the last one drawn of every group is not needed.

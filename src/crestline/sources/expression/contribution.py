@@ -1,4 +1,4 @@
-"""At most Δ items per user, chosen by the engine with a keyed hash of (key, user, item) (P0.3, DESIGN D3).
+"""At most Δ items per user, chosen by the engine with a keyed hash of (key, user, item) (P0.3, D3).
 
 Which items of a user are kept depends on that user's own items and on the key alone, so removing another user changes
 nothing here. The guarantee holds for every fixed key; a fresh random key per release makes the choice unbiased.

@@ -1,4 +1,4 @@
-"""Known domains: the public list stays in the engine (DESIGN D9).
+"""Known domains: the public list stays in the engine (D9).
 
 Two queries per release, whatever the size of the domain: how many items have each count, and, once the mechanism has
 chosen `(count, index)` pairs, the names of those items. The index is the item's place within its count, in label order.
