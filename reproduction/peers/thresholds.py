@@ -42,9 +42,15 @@ def _laplace(bound: int, epsilon: float, delta: float) -> Any:
     return made(scale, _threshold(lambda threshold: made(scale, threshold).map(reach)[1] <= delta))
 
 
-@lru_cache(maxsize=64)
 def _gaussian(bound: int, epsilon: float, delta: float) -> Any:
-    """Half of δ is for the threshold, the rest for the conversion from zCDP."""
+    dp, space = _space("l02inf_distance")
+    scale, threshold = gaussian_setting(bound, epsilon, delta)
+    return space >> dp.m.then_gaussian_threshold(scale=scale, threshold=threshold)
+
+
+@lru_cache(maxsize=64)
+def gaussian_setting(bound: int, epsilon: float, delta: float) -> tuple[float, int]:
+    """Scale and threshold: half of δ is for the threshold, the rest for the conversion from zCDP."""
     dp, space = _space("l02inf_distance")
     reach = (bound, math.sqrt(bound), 1.0)
 
@@ -57,7 +63,7 @@ def _gaussian(bound: int, epsilon: float, delta: float) -> Any:
         return found <= epsilon
 
     scale = _least(within)
-    return made(scale, _threshold(lambda threshold: made(scale, threshold).map(reach)[1] <= delta / 2))
+    return scale, _threshold(lambda threshold: made(scale, threshold).map(reach)[1] <= delta / 2)
 
 
 def _space(metric: str) -> tuple[Any, Any]:

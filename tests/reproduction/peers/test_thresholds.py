@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reproduction.peers.setting import Setting
-from reproduction.peers.thresholds import _gaussian, _laplace, available, noisy_top
+from reproduction.peers.thresholds import _laplace, available, gaussian_setting, noisy_top
 
 pytestmark = pytest.mark.skipif(not available(), reason="OpenDP is not installed")
 
@@ -26,4 +26,4 @@ def test_gaussian_noise_is_smaller_where_users_count_for_many_items() -> None:
     setting = Setting(epsilon=1.0, delta=1e-6, bound=100, noise="gaussian", k=1)
     assert noisy_top([400], setting) == [0]
     assert noisy_top([400], Setting(1.0, 1e-6, 100, "laplace", 1)) == []
-    assert _gaussian(100, 1.0, 1e-6) is _gaussian(100, 1.0, 1e-6)
+    assert gaussian_setting(100, 1.0, 1e-6) is gaussian_setting(100, 1.0, 1e-6)  # found once, then kept

@@ -1,0 +1,1 @@
+"""Mechanisms of other libraries and papers, dressed for `crestline audit`. Not in the wheel."""
