@@ -16,7 +16,9 @@ _ENGINES = re.compile(
     r"^tests/(sources/test_(spark|postgres)|web/pages/browser/|web/test_(processes|refusals|shutdown))"
     r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )
-_MECHANICS = re.compile(r"^tests/(tools|benchmarks)/|^tests/guarantees/test_search|^tests/reproduction/test_runner")
+_MECHANICS = re.compile(
+    r"^tests/(tools|benchmarks)/|^tests/(guarantees/test_search|reproduction/test_runner|docs/test_site)"
+)
 _SERVERS = {"postgres_url", "postgres_database"}
 
 

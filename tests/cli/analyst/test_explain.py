@@ -38,6 +38,27 @@ def test_json_from_a_pipe(answer: Path, capsys: pytest.CaptureFixture[str], monk
     assert value["not_promised"]
 
 
+def test_it_says_where_each_theorem_is_told(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", str(answer), "--format", "table"]) == 0
+    shown = capsys.readouterr().out
+    assert run(["explain", str(answer), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["theorems"]
+    assert told
+    for number, address in told.items():
+        assert address.startswith("https://")
+        assert address.endswith(f"/reference/theorems/#{number.lower()}")
+        assert f"- {number}: {address}\n" in shown  # on one line, so that it can be clicked
+
+
+def test_a_promise_without_a_theorem_has_no_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    value = made(("a",)).to_dict()
+    value["guarantee"]["theorem"] = "mine"
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps(value))
+    assert run(["explain", str(path), "--format", "table"]) == 0
+    assert "Where it is proven" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("{", "is not JSON"), ("[1]", "holds no answer"), ("{}", "not an answer written by crestline")],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from crestline.answer.answer import Answer
+
+# Numbers of theorems and accountants, as they stand in a guarantee: P5.1, B6.
+_NUMBER = re.compile(r"\b[PB]\d+(?:\.\d+)?\b")
+_THEOREMS = "reference/theorems"
 
 
 def explain(
@@ -52,10 +58,25 @@ def explained(answer: Answer) -> dict[str, Any]:
         "summary": answer.explain().splitlines(),
         "words": list(in_words(answer)),
         "formulas": list(in_formulas(answer)),
+        "theorems": theorems(answer),
         "odds": [asdict(line) for line in odds(answer.guarantee)],
         "best_guess": best_guess(answer.guarantee),
         "not_promised": list(not_promised(answer)),
     }
+
+
+def theorems(answer: Answer) -> dict[str, str]:
+    """Where each theorem of the promise is told: claim, proof, code and test."""
+    base = _documentation()
+    numbers = dict.fromkeys(_NUMBER.findall(answer.guarantee.theorem))
+    return {number: f"{base}/{_THEOREMS}/#{number.lower()}" for number in numbers}
+
+
+def _documentation() -> str:
+    """The address of the documentation, as the installed package states it."""
+    pages = metadata.metadata("crestline").get_all("Project-URL") or []
+    found = [address for label, _, address in (page.partition(", ") for page in pages) if label == "Documentation"]
+    return found[0].rstrip("/") if found else "docs"
 
 
 def _print(answer: Answer, out: Console) -> None:
@@ -73,6 +94,11 @@ def _print(answer: Answer, out: Console) -> None:
     _section(out, "The odds an attacker can gain")
     out.print(table)
     _section(out, "In formulas", in_formulas(answer))
+    proven = theorems(answer)
+    if proven:
+        _section(out, "Where it is proven")
+    for number, address in proven.items():
+        out.print(f"- {number}: {address}", markup=False, soft_wrap=True)  # one line each, so that it can be clicked
     _section(out, "Not promised", not_promised(answer))
 
 
