@@ -1,7 +1,7 @@
-"""The pictures of the docs, made from code: an answer, a plan, what draws cost together.
+"""The pictures of the docs, made from code: an answer, a plan, what draws cost together; and the first page's demo.
 
     python scripts/pictures.py            draws what is missing or out of date
-    python scripts/pictures.py --check    fails when a picture is not what the code says
+    python scripts/pictures.py --check    fails when a picture, or the demo, is not what the code says
 
 Randomness is replayed, so a picture changes only when the code does. Each file carries a hash of what it shows (not of
 its bytes, which depend on the drawing library); `tests/docs/test_pictures.py` runs the check.
@@ -10,15 +10,21 @@ its bytes, which depend on the drawing library); `tests/docs/test_pictures.py` r
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import crestline as cl
 from crestline.cli.analyst.demo_data import USERS, write_loans
+from crestline.cli.analyst.top import print_answer
+from crestline.cli.output import Format
 from crestline.cli.owner.account_figure import figure
 from crestline.pictures import Picture
 from crestline.plan.forecast import Simulation
@@ -29,17 +35,34 @@ from crestline.question import Question
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 MARK = "<!-- shows "
+FIRST_PAGE = FOLDER.parent / "index.md"
+DEMO = "<!-- demo: written by scripts/pictures.py -->", "<!-- end of demo -->"
 COMPARED = ("LimitedDomain", "RestrictedGumbel", "CanonicalBottom", "TopStable", "FixedThreshold")
 
 
-def answer() -> Picture:
-    """An answer with noisy counts, on the demo's invented loans."""
+def _loans(**asked: Any) -> cl.Answer:
+    """An answer about the demo's invented loans, replayed, but shown as the demo shows it."""
     with tempfile.TemporaryDirectory() as folder:
         loans = Path(folder) / "loans.csv"
         write_loans(loans)
-        asked: dict[str, Any] = {"user": "reader", "item": "title", "k": 8, "epsilon": 1, "delta": "1e-6"}
-        made = cl.top_k(loans, **asked, contribution=5, counts=True, entropy=cl.entropy.replay("docs"))
-    return cl.Answer(**{**vars(made), "source": "loans.csv"}).plot()
+        total: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+        made = cl.top_k(loans, user="reader", item="title", **total, **asked, entropy=cl.entropy.replay("docs"))
+    return cl.Answer(**{**vars(made), "source": "loans.csv", "replayed": False})
+
+
+def answer() -> Picture:
+    """An answer with noisy counts."""
+    return _loans(k=8, contribution=5, counts=True).plot()
+
+
+def demo() -> str:
+    """What the demo prints for its private answer, as a block of the first page."""
+    command = "$ crestline top loans.csv --user reader --item title -k 12 --epsilon 1 --delta 1e-6\n"
+    os.environ["COLUMNS"] = "100"
+    with redirect_stdout(io.StringIO()) as printed:
+        print_answer(_loans(k=12), Format.TABLE)
+    text = "\n".join(line.rstrip() for line in printed.getvalue().splitlines())
+    return f"{DEMO[0]}\n\n```text\n{command}{text}\n```\n\n{DEMO[1]}"
 
 
 def plan() -> Picture:
@@ -76,11 +99,16 @@ def _rounded(value: Any) -> Any:
 def main(arguments: list[str]) -> int:
     made = {name: make() for name, make in PICTURES.items()}
     stale = [name for name, picture in made.items() if f"{MARK}{shown(picture)} -->" not in _read(name)]
+    page = FIRST_PAGE.read_text(encoding="utf-8")
+    fresh = re.sub(f"{DEMO[0]}.*{DEMO[1]}", lambda _: demo(), page, flags=re.DOTALL)
     if "--check" in arguments:
         for name in stale:
             print(f"docs/pictures/{name}.svg is not what the code says: python scripts/pictures.py")
-        return 1 if stale else 0
+        if page != fresh:
+            print("the demo in docs/index.md is not what the code prints: python scripts/pictures.py")
+        return 1 if stale or page != fresh else 0
     FOLDER.mkdir(exist_ok=True)
+    FIRST_PAGE.write_text(fresh, encoding="utf-8")
     for name in stale:
         _path(name).write_text(made[name].svg().rstrip() + f"\n{MARK}{shown(made[name])} -->\n", encoding="utf-8")
         print(f"drew docs/pictures/{name}.svg")
