@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from crestline.web.app import create_app
 from crestline.web.config import load_config
-from crestline.web.house import House, open_house
+from crestline.web.state import ServiceState, open_state
 
 CONFIG = """\
 ledger = "books.db"
@@ -69,7 +69,7 @@ class Service:
     """The service and a token for everybody."""
 
     client: TestClient
-    house: House
+    state: ServiceState
     tokens: dict[str, str]
 
     def headers(self, who: str | None, key: str | None = None) -> dict[str, str]:
@@ -84,16 +84,16 @@ class Service:
         return self.client.post(f"/v1/datasets/{dataset}/top", json=body, headers=self.headers(who, key))
 
     def spent(self, who: str | None = "ann") -> Any:
-        return self.house.datasets["loans"].ledger.spent(who)
+        return self.state.datasets["loans"].ledger.spent(who)
 
 
 @contextmanager
 def started(folder: Path) -> Iterator[Service]:
     """The service of the configuration in a folder, with a token for everybody."""
-    house = open_house(load_config(folder / "crestline.toml"))
-    tokens = {name: house.tokens.create(name) for name in ("ann", "bob", "olga")}
-    with TestClient(create_app(house)) as client:
-        yield Service(client, house, tokens)
+    state = open_state(load_config(folder / "crestline.toml"))
+    tokens = {name: state.tokens.create(name) for name in ("ann", "bob", "olga")}
+    with TestClient(create_app(state)) as client:
+        yield Service(client, state, tokens)
 
 
 @pytest.fixture

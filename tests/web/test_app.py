@@ -15,7 +15,7 @@ from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.sources.table import TableSource
 from crestline.web.app import create_app
 from crestline.web.config import load_config
-from crestline.web.house import open_house
+from crestline.web.state import open_state
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
 
@@ -94,8 +94,8 @@ def test_those_without_rights_cannot_tell_why(service: Service) -> None:
     foreign = service.top("bob").json()["id"]
     stranger = "cl_aaaaaaaaaaaaa_" + "A" * 43
     altered = service.tokens["ann"][:-1] + ("A" if service.tokens["ann"][-1] != "A" else "B")
-    revoked = service.house.tokens.create("ann")
-    service.house.tokens.revoke(revoked.split("_")[1])
+    revoked = service.state.tokens.create("ann")
+    service.state.tokens.revoke(revoked.split("_")[1])
     refused = [service.top(who) for who in (None, "nonsense", stranger, altered, revoked)]
     refused += [service.top(dataset=name) for name in ("secret", "absent", "x" * 300)]
     refused += [service.get(f"/v1/answers/{number}") for number in (foreign, 0, 10**9)]
@@ -188,9 +188,9 @@ def test_a_key_pays_once_where_the_data_have_no_version(folder: Path) -> None:
     text = text.replace("duckdb:///LOANS", f"duckdb:///{folder / 'loans.duckdb'}", 1)
     text = text.replace('user = "reader"', 'table = "loans"\nuser = "reader"', 1)
     (folder / "crestline.toml").write_text(text)
-    house = open_house(load_config(folder / "crestline.toml"))
-    with TestClient(create_app(house)) as client:
-        service = Service(client, house, {"ann": house.tokens.create("ann")})
+    state = open_state(load_config(folder / "crestline.toml"))
+    with TestClient(create_app(state)) as client:
+        service = Service(client, state, {"ann": state.tokens.create("ann")})
         first, spent = service.top(key="one", epsilon="0.1"), service.spent()
         assert service.top(key="one", epsilon="0.1").json() == first.json()
         assert service.spent() == spent
@@ -258,9 +258,9 @@ def test_a_refusal_that_cost_nothing_is_not_kept(service: Service) -> None:
 def test_too_many_requests(folder: Path) -> None:
     path = folder / "crestline.toml"
     path.write_text(CONFIG.replace("requests_per_minute = 1000", "requests_per_minute = 2"))
-    house = open_house(load_config(path), seconds=lambda: 0.0)
-    with TestClient(create_app(house)) as client:
-        service = Service(client, house, {name: house.tokens.create(name) for name in ("ann", "bob")})
+    state = open_state(load_config(path), seconds=lambda: 0.0)
+    with TestClient(create_app(state)) as client:
+        service = Service(client, state, {name: state.tokens.create(name) for name in ("ann", "bob")})
         responses = [service.get("/v1/budget") for _ in range(3)]
         assert [response.status_code for response in responses] == [200, 200, 429]
         assert responses[-1].headers["retry-after"] == "30"
@@ -323,7 +323,7 @@ def test_the_books_hold_after_all_this(service: Service) -> None:
     service.top(key="a")
     service.top("bob", counts=False, k=1)
     service.top("olga", item="genre")
-    assert service.house.datasets["loans"].ledger.verify().ok
+    assert service.state.datasets["loans"].ledger.verify().ok
 
 
 def test_numbers_beyond_a_mechanism_are_refused_before_a_charge(

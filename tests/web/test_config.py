@@ -10,8 +10,8 @@ import pytest
 from crestline.cli.main import run
 from crestline.errors import BudgetMismatch, CrestlineError, ParameterError
 from crestline.web.config import PublicFacts, load_config
-from crestline.web.house import open_house
 from crestline.web.settings import line_of
+from crestline.web.state import open_state
 from tests.web.conftest import CONFIG
 
 
@@ -123,19 +123,19 @@ def test_what_the_file_names_must_be_there(folder: Path, old: str, new: str, say
     path, text = folder / "crestline.toml", CONFIG.replace(old, new, 1)
     path.write_text(text)
     with pytest.raises(CrestlineError, match=says) as refusal:
-        open_house(load_config(path))
+        open_state(load_config(path))
     assert f"{path}:{line(text, new)}: " in str(refusal.value)
 
 
 @pytest.mark.parametrize(("old", "new"), [("epsilon = 8", "epsilon = 9"), ("epsilon = 4", "epsilon = 3")])
 def test_a_budget_is_never_changed(folder: Path, old: str, new: str) -> None:
     path = folder / "crestline.toml"
-    open_house(load_config(path)).close()
-    open_house(load_config(path)).close()  # the same again is fine
+    open_state(load_config(path)).close()
+    open_state(load_config(path)).close()  # the same again is fine
     text = CONFIG.replace(old, new, 1)
     path.write_text(text)
     with pytest.raises(CrestlineError, match="is never changed") as refusal:
-        open_house(load_config(path))
+        open_state(load_config(path))
     assert f"{path}:{line(text, new)}: " in str(refusal.value)
 
 
@@ -162,10 +162,10 @@ def test_the_configuration_in_the_docs_is_read(tmp_path: Path) -> None:
 
 
 def test_the_users_of_a_data_set_are_never_changed(folder: Path) -> None:
-    open_house(load_config(folder / "crestline.toml")).close()
+    open_state(load_config(folder / "crestline.toml")).close()
     changed = CONFIG.replace(
         'user = "reader"\nitems = ["title", "genre"]', 'user = "salary"\nitems = ["title", "genre"]'
     )
     (folder / "crestline.toml").write_text(changed)
     with pytest.raises(BudgetMismatch, match=r"toml:9: datasets.loans.user: .*column 'reader'.*column 'salary'"):
-        open_house(load_config(folder / "crestline.toml"))
+        open_state(load_config(folder / "crestline.toml"))

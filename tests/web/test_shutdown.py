@@ -15,13 +15,13 @@ from crestline.ledger.ledger import Ledger
 from crestline.sources.table import TableSource
 from crestline.web.app import create_app
 from crestline.web.config import load_config
-from crestline.web.house import open_house
+from crestline.web.state import open_state
 from tests.patience import PATIENCE
 
 
 def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    house = open_house(load_config(folder / "crestline.toml"))
-    token = house.tokens.create("ann")
+    state = open_state(load_config(folder / "crestline.toml"))
+    token = state.tokens.create("ann")
     reading, go_on = threading.Event(), threading.Event()
     plain = TableSource.reading
 
@@ -32,7 +32,7 @@ def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(TableSource, "reading", slow)
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(house), ws="none", log_level="critical"))
+    server = uvicorn.Server(uvicorn.Config(create_app(state), ws="none", log_level="critical"))
     running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     running.start()
     answers: list[Any] = []

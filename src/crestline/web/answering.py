@@ -8,22 +8,22 @@ from crestline.errors import CrestlineError, EngineDefect
 from crestline.question import Question
 from crestline.randomness.entropy import system
 from crestline.web.asking import Caller, answered
-from crestline.web.house import House, Served
 from crestline.web.once import CONFLICT, Outcome
 from crestline.web.problems import Problem, problem_of
+from crestline.web.state import Served, ServiceState
 
 
-def answer_once(house: House, caller: Caller, name: str, question: Question, key: str | None) -> dict[str, Any]:
+def answer_once(state: ServiceState, caller: Caller, name: str, question: Question, key: str | None) -> dict[str, Any]:
     """The answer as JSON, or a `Problem`. With a key, a question that is sent again is not paid again."""
-    served = caller.dataset(house, name)
+    served = caller.dataset(state, name)
 
     def run() -> Outcome:
-        return _outcome(house, served, caller, question)
+        return _outcome(state, served, caller, question)
 
     outcome = (
         run()
         if key is None
-        else house.requests.once(
+        else state.requests.once(
             caller.person.name, key, [name, {**question.to_json(), "domain": question.domain}], run
         )
     )
@@ -35,13 +35,13 @@ def answer_once(house: House, caller: Caller, name: str, question: Question, key
     return body
 
 
-def _outcome(house: House, served: Served, caller: Caller, question: Question) -> Outcome:
+def _outcome(state: ServiceState, served: Served, caller: Caller, question: Question) -> Outcome:
     """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
     try:
-        return Outcome(200, answered(served, caller, question, house.config.limits, system()))
+        return Outcome(200, answered(served, caller, question, state.config.limits, system()))
     except CrestlineError as error:
         if isinstance(error, EngineDefect):
-            house.metrics.defect(error.kind)
+            state.metrics.defect(error.kind)
         problem = problem_of(error)
     except Problem as refusal:
         problem = refusal

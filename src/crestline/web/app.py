@@ -21,12 +21,12 @@ from crestline.web.answering import answer_once
 from crestline.web.api.shapes import AnswerShape, Budgets, Datasets, Error, Health, TopRequest
 from crestline.web.asking import Caller, stored
 from crestline.web.guard import Guard, error_body
-from crestline.web.house import House, Served
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.pages.description import description
 from crestline.web.pages.routes import pages
 from crestline.web.pages.visitors import error_page, shown
 from crestline.web.problems import Problem, problem_of
+from crestline.web.state import Served, ServiceState
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error, "description": words}
@@ -46,13 +46,13 @@ api = APIRouter(prefix="/v1", responses=_ERRORS)
 open_to_all = APIRouter()
 
 
-def create_app(house: House) -> FastAPI:
-    """The service on a house, which it closes when it ends."""
+def create_app(state: ServiceState) -> FastAPI:
+    """The service over its state, which it closes when it ends."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        house.close()
+        state.close()
 
     app = FastAPI(
         title="crestline",
@@ -62,11 +62,11 @@ def create_app(house: House) -> FastAPI:
         docs_url=None,  # FastAPI's own pages load scripts from a foreign host
         redoc_url=None,
     )
-    app.state.house = house
+    app.state.service = state
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
-    app.add_middleware(Guard, metrics=house.metrics)
+    app.add_middleware(Guard, metrics=state.metrics)
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(CrestlineError, _on_refusal)
     app.add_exception_handler(RequestValidationError, _on_invalid)
@@ -74,19 +74,19 @@ def create_app(house: House) -> FastAPI:
     return app
 
 
-def _house(request: Request) -> House:
-    house: House = request.app.state.house
-    return house
+def _state(request: Request) -> ServiceState:
+    state: ServiceState = request.app.state.service
+    return state
 
 
 def _caller(
-    house: Annotated[House, Depends(_house)],
+    state: Annotated[ServiceState, Depends(_state)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Caller:
-    return admitted(house, credentials.credentials if credentials else "")
+    return admitted(state, credentials.credentials if credentials else "")
 
 
-OpenHouse = Annotated[House, Depends(_house)]
+CurrentState = Annotated[ServiceState, Depends(_state)]
 Known = Annotated[Caller, Depends(_caller)]
 
 
@@ -94,7 +94,7 @@ Known = Annotated[Caller, Depends(_caller)]
 def top(
     name: str,
     asked: TopRequest,
-    house: OpenHouse,
+    state: CurrentState,
     caller: Known,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
 ) -> Response:
@@ -102,7 +102,7 @@ def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    return JSONResponse(answer_once(house, caller, name, _question(asked), idempotency_key))
+    return JSONResponse(answer_once(state, caller, name, _question(asked), idempotency_key))
 
 
 def _question(asked: TopRequest) -> Question:
@@ -111,29 +111,29 @@ def _question(asked: TopRequest) -> Question:
 
 
 @api.get("/datasets", response_model=Datasets)
-def datasets(house: OpenHouse, caller: Known) -> dict[str, Any]:
+def datasets(state: CurrentState, caller: Known) -> dict[str, Any]:
     """The data sets you may ask, with their columns."""
-    return {"datasets": [_described(part, house) for part in caller.sees(house)]}
+    return {"datasets": [_described(part, state) for part in caller.sees(state)]}
 
 
-def _described(part: Served, house: House) -> dict[str, Any]:
+def _described(part: Served, state: ServiceState) -> dict[str, Any]:
     config = part.config
     columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
     more = {"sums": list(config.sums), "domains": sorted(config.domains)}
-    bounds = {"contribution": config.contribution, "version": config.version, "most_k": house.config.limits.k}
+    bounds = {"contribution": config.contribution, "version": config.version, "most_k": state.config.limits.k}
     return {"name": config.name, **columns, **more, **bounds}
 
 
 @api.get("/budget", response_model=Budgets)
-def budget(house: OpenHouse, caller: Known) -> dict[str, Any]:
+def budget(state: CurrentState, caller: Known) -> dict[str, Any]:
     """What may be spent, what is, and what is left: of your own budgets, or, for an owner, of all."""
-    return {"budgets": [account_json(account) for account in caller.accounts(house)]}
+    return {"budgets": [account_json(account) for account in caller.accounts(state)]}
 
 
 @api.get("/answers/{id}", response_model=AnswerShape)
-def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], house: OpenHouse, caller: Known) -> JSONResponse:
+def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: Known) -> JSONResponse:
     """An answer you were given before, at no cost."""
-    return JSONResponse(stored(house, caller, id))
+    return JSONResponse(stored(state, caller, id))
 
 
 @open_to_all.get("/healthz", response_model=Health)
@@ -149,9 +149,9 @@ def docs(request: Request) -> Response:
 
 
 @open_to_all.get("/metrics", response_class=PlainTextResponse)
-def metrics(house: OpenHouse) -> Response:
+def metrics(state: CurrentState) -> Response:
     """Requests by route and class of status, for Prometheus."""
-    return Response(house.metrics.text(), media_type=CONTENT_TYPE)
+    return Response(state.metrics.text(), media_type=CONTENT_TYPE)
 
 
 def _failed(request: Request, problem: Problem) -> Response:

@@ -19,8 +19,8 @@ from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.sources.expression import where
 from crestline.web.config import OWNER, AnalystConfig, Limits
-from crestline.web.house import House, Served
 from crestline.web.problems import forbidden
+from crestline.web.state import Served, ServiceState
 
 # Nobody needs more or less, and numbers far outside take long to account for.
 EPSILONS = (Fraction(1, 10**6), Fraction(100))
@@ -43,18 +43,18 @@ class Caller:
         """The name in the books; an owner asks at the expense of the data set itself."""
         return None if self.is_owner else self.person.name
 
-    def sees(self, house: House) -> list[Served]:
+    def sees(self, state: ServiceState) -> list[Served]:
         """The data sets of an analyst are those they have a budget for; an owner's are all."""
-        return [part for name, part in house.datasets.items() if self.is_owner or name in self.person.budgets]
+        return [part for name, part in state.datasets.items() if self.is_owner or name in self.person.budgets]
 
-    def accounts(self, house: House) -> list[Account]:
+    def accounts(self, state: ServiceState) -> list[Account]:
         """The accounts of everybody for an owner, one's own for an analyst."""
-        found = [account for part in self.sees(house) for account in part.ledger.accounts]
+        found = [account for part in self.sees(state) for account in part.ledger.accounts]
         return [account for account in found if self.is_owner or account.analyst == self.payer]
 
-    def dataset(self, house: House, name: str) -> Served:
+    def dataset(self, state: ServiceState, name: str) -> Served:
         """One data set, or the one refusal."""
-        for part in self.sees(house):
+        for part in self.sees(state):
             if part.config.name == name:
                 return part
         raise forbidden()
@@ -70,25 +70,25 @@ def answered(served: Served, caller: Caller, question: Question, limits: Limits,
     return shown(answer, None if found is None else found.number)
 
 
-def stored(house: House, caller: Caller, number: int) -> dict[str, Any]:
+def stored(state: ServiceState, caller: Caller, number: int) -> dict[str, Any]:
     """An answer that was paid for, as JSON."""
-    answer, time = recalled(house, caller, number)
+    answer, time = recalled(state, caller, number)
     return {**shown(answer, number), "stored": True, "time": time}
 
 
-def recalled(house: House, caller: Caller, number: int) -> tuple[Answer, str]:
+def recalled(state: ServiceState, caller: Caller, number: int) -> tuple[Answer, str]:
     """An answer with its bill, and when it was given: for whom it was given to, and for an owner."""
-    for part in caller.sees(house):
+    for part in caller.sees(state):
         found = part.ledger.answer(number)
         if found is not None and (caller.is_owner or found.analyst == caller.payer):
             answer = Answer.from_dict(found.answer)
-            return Answer(**{**vars(answer), "bill": _bill(house, part, caller, number)}), found.time
+            return Answer(**{**vars(answer), "bill": _bill(state, part, caller, number)}), found.time
     raise forbidden()
 
 
-def _bill(house: House, served: Served, caller: Caller, number: int) -> Bill:
+def _bill(state: ServiceState, served: Served, caller: Caller, number: int) -> Bill:
     """What was reserved and paid then, and what is left now."""
-    reserved, settled = house.store.entry(number), house.store.settlement(number)
+    reserved, settled = state.store.entry(number), state.store.settlement(number)
     held, paid = ("" if entry is None else str(entry.charge_of(caller.payer)) for entry in (reserved, settled))
     left = str(served.ledger.payers(caller.payer)[-1].balance.remaining)
     return Bill(served.ledger.shown, held, paid, left, number)

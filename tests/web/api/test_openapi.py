@@ -114,4 +114,4 @@ def test_whatever_an_analyst_asks_is_answered_or_refused_as_described(descriptio
     run()
     assert set(statuses) <= {200, 402, 403, 409, 422}
     assert min(statuses[200], statuses[422]) > 5  # both sides were met
-    assert service.house.datasets["loans"].ledger.verify().ok
+    assert service.state.datasets["loans"].ledger.verify().ok

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crestline.web.house import ServedSource
+from crestline.web.state import ServedSource
 from tests.web.conftest import Service
 from tests.web.pages.conftest import Page, Visit
 
@@ -192,9 +192,9 @@ def test_a_cookie_is_sealed_and_ends_with_its_token(visit: Visit, service: Servi
     assert service.tokens["ann"].split("_", 2)[2] not in cookie
     number, end, mac = cookie.split(".")
     for forged in (f"{number}.{int(end) + 1}.{mac}", f"{number}.{end}.", "x", "", "é.1.2"):
-        assert service.house.sessions.token(forged) is None
-    assert service.house.sessions.token(cookie) == number
-    service.house.tokens.revoke(number)
+        assert service.state.sessions.token(forged) is None
+    assert service.state.sessions.token(cookie) == number
+    service.state.tokens.revoke(number)
     assert "Sign in" in visit.get("/").text
 
 

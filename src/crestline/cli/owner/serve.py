@@ -22,11 +22,11 @@ def serve(
     from crestline.web.config import load_config
 
     loaded = load_config(config)
-    from crestline.web.house import open_house
+    from crestline.web.state import open_state
 
-    house = open_house(loaded)
+    state = open_state(loaded)
     if check:
-        house.close()
+        state.close()
         sizes = (len(loaded.datasets), len(loaded.analysts))
         typer.echo(f"{config} holds: {sizes[0]} data set(s), {sizes[1]} analyst(s)")
         return
@@ -35,6 +35,6 @@ def serve(
 
         from crestline.web.app import create_app
     except ModuleNotFoundError:
-        house.close()
+        state.close()
         raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None
-    uvicorn.run(create_app(house), host=host, port=port, server_header=False, ws="none")
+    uvicorn.run(create_app(state), host=host, port=port, server_header=False, ws="none")

@@ -5,30 +5,30 @@ from __future__ import annotations
 import math
 
 from crestline.web.asking import Caller
-from crestline.web.house import House
 from crestline.web.problems import Problem, forbidden
+from crestline.web.state import ServiceState
 
 
-def admitted(house: House, token: str) -> Caller:
+def admitted(state: ServiceState, token: str) -> Caller:
     """Who holds a token, if anybody does and has not asked too often."""
-    holder = house.tokens.holder(token)
+    holder = state.tokens.holder(token)
     if holder is None:
         raise forbidden()
-    return _let_in(house, *holder)
+    return _let_in(state, *holder)
 
 
-def admitted_again(house: House, cookie: str | None) -> Caller | None:
+def admitted_again(state: ServiceState, cookie: str | None) -> Caller | None:
     """Who signed in with this cookie, if it still holds and so does the token."""
-    number = None if cookie is None else house.sessions.token(cookie)
-    analyst = None if number is None else house.tokens.analyst(number)
-    return None if number is None or analyst is None else _let_in(house, number, analyst)
+    number = None if cookie is None else state.sessions.token(cookie)
+    analyst = None if number is None else state.tokens.analyst(number)
+    return None if number is None or analyst is None else _let_in(state, number, analyst)
 
 
-def _let_in(house: House, number: str, analyst: str) -> Caller:
-    person = house.config.analysts.get(analyst)
+def _let_in(state: ServiceState, number: str, analyst: str) -> Caller:
+    person = state.config.analysts.get(analyst)
     if person is None:
         raise forbidden()
-    wait = house.rates.wait(number)
+    wait = state.rates.wait(number)
     if wait:
         raise Problem(429, "too_many_requests", "Too many requests with this token.", wait=math.ceil(wait))
     return Caller(person, number)

@@ -16,7 +16,7 @@ from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.ask_view import ask_page, forecast
 from crestline.web.pages.outlook import PER_USER, offered, outlook
 from crestline.web.pages.parts.layout import alert, capital
-from crestline.web.pages.visitors import Fields, Form, OpenHouse, Visitor, one, shown
+from crestline.web.pages.visitors import CurrentState, Fields, Form, Visitor, one, shown
 from crestline.web.problems import Problem, problem_of
 
 _MOST_USERS = 10**10
@@ -27,21 +27,21 @@ ask_pages = APIRouter(include_in_schema=False)
 
 
 @ask_pages.get("/datasets/{name}")
-def empty(name: str, house: OpenHouse, caller: Visitor) -> Response:
-    dataset = caller.dataset(house, name).config
+def empty(name: str, state: CurrentState, caller: Visitor) -> Response:
+    dataset = caller.dataset(state, name).config
     return _shown(dataset, caller.person.name, {}, _new_key(), None, items=list(dataset.items[:1]))
 
 
 @ask_pages.post("/datasets/{name}")
-def asked(name: str, house: OpenHouse, caller: Visitor, form: Fields) -> Response:
-    dataset = caller.dataset(house, name).config
+def asked(name: str, state: CurrentState, caller: Visitor, form: Fields) -> Response:
+    dataset = caller.dataset(state, name).config
     key, status = one(form, "key")[:200], 200
     try:
         question = _question(form)
         if one(form, "do") != "forecast":
-            body = answer_once(house, caller, name, question, key or None)
+            body = answer_once(state, caller, name, question, key or None)
             return RedirectResponse(f"/answers/{body['id']}", 303)
-        said = forecast(outlook(house, caller, name, question, _guess(form, dataset), system()))
+        said = forecast(outlook(state, caller, name, question, _guess(form, dataset), system()))
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         said, status = alert(_refusal(problem)), problem.status

@@ -24,7 +24,7 @@ from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.web.asking import Caller, prepared
 from crestline.web.config import PublicFacts
-from crestline.web.house import House
+from crestline.web.state import ServiceState
 
 # Those that `auto` takes for an unknown domain. The others are slower to account for than a page may take.
 USUAL = tuple(rule.name for rule in (WITH_BOOKS, KNOWN_CONTRIBUTION, MANY_ITEMS, FEW_ITEMS))
@@ -77,16 +77,16 @@ def why_not(line: Entry) -> str | None:
 
 
 def outlook(
-    house: House, caller: Caller, name: str, question: Question, guess: PublicFacts | None, entropy: Entropy
+    state: ServiceState, caller: Caller, name: str, question: Question, guess: PublicFacts | None, entropy: Entropy
 ) -> Outlook:
     """The forecast of a question that may be asked; refused in the words of the question itself where it may not."""
-    served = caller.dataset(house, name)
+    served = caller.dataset(state, name)
 
     def prepare(asked: Question) -> Prepared:
-        return prepared(served, caller, asked, house.config.limits)
+        return prepared(served, caller, asked, state.config.limits)
 
     ready = prepare(question)
-    payers, shown = served.ledger.payers(caller.payer), caller.accounts(house)
+    payers, shown = served.ledger.payers(caller.payer), caller.accounts(state)
     accounts = [account for account in payers if account in shown]
     cost = price(ready, [(account.title, account.balance) for account in accounts])
     lines = tuple(_lines(prepare, question, ready, guess, entropy))

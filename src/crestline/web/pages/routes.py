@@ -12,7 +12,6 @@ from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.web.access.admission import admitted, admitted_again
 from crestline.web.asking import Caller, explained, recalled
 from crestline.web.clock import utc_now
-from crestline.web.house import House, Served
 from crestline.web.pages import views
 from crestline.web.pages.ask_routes import ask_pages
 from crestline.web.pages.assets import KINDS, asset
@@ -20,8 +19,9 @@ from crestline.web.pages.budget_view import budget_page
 from crestline.web.pages.history import asked, history
 from crestline.web.pages.parts.layout import alert, section
 from crestline.web.pages.spending import Point, spending, unknown_reservations
-from crestline.web.pages.visitors import COOKIE, Fields, OpenHouse, Visitor, one, shown
+from crestline.web.pages.visitors import COOKIE, CurrentState, Fields, Visitor, one, shown
 from crestline.web.problems import Problem
+from crestline.web.state import Served, ServiceState
 
 _SHOWN = 200  # questions in the history
 _READ = 2000  # entries of the books for a picture
@@ -39,23 +39,23 @@ def static(request: Request) -> Response:
 
 
 @pages.get("/")
-def home(request: Request, house: OpenHouse) -> Response:
-    caller = admitted_again(house, request.cookies.get(COOKIE))
+def home(request: Request, state: CurrentState) -> Response:
+    caller = admitted_again(state, request.cookies.get(COOKIE))
     if caller is None:
         return shown("Sign in", views.sign_in(), who=None, lead="Private top-k over data that stay where they are.")
-    body = views.home([part.config for part in caller.sees(house)], caller.accounts(house))
+    body = views.home([part.config for part in caller.sees(state)], caller.accounts(state))
     return shown("Data sets", body, who=caller.person.name, here="/")
 
 
 @pages.post("/sign-in")
-def sign_in(house: OpenHouse, form: Fields) -> Response:
+def sign_in(state: CurrentState, form: Fields) -> Response:
     try:
-        caller = admitted(house, one(form, "token").strip())
+        caller = admitted(state, one(form, "token").strip())
     except Problem as problem:
         message = "This token is not known." if problem.status == 403 else problem.message
         return shown("Sign in", alert(message), views.sign_in(), who=None, status=problem.status)
     response = RedirectResponse("/", 303)
-    cookie = house.sessions.cookie(caller.token)
+    cookie = state.sessions.cookie(caller.token)
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=True)
     return response
 
@@ -68,31 +68,31 @@ def sign_out(form: Fields) -> Response:
 
 
 @pages.get("/answers/{number}")
-def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], house: OpenHouse, caller: Visitor) -> Response:
-    found, time = recalled(house, caller, number)
+def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: Visitor) -> Response:
+    found, time = recalled(state, caller, number)
     body = views.answer_page(found, explained(found, width=10**6), time)
     return shown(f"Answer {number}", body, who=caller.person.name)
 
 
 @pages.get("/budget")
-def budget(house: OpenHouse, caller: Visitor) -> Response:
-    spent = [line for part in caller.sees(house) for line in _spent(house, caller, part)]
+def budget(state: CurrentState, caller: Visitor) -> Response:
+    spent = [line for part in caller.sees(state) for line in _spent(state, caller, part)]
     lead = "Everybody's budgets." if caller.is_owner else "Your own budgets. What others spend is the owner's to see."
     return shown("Budget", budget_page(spent, utc_now()), who=caller.person.name, here="/budget", lead=lead)
 
 
-def _spent(house: House, caller: Caller, part: Served) -> list[tuple[Account, list[Point]]]:
+def _spent(state: ServiceState, caller: Caller, part: Served) -> list[tuple[Account, list[Point]]]:
     """Every account of a data set that the caller may see, with what was used when."""
     entries = part.ledger.history(_READ, analyst=caller.payer)
     numbers = unknown_reservations(entries)
-    before = {number: entry for number in numbers if (entry := house.store.entry(number)) is not None}
-    accounts = [account for account in caller.accounts(house) if account.dataset == part.config.name]
+    before = {number: entry for number in numbers if (entry := state.store.entry(number)) is not None}
+    accounts = [account for account in caller.accounts(state) if account.dataset == part.config.name]
     return [(account, spending(account, entries, before)) for account in accounts]
 
 
 @pages.get("/history")
-def past(house: OpenHouse, caller: Visitor) -> Response:
-    entries = [entry for part in caller.sees(house) for entry in part.ledger.history(_READ, analyst=caller.payer)]
+def past(state: CurrentState, caller: Visitor) -> Response:
+    entries = [entry for part in caller.sees(state) for entry in part.ledger.history(_READ, analyst=caller.payer)]
     lines = asked(entries, caller.payer)[:_SHOWN]
     lead = "Everybody's questions." if caller.is_owner else "Your own questions."
     body = section("Questions", history(lines, with_analysts=caller.is_owner), name="questions")

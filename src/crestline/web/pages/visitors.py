@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from crestline.web.access.admission import admitted_again
 from crestline.web.asking import Caller
-from crestline.web.house import House
 from crestline.web.pages.parts.layout import alert, page, way_back
 from crestline.web.problems import Problem, forbidden
+from crestline.web.state import ServiceState
 
 COOKIE = "crestline"
 # Nothing but our own files, and no script, style or handler inside a page.
@@ -31,16 +31,16 @@ class SignInFirst(Problem):
         super().__init__(401, "sign_in", "Sign in first.")
 
 
-def _house(request: Request) -> House:
-    house: House = request.app.state.house
-    return house
+def _state(request: Request) -> ServiceState:
+    state: ServiceState = request.app.state.service
+    return state
 
 
-OpenHouse = Annotated[House, Depends(_house)]
+CurrentState = Annotated[ServiceState, Depends(_state)]
 
 
-def _visitor(request: Request, house: OpenHouse) -> Caller:
-    caller = admitted_again(house, request.cookies.get(COOKIE))
+def _visitor(request: Request, state: CurrentState) -> Caller:
+    caller = admitted_again(state, request.cookies.get(COOKIE))
     if caller is None:
         raise SignInFirst
     request.state.visitor = caller.person.name

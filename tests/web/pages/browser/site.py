@@ -19,8 +19,8 @@ from crestline.question import Question, QuestionFields
 from crestline.web.access.admission import admitted
 from crestline.web.answering import answer_once
 from crestline.web.config import load_config
-from crestline.web.house import House, open_house
 from crestline.web.problems import Problem
+from crestline.web.state import ServiceState, open_state
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -110,22 +110,22 @@ def _past(folder: Path) -> dict[str, str]:
     """Make the books, a token for everybody, and five weeks of questions."""
     days = iter(range(10_000))
     start = datetime.now(UTC) - timedelta(days=36)
-    house = open_house(load_config(folder / "crestline.toml"), clock=lambda: start + timedelta(hours=9 * next(days)))
+    state = open_state(load_config(folder / "crestline.toml"), clock=lambda: start + timedelta(hours=9 * next(days)))
     try:
-        tokens = {name: house.tokens.create(name) for name in (*ANALYSTS, OWNER)}
+        tokens = {name: state.tokens.create(name) for name in (*ANALYSTS, OWNER)}
         for number in range(12):
-            _ask(house, tokens[("dan", "eve")[number % 3 == 0]], number)
+            _ask(state, tokens[("dan", "eve")[number % 3 == 0]], number)
     finally:
-        house.close()
+        state.close()
     return tokens
 
 
-def _ask(house: House, token: str, number: int) -> None:
+def _ask(state: ServiceState, token: str, number: int) -> None:
     country = ("country = 'DE'", None)[number % 2]
     asked: QuestionFields = {"item": "title", "k": 3 + number, "where": country, "counts": number % 2 == 0}
     question = Question.of({**asked, "epsilon": "0.9", "delta": "1e-7"})
     with suppress(Problem):  # a refusal is a part of the past, too
-        answer_once(house, admitted(house, token), "loans", question, f"past-{number}")
+        answer_once(state, admitted(state, token), "loans", question, f"past-{number}")
 
 
 def _free_port() -> int:

@@ -1,4 +1,4 @@
-"""The house: everything one process of the service holds open. Sources, books, tokens, limits, counts."""
+"""State: everything one process of the service holds open (sources, ledgers, tokens, limits, counts)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Served:
 
 
 @dataclass(frozen=True)
-class House:
+class ServiceState:
     """What every request finds."""
 
     config: Config
@@ -79,15 +79,15 @@ class House:
         self.store.close()
 
 
-def open_house(
+def open_state(
     config: Config, *, clock: Callable[[], datetime] = utc_now, seconds: Callable[[], float] = time.monotonic
-) -> House:
+) -> ServiceState:
     """Open everything a configuration names, and open budgets that are not open yet."""
     sources = {name: _source(config, part) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, timeout=30.0)
     ledgers = {name: _books(config, part, store) for name, part in config.datasets.items()}
     desk = open_desk(config.ledger)
-    return House(
+    return ServiceState(
         config,
         {name: Served(config.datasets[name], sources[name], ledgers[name]) for name in config.datasets},
         Tokens(desk, clock),
