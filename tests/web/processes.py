@@ -15,7 +15,7 @@ from pathlib import Path
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
 from crestline.web.config import load_config
-from crestline.web.desk import open_desk
+from crestline.web.tables import open_tables
 from tests.patience import PATIENCE
 from tests.servers import free_port
 
@@ -50,10 +50,10 @@ def write_service(folder: Path, ledger: str, epsilon: float, analysts: int) -> d
     config.write_text(text)
     checked = [sys.executable, "-m", "crestline", "serve", str(config), "--check"]
     subprocess.run(checked, check=True, env=environment(), stdout=subprocess.DEVNULL, timeout=PATIENCE)
-    desk = open_desk(load_config(config).ledger)
-    tokens = Tokens(desk, utc_now)
+    tables = open_tables(load_config(config).ledger)
+    tokens = Tokens(tables, utc_now)
     made = {name: tokens.create(name) for name in names}
-    desk.close()
+    tables.close()
     return made
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
 from crestline.web.config import load_config
-from crestline.web.desk import open_desk
+from crestline.web.tables import open_tables
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, write_loans
 from tests.web.processes import serving
@@ -20,7 +20,7 @@ NUMBER = re.compile(r"[0-9a-f]{16}")
 
 
 def made_tokens(config: Path) -> dict[str, str]:
-    desk = open_desk(load_config(config).ledger)
+    desk = open_tables(load_config(config).ledger)
     try:
         tokens = Tokens(desk, utc_now)
         made = {name: tokens.create(name) for name in ("ann", "bob")}

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from crestline.ledger.entries import canonical, stamp
 from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.records import lock
-from crestline.web.desk import requests
+from crestline.web.tables import requests
 
 
 @dataclass(frozen=True)

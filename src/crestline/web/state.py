@@ -23,9 +23,9 @@ from crestline.web.access.sessions import Sessions
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
 from crestline.web.config import Config, DatasetConfig
-from crestline.web.desk import open_desk
 from crestline.web.metrics import Metrics
 from crestline.web.once import Requests
+from crestline.web.tables import open_tables
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class ServiceState:
     metrics: Metrics
     sessions: Sessions
     store: Store
-    desk: Database
+    tables: Database
 
     def close(self) -> None:
         """Let go of the books; sources end with the process."""
-        self.desk.close()
+        self.tables.close()
         self.store.close()
 
 
@@ -86,17 +86,17 @@ def open_state(
     sources = {name: _source(config, part) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, timeout=30.0)
     ledgers = {name: _books(config, part, store) for name, part in config.datasets.items()}
-    desk = open_desk(config.ledger)
+    tables = open_tables(config.ledger)
     return ServiceState(
         config,
         {name: Served(config.datasets[name], sources[name], ledgers[name]) for name in config.datasets},
-        Tokens(desk, clock),
-        Requests(desk, clock),
+        Tokens(tables, clock),
+        Requests(tables, clock),
         Rates(config.limits.requests_per_minute, seconds),
         Metrics(),
         Sessions(seconds),
         store,
-        desk,
+        tables,
     )
 
 

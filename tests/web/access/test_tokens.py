@@ -16,7 +16,7 @@ from crestline.errors import ParameterError
 from crestline.ledger.storage.store import Store
 from crestline.web.access import tokens as module
 from crestline.web.access.tokens import Tokens
-from crestline.web.desk import open_desk
+from crestline.web.tables import open_tables
 
 
 def now() -> datetime:
@@ -27,9 +27,9 @@ def now() -> datetime:
 def tokens(tmp_path: Path) -> Iterator[Tokens]:
     address = str(tmp_path / "books.db")
     Store.create(address, now, 5.0).close()
-    desk = open_desk(address)
-    yield Tokens(desk, now)
-    desk.close()
+    tables = open_tables(address)
+    yield Tokens(tables, now)
+    tables.close()
 
 
 def test_a_token_names_its_holder(tokens: Tokens) -> None:

@@ -69,12 +69,12 @@ def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     from crestline.web.access.tokens import Tokens
     from crestline.web.clock import utc_now
     from crestline.web.config import load_config
-    from crestline.web.desk import open_desk
+    from crestline.web.tables import open_tables
 
     config = load_config(path)
     Store.create(config.ledger, utc_now, timeout=30.0).close()
-    desk = open_desk(config.ledger)
+    tables = open_tables(config.ledger)
     try:
-        yield config, Tokens(desk, utc_now)
+        yield config, Tokens(tables, utc_now)
     finally:
-        desk.close()
+        tables.close()

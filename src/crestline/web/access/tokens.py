@@ -17,7 +17,7 @@ from sqlalchemy import insert, select, update
 from crestline.errors import ParameterError
 from crestline.ledger.entries import stamp
 from crestline.ledger.storage.database import Database
-from crestline.web.desk import tokens
+from crestline.web.tables import tokens
 
 _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
 _COST = {"n": 2**14, "r": 8, "p": 1}  # 16 MiB for each hash

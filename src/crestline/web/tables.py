@@ -1,4 +1,4 @@
-"""What the service keeps beside the books, in the same database: hashed tokens, and requests that carry a key.
+"""What the service keeps beside the ledger, in the same database: hashed tokens, and requests that carry a key.
 
 So every process on every host that shares a ledger shares these too, and one backup holds all of it.
 """
@@ -33,8 +33,8 @@ requests = Table(
 )
 
 
-def open_desk(ledger: str, *, timeout: float = 30.0) -> Database:
-    """The tables of the service at a ledger's address. The books must be there already."""
+def open_tables(ledger: str, *, timeout: float = 30.0) -> Database:
+    """The tables of the service at a ledger's address. The ledger must be there already."""
     database = open_database(ledger, create=False, timeout=timeout)
 
     def build(connection: Connection) -> None:
