@@ -20,8 +20,8 @@ from crestline.web.access.admission import admitted
 from crestline.web.answering import answer_once
 from crestline.web.api.shapes import AnswerShape, Budgets, Datasets, Error, Health, TopRequest
 from crestline.web.asking import Caller, stored
-from crestline.web.guard import Guard, error_body
 from crestline.web.metrics import CONTENT_TYPE
+from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.description import description
 from crestline.web.pages.routes import pages
 from crestline.web.pages.visitors import error_page, shown
@@ -66,7 +66,7 @@ def create_app(state: ServiceState) -> FastAPI:
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
-    app.add_middleware(Guard, metrics=state.metrics)
+    app.add_middleware(Middleware, metrics=state.metrics)
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(CrestlineError, _on_refusal)
     app.add_exception_handler(RequestValidationError, _on_invalid)
