@@ -18,7 +18,7 @@ from crestline.ledger.unit import check_user
 from crestline.question import Limits, Question, Sum
 from crestline.sources import Source, open_source
 from crestline.sources.source import Reading
-from crestline.web.access.rates import Rates
+from crestline.web.access.rate_limit import RateLimit
 from crestline.web.access.sessions import Sessions
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
@@ -67,7 +67,7 @@ class ServiceState:
     datasets: dict[str, Served]
     tokens: Tokens
     requests: Requests
-    rates: Rates
+    rate_limit: RateLimit
     metrics: Metrics
     sessions: Sessions
     store: Store
@@ -92,7 +92,7 @@ def open_state(
         {name: Served(config.datasets[name], sources[name], ledgers[name]) for name in config.datasets},
         Tokens(tables, clock),
         Requests(tables, clock),
-        Rates(config.limits.requests_per_minute, seconds),
+        RateLimit(config.limits.requests_per_minute, seconds),
         Metrics(),
         Sessions(seconds),
         store,

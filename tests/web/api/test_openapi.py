@@ -20,7 +20,7 @@ from tests.web.conftest import Service, started
 
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.web.access import tokens
-from crestline.web.access.rates import Rates
+from crestline.web.access.rate_limit import RateLimit
 
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
 TOP = "/v1/datasets/{name}/top"
@@ -31,7 +31,7 @@ INPUTS = [path for path in PATHS if path.startswith("/v1/")]  # the others take 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Service]:
     """No rate limits, and a cheap hash: every request is sent again without a token, and with a wrong one."""
-    monkeypatch.setattr(Rates, "wait", lambda self, name: 0.0)
+    monkeypatch.setattr(RateLimit, "wait", lambda self, name: 0.0)
     monkeypatch.setitem(tokens._COST, "n", 2)
     with started(folder) as running:
         yield running

@@ -28,7 +28,7 @@ def _let_in(state: ServiceState, number: str, analyst: str) -> Caller:
     person = state.config.analysts.get(analyst)
     if person is None:
         raise forbidden()
-    wait = state.rates.wait(number)
+    wait = state.rate_limit.wait(number)
     if wait:
         raise Problem(429, "too_many_requests", "Too many requests with this token.", wait=math.ceil(wait))
     return Caller(person, number)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 
-class Rates:
+class RateLimit:
     """Each name may make `per_minute` requests a minute, saved up to one minute's worth. `clock` gives seconds."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
