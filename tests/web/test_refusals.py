@@ -20,15 +20,15 @@ NUMBER = re.compile(r"[0-9a-f]{16}")
 
 
 def made_tokens(config: Path) -> dict[str, str]:
-    desk = open_tables(load_config(config).ledger)
+    tables = open_tables(load_config(config).ledger)
     try:
-        tokens = Tokens(desk, utc_now)
+        tokens = Tokens(tables, utc_now)
         made = {name: tokens.create(name) for name in ("ann", "bob")}
         made["revoked"] = tokens.create("ann")
         tokens.revoke(made["revoked"].split("_")[1])
         return made
     finally:
-        desk.close()
+        tables.close()
 
 
 def raw(port: int, path: str, token: str | None, question: dict[str, object] | None = None) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from crestline import __version__
 from crestline.errors import CrestlineError
 from crestline.ledger.report import account_json
 from crestline.question import Question, QuestionFields
-from crestline.web.access.admission import admitted
+from crestline.web.access.callers import caller_by_token
 from crestline.web.answering import answer_once
 from crestline.web.api.shapes import AnswerShape, Budgets, Datasets, Error, Health, TopRequest
 from crestline.web.asking import Caller, stored
@@ -83,7 +83,7 @@ def _caller(
     state: Annotated[ServiceState, Depends(_state)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Caller:
-    return admitted(state, credentials.credentials if credentials else "")
+    return caller_by_token(state, credentials.credentials if credentials else "")
 
 
 CurrentState = Annotated[ServiceState, Depends(_state)]

@@ -20,7 +20,7 @@ _HEADERS = (
 )
 
 
-class Guard:
+class Middleware:
     """The outermost layer."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

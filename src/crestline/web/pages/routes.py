@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import CATALOGUE
-from crestline.web.access.admission import admitted, admitted_again
+from crestline.web.access.callers import caller_by_cookie, caller_by_token
 from crestline.web.asking import Caller, explained, recalled
 from crestline.web.clock import utc_now
 from crestline.web.pages import views
@@ -40,7 +40,7 @@ def static(request: Request) -> Response:
 
 @pages.get("/")
 def home(request: Request, state: CurrentState) -> Response:
-    caller = admitted_again(state, request.cookies.get(COOKIE))
+    caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
         return shown("Sign in", views.sign_in(), who=None, lead="Private top-k over data that stay where they are.")
     body = views.home([part.config for part in caller.sees(state)], caller.accounts(state))
@@ -50,7 +50,7 @@ def home(request: Request, state: CurrentState) -> Response:
 @pages.post("/sign-in")
 def sign_in(state: CurrentState, form: Fields) -> Response:
     try:
-        caller = admitted(state, one(form, "token").strip())
+        caller = caller_by_token(state, one(form, "token").strip())
     except Problem as problem:
         message = "This token is not known." if problem.status == 403 else problem.message
         return shown("Sign in", alert(message), views.sign_in(), who=None, status=problem.status)

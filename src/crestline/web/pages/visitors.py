@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from crestline.web.access.admission import admitted_again
+from crestline.web.access.callers import caller_by_cookie
 from crestline.web.asking import Caller
 from crestline.web.pages.parts.layout import alert, page, way_back
 from crestline.web.problems import Problem, forbidden
@@ -40,7 +40,7 @@ CurrentState = Annotated[ServiceState, Depends(_state)]
 
 
 def _visitor(request: Request, state: CurrentState) -> Caller:
-    caller = admitted_again(state, request.cookies.get(COOKIE))
+    caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
         raise SignInFirst
     request.state.visitor = caller.person.name

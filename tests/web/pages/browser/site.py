@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from crestline.question import Question, QuestionFields
-from crestline.web.access.admission import admitted
+from crestline.web.access.callers import caller_by_token
 from crestline.web.answering import answer_once
 from crestline.web.config import load_config
 from crestline.web.problems import Problem
@@ -125,7 +125,7 @@ def _ask(state: ServiceState, token: str, number: int) -> None:
     asked: QuestionFields = {"item": "title", "k": 3 + number, "where": country, "counts": number % 2 == 0}
     question = Question.of({**asked, "epsilon": "0.9", "delta": "1e-7"})
     with suppress(Problem):  # a refusal is a part of the past, too
-        answer_once(state, admitted(state, token), "loans", question, f"past-{number}")
+        answer_once(state, caller_by_token(state, token), "loans", question, f"past-{number}")
 
 
 def _free_port() -> int:

@@ -9,22 +9,22 @@ from crestline.web.problems import Problem, forbidden
 from crestline.web.state import ServiceState
 
 
-def admitted(state: ServiceState, token: str) -> Caller:
+def caller_by_token(state: ServiceState, token: str) -> Caller:
     """Who holds a token, if anybody does and has not asked too often."""
     holder = state.tokens.holder(token)
     if holder is None:
         raise forbidden()
-    return _let_in(state, *holder)
+    return _caller(state, *holder)
 
 
-def admitted_again(state: ServiceState, cookie: str | None) -> Caller | None:
+def caller_by_cookie(state: ServiceState, cookie: str | None) -> Caller | None:
     """Who signed in with this cookie, if it still holds and so does the token."""
     number = None if cookie is None else state.sessions.token(cookie)
     analyst = None if number is None else state.tokens.analyst(number)
-    return None if number is None or analyst is None else _let_in(state, number, analyst)
+    return None if number is None or analyst is None else _caller(state, number, analyst)
 
 
-def _let_in(state: ServiceState, number: str, analyst: str) -> Caller:
+def _caller(state: ServiceState, number: str, analyst: str) -> Caller:
     person = state.config.analysts.get(analyst)
     if person is None:
         raise forbidden()
