@@ -23,8 +23,8 @@ from crestline.web.asking import Caller, stored
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.description import description
+from crestline.web.pages.forms import error_page, shown
 from crestline.web.pages.routes import pages
-from crestline.web.pages.visitors import error_page, shown
 from crestline.web.problems import Problem, problem_of
 from crestline.web.state import Served, ServiceState
 

@@ -14,9 +14,9 @@ from crestline.randomness.entropy import system
 from crestline.web.answering import answer_once
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.ask_view import ask_page, forecast
+from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, shown
 from crestline.web.pages.outlook import PER_USER, offered, outlook
 from crestline.web.pages.parts.layout import alert, capital
-from crestline.web.pages.visitors import CurrentState, Fields, Form, Visitor, one, shown
 from crestline.web.problems import Problem, problem_of
 
 _MOST_USERS = 10**10
@@ -27,13 +27,13 @@ ask_pages = APIRouter(include_in_schema=False)
 
 
 @ask_pages.get("/datasets/{name}")
-def empty(name: str, state: CurrentState, caller: Visitor) -> Response:
+def empty(name: str, state: CurrentState, caller: SignedIn) -> Response:
     dataset = caller.dataset(state, name).config
     return _shown(dataset, caller.person.name, {}, _new_key(), None, items=list(dataset.items[:1]))
 
 
 @ask_pages.post("/datasets/{name}")
-def asked(name: str, state: CurrentState, caller: Visitor, form: Fields) -> Response:
+def asked(name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     dataset = caller.dataset(state, name).config
     key, status = one(form, "key")[:200], 200
     try:

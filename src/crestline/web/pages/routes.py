@@ -16,10 +16,10 @@ from crestline.web.pages import views
 from crestline.web.pages.ask_routes import ask_pages
 from crestline.web.pages.assets import KINDS, asset
 from crestline.web.pages.budget_view import budget_page
+from crestline.web.pages.forms import COOKIE, CurrentState, Fields, SignedIn, one, shown
 from crestline.web.pages.history import asked, history
 from crestline.web.pages.parts.layout import alert, section
 from crestline.web.pages.spending import Point, spending, unknown_reservations
-from crestline.web.pages.visitors import COOKIE, CurrentState, Fields, Visitor, one, shown
 from crestline.web.problems import Problem
 from crestline.web.state import Served, ServiceState
 
@@ -68,14 +68,14 @@ def sign_out(form: Fields) -> Response:
 
 
 @pages.get("/answers/{number}")
-def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: Visitor) -> Response:
+def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: SignedIn) -> Response:
     found, time = recalled(state, caller, number)
     body = views.answer_page(found, explained(found, width=10**6), time)
     return shown(f"Answer {number}", body, who=caller.person.name)
 
 
 @pages.get("/budget")
-def budget(state: CurrentState, caller: Visitor) -> Response:
+def budget(state: CurrentState, caller: SignedIn) -> Response:
     spent = [line for part in caller.sees(state) for line in _spent(state, caller, part)]
     lead = "Everybody's budgets." if caller.is_owner else "Your own budgets. What others spend is the owner's to see."
     return shown("Budget", budget_page(spent, utc_now()), who=caller.person.name, here="/budget", lead=lead)
@@ -91,7 +91,7 @@ def _spent(state: ServiceState, caller: Caller, part: Served) -> list[tuple[Acco
 
 
 @pages.get("/history")
-def past(state: CurrentState, caller: Visitor) -> Response:
+def past(state: CurrentState, caller: SignedIn) -> Response:
     entries = [entry for part in caller.sees(state) for entry in part.ledger.history(_READ, analyst=caller.payer)]
     lines = asked(entries, caller.payer)[:_SHOWN]
     lead = "Everybody's questions." if caller.is_owner else "Your own questions."
@@ -100,7 +100,7 @@ def past(state: CurrentState, caller: Visitor) -> Response:
 
 
 @pages.get("/mechanisms")
-def catalogue(caller: Visitor) -> Response:
+def catalogue(caller: SignedIn) -> Response:
     lead = "Which mechanism answers is decided from the question alone, never from the data."
     body = (views.choices(), views.mechanisms(CATALOGUE))
     return shown("Mechanisms", *body, who=caller.person.name, here="/mechanisms", lead=lead)

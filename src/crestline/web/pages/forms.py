@@ -1,4 +1,4 @@
-"""Who looks at a page, what their forms say, and how a page is sent."""
+"""Forms: who sends one, what its fields say, and how a page is sent back."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def _state(request: Request) -> ServiceState:
 CurrentState = Annotated[ServiceState, Depends(_state)]
 
 
-def _visitor(request: Request, state: CurrentState) -> Caller:
+def _signed_in(request: Request, state: CurrentState) -> Caller:
     caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
         raise SignInFirst
-    request.state.visitor = caller.person.name
+    request.state.signed_in = caller.person.name
     return caller
 
 
@@ -54,7 +54,7 @@ async def _form(request: Request) -> Form:
     return parse_qs((await request.body()).decode("utf-8", "replace"))
 
 
-Visitor = Annotated[Caller, Depends(_visitor)]
+SignedIn = Annotated[Caller, Depends(_signed_in)]
 Fields = Annotated[Form, Depends(_form)]
 
 
@@ -69,7 +69,7 @@ def error_page(request: Request, problem: Problem) -> Response:
     if isinstance(problem, SignInFirst):
         return RedirectResponse("/", 303)
     body = (alert(problem.message), way_back(request.state.request_id))
-    who = getattr(request.state, "visitor", None)
+    who = getattr(request.state, "signed_in", None)
     return shown("This did not work", *body, who=who, status=problem.status)
 
 
