@@ -13,9 +13,9 @@ from crestline.question import AUTO, Question
 from crestline.randomness.entropy import system
 from crestline.web.answering import answer_once
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
-from crestline.web.pages.ask_view import ask_page, forecast
+from crestline.web.pages.ask_view import ask_page, forecast_part
+from crestline.web.pages.forecast import PER_USER, forecast, offered
 from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, shown
-from crestline.web.pages.outlook import PER_USER, offered, outlook
 from crestline.web.pages.parts.layout import alert, capital
 from crestline.web.problems import Problem, problem_of
 
@@ -41,7 +41,7 @@ def asked(name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Res
         if one(form, "do") != "forecast":
             body = answer_once(state, caller, name, question, key or None)
             return RedirectResponse(f"/answers/{body['id']}", 303)
-        said = forecast(outlook(state, caller, name, question, _guess(form, dataset), system()))
+        said = forecast_part(forecast(state, caller, name, question, _guess(form, dataset), system()))
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         said, status = alert(_refusal(problem)), problem.status

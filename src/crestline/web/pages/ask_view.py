@@ -9,7 +9,7 @@ from typing import Any
 from crestline.plan.forecast import Estimate
 from crestline.question import AUTO
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig
-from crestline.web.pages.outlook import PER_USER, Line, Outlook, offered
+from crestline.web.pages.forecast import PER_USER, Forecast, Line, offered
 from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import alert, amount, capital, facts, section
 
@@ -114,22 +114,22 @@ def _guesses(dataset: DatasetConfig, given: Mapping[str, str]) -> Html:
     )
 
 
-def forecast(outlook: Outlook) -> Html:
+def forecast_part(forecast: Forecast) -> Html:
     """What the question would cost and get."""
-    return join([_verdict(outlook), _terms(outlook), _prices(outlook), _expectation(outlook)])
+    return join([_verdict(forecast), _terms(forecast), _prices(forecast), _expectation(forecast)])
 
 
-def _verdict(outlook: Outlook) -> Html:
-    if outlook.price.fits:
+def _verdict(forecast: Forecast) -> Html:
+    if forecast.price.fits:
         more = (
-            "" if outlook.complete else " The data set's own budget, which others draw on too, must cover it as well."
+            "" if forecast.complete else " The data set's own budget, which others draw on too, must cover it as well."
         )
         return tag("p", f"Nothing was asked yet. It fits what is left.{more}", class_="note")
     return alert("Nothing was asked yet. It does not fit what is left: it would be refused.")
 
 
-def _terms(outlook: Outlook) -> Html:
-    choice, first = outlook.prepared.choice, outlook.lines[0]
+def _terms(forecast: Forecast) -> Html:
+    choice, first = forecast.prepared.choice, forecast.lines[0]
     margin = "not known for this mechanism"
     if first.margin is not None:
         margin = (
@@ -139,28 +139,28 @@ def _terms(outlook: Outlook) -> Html:
     name = first.name if choice.name == first.name else f"{first.name} with {choice.name}"
     return facts(
         ("Mechanism", f"{name}: {choice.reason}"),
-        ("Promise", str(outlook.price.guarantee)),
+        ("Promise", str(forecast.price.guarantee)),
         ("An item needs", margin),
     )
 
 
-def _prices(outlook: Outlook) -> Html:
+def _prices(forecast: Forecast) -> Html:
     rows = [
         (capital(charge.account), amount(charge.most), amount(charge.least), amount(charge.remaining))
-        for charge in outlook.price.charges
+        for charge in forecast.price.charges
     ]
     heads = ("Who pays", "At most", "At least", "Left now")
     return join([tag("h3", "What it costs"), table("What each budget would pay", heads, rows)])
 
 
-def _expectation(outlook: Outlook) -> Html:
-    guess, k = outlook.guess, outlook.question.k
+def _expectation(forecast: Forecast) -> Html:
+    guess, k = forecast.guess, forecast.question.k
     title = tag("h3", "What to expect")
     if guess is None:
         return join([title, tag("p", "Write roughly how many users there are, and press Forecast again.")])
     rows = [
         (line.name, _needed(line), _text(line.returned, "{:.1f}"), _text(line.ratio, "{:.0%}"))
-        for line in outlook.lines
+        for line in forecast.lines
     ]
     per_user = guess.per_user or PER_USER
     assumed = f"if {guess.users:,} users had about {per_user} items each, and popularity is {_shape(guess.shape)}"
@@ -170,7 +170,7 @@ def _expectation(outlook: Outlook) -> Html:
         f"The marked line would answer. Needs: by how many users an item must be ahead. Names: items of {k}. Score: "
         "their users, as a share of those of the true best. All for made-up data of that kind, never for yours."
     )
-    return join([title, tag("p", _advice(outlook.lines, k)), listed, tag("p", how, class_="hint")])
+    return join([title, tag("p", _advice(forecast.lines, k)), listed, tag("p", how, class_="hint")])
 
 
 def _advice(lines: Sequence[Line], k: int) -> str:

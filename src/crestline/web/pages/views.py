@@ -13,7 +13,7 @@ from crestline.mechanisms.catalogue import Entry
 from crestline.prepare import KNOWN_CONTRIBUTION, WITH_BOOKS
 from crestline.web.config import DatasetConfig
 from crestline.web.pages.budget_view import title
-from crestline.web.pages.outlook import why_not
+from crestline.web.pages.forecast import why_not
 from crestline.web.pages.parts.chart import chart
 from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import amount, capital, facts, moment, note, section

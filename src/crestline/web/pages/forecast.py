@@ -47,7 +47,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Forecast:
     """The price of a question, the mechanism that would answer it, and the lines of all: the first is that one.
 
     `complete` says that the price counts every account that pays: an analyst is not shown the data set's own.
@@ -76,9 +76,9 @@ def why_not(line: Entry) -> str | None:
     return None if "k" in signature(line.load().for_budget).parameters else "needs a part of your own"
 
 
-def outlook(
+def forecast(
     state: ServiceState, caller: Caller, name: str, question: Question, guess: PublicFacts | None, entropy: Entropy
-) -> Outlook:
+) -> Forecast:
     """The forecast of a question that may be asked; refused in the words of the question itself where it may not."""
     served = caller.dataset(state, name)
 
@@ -90,7 +90,7 @@ def outlook(
     accounts = [account for account in payers if account in shown]
     cost = price(ready, [(account.title, account.balance) for account in accounts])
     lines = tuple(_lines(prepare, question, ready, guess, entropy))
-    return Outlook(question, ready, cost, lines, guess, len(accounts) == len(payers))
+    return Forecast(question, ready, cost, lines, guess, len(accounts) == len(payers))
 
 
 def _lines(
