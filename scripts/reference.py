@@ -21,7 +21,7 @@ import crestline
 from crestline import errors
 from crestline.cli.main import (
     COMMANDS,
-    EXIT_FAULT,
+    EXIT_INTERNAL_ERROR,
     EXIT_INTERRUPTED,
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
@@ -58,7 +58,10 @@ def command_line() -> str:
         "| 1 | something was found (`audit`, `ledger verify`) |",
     ]
     lines += [f"| {EXIT_WRONG} | the call is wrong |", f"| {EXIT_REFUSED} | the ledger refused |"]
-    lines += [f"| {EXIT_UNAVAILABLE} | a source or a ledger did not answer |", f"| {EXIT_FAULT} | a fault of ours |"]
+    lines += [
+        f"| {EXIT_UNAVAILABLE} | a source or a ledger did not answer |",
+        f"| {EXIT_INTERNAL_ERROR} | an internal error |",
+    ]
     lines += [f"| {EXIT_INTERRUPTED} | interrupted |\n"]
     for name, command in commands():
         command = command if name not in HANDED_ON else _handed_on(name)

@@ -144,6 +144,6 @@ def test_what_is_audited_is_found_or_refused(text: str) -> None:
 )
 @settings(max_examples=20)
 def test_the_command_line_ends_with_a_code_it_knows(words: list[str]) -> None:
-    """Never 70, which is a fault of ours. The source does not exist, so that nothing is ever read."""
+    """Never 70, which is an internal error. The source does not exist, so that nothing is ever read."""
     for command in ("top", "plan", "mechanisms"):
         assert run([command, "no-such-file.parquet", *words] if command == "top" else [command, *words]) in (0, 2, 4)

@@ -245,7 +245,7 @@ def test_a_request_that_never_ended_is_not_asked_anew(service: Service, monkeypa
     monkeypatch.setattr(TableSource, "reading", dies)
     first = service.top(key="one")
     monkeypatch.undo()
-    assert (first.status_code, first.json()["error"]["code"]) == (500, "fault")
+    assert (first.status_code, first.json()["error"]["code"]) == (500, "internal_error")
     assert "private" not in first.text
     assert service.top(key="one").json()["error"]["code"] == "unfinished"
 

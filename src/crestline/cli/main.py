@@ -1,7 +1,7 @@
 """The command `crestline`: what it knows, and how it ends.
 
 Exit codes   0 done   1 something was found (audit, verify)   2 the call is wrong   3 the ledger refused
-             4 a source or a ledger did not answer   70 a fault of ours   130 interrupted
+             4 a source or a ledger did not answer   70 an internal error   130 interrupted
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crestline.errors import BudgetError, CrestlineError, LedgerError, SourceErr
 EXIT_WRONG = 2
 EXIT_REFUSED = 3
 EXIT_UNAVAILABLE = 4
-EXIT_FAULT = 70
+EXIT_INTERNAL_ERROR = 70
 EXIT_INTERRUPTED = 130
 
 # One line for each command: its name, where it lives, and what it is called there.
@@ -101,10 +101,11 @@ def run(arguments: list[str]) -> int:
         if os.environ.get("CRESTLINE_DEBUG"):
             raise
         typer.echo(
-            f"crestline: a fault of ours ({type(error).__name__}); set CRESTLINE_DEBUG=1 to see where, and report it",
+            f"crestline: internal error ({type(error).__name__}). Set CRESTLINE_DEBUG=1 for a traceback, and please "
+            "report it.",
             err=True,
         )
-        return EXIT_FAULT
+        return EXIT_INTERNAL_ERROR
     return 0
 
 

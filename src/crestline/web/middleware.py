@@ -9,7 +9,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crestline.web.metrics import Metrics
-from crestline.web.problems import Problem, fault
+from crestline.web.problems import Problem, internal_error
 
 LARGEST_BODY = 64 * 1024
 _HEADERS = (
@@ -50,7 +50,7 @@ class Middleware:
             await _respond(sending, problem, number)
         except Exception:  # its words may quote private rows: not even a log gets them
             if not started:
-                await _respond(sending, fault(), number)
+                await _respond(sending, internal_error(), number)
         finally:
             self._metrics.count(getattr(scope.get("route"), "path", "other"), started or 500)
 

@@ -60,6 +60,8 @@ def problem_of(error: CrestlineError) -> Problem:
     return Problem(422, "bad_question", str(error), charged=True)
 
 
-def fault() -> Problem:
-    """A fault of ours. Its own words may quote private rows, and go nowhere."""
-    return Problem(500, "fault", "A fault of the service. What was reserved stays charged.", charged=True)
+def internal_error() -> Problem:
+    """An error that is ours, not the caller's. Its own words may quote private rows, and go nowhere."""
+    return Problem(
+        500, "internal_error", "An internal error of the service. What was reserved stays charged.", charged=True
+    )
