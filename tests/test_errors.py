@@ -93,7 +93,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "epsilon must be a number (int, Fraction, Decimal, float or decimal string), not True",
     ),
     "epsilon text": ("ParameterError", "epsilon must be a number such as 0.5, 1e-8 or 1/3, not 'one'"),
-    "epsilon none": ("MechanismError", "a mechanism chosen by name needs epsilon and delta: the total for this answer"),
+    "epsilon none": (
+        "MechanismError",
+        "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)",
+    ),
     "delta zero": ("ParameterError", "delta must be larger than zero, not 0"),
     "delta one": ("ParameterError", "delta must be smaller than one, not 1"),
     "delta text": ("ParameterError", "delta must be a number such as 0.5, 1e-8 or 1/3, not 'tiny'"),
@@ -197,7 +200,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "budget exhausted": (
         "BudgetExhausted",
-        "the budget of data set 'default' cannot pay for this: it asks for rho 0.0452966, delta 5e-07 and rho 2.39307e-08, delta 5e-10 is left; ask for fewer items or with a smaller epsilon or delta",
+        "the budget of data set 'default' cannot pay for this: it asks for rho 0.0452966 and delta 5e-07, and rho 2.39307e-08 of 2.39307e-08 and delta 5e-10 of 5e-10 is left; ask with a smaller epsilon and with a smaller delta",
     ),
     "budget epsilon": ("ParameterError", "epsilon must be larger than zero, not 0"),
     "budget delta": ("ParameterError", "delta must lie between 0 and 1, not 2"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
 from typing import Any, TypeVar
@@ -18,22 +19,18 @@ from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.views import SLOTS, View, view_of
 from crestline.ledger.budget import Budget
+from crestline.ledger.shares import usual_delta, usual_epsilon
 from crestline.mechanisms.adopt import adopt, domain_of, original
 from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.identity import identity, shown
 from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stated import contribution_of, parts
-from crestline.parameters import positive, probability
 from crestline.question import AUTO, NO_LIMITS, Limits, Question
 
 _Result = TypeVar("_Result")
 
 _NO_MECHANISM = "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()"
-
-# A question on a budget asks for this share of it unless it says otherwise.
-SHARE_OF_EPSILON = 10
-SHARE_OF_DELTA = 20
 
 
 @dataclass(frozen=True)
@@ -131,8 +128,8 @@ def prepare(
     public_list = question.domain is not None or limits.public_list
     if not isinstance(question.mechanism, str):
         return _prepared(question, _given(question), "given in the question", public_list, limits)
-    wanted = replace(_with_total(question, budget), domain=None)
-    mechanism, choice, cost, promise, k_bar = _remembered(asker, wanted, limits, budget is not None, public_list)
+    wanted = replace(question, domain=None)
+    mechanism, choice, cost, promise, k_bar = _remembered(asker, wanted, limits, budget, public_list)
     return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
 
 
@@ -155,16 +152,15 @@ def describe(mechanism: BuiltIn, reason: str) -> Choice:
 
 @lru_cache(maxsize=4096)
 def _remembered(
-    asker: str, question: Question, limits: Limits, with_budget: bool, public_list: bool
+    asker: str, question: Question, limits: Limits, budget: Budget | None, public_list: bool
 ) -> tuple[BuiltIn, Choice, Cost, Guarantee, int]:
     """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
     name = str(question.mechanism)  # one that a question brings along is not remembered
+    with_budget = budget is not None
     rule = automatic(question, with_budget=with_budget, public_list=public_list) if name == AUTO else _named(name)
     _fit_for_domain(entry(rule.name).domain, rule.name, public_list)
-    mechanism = _made(rule, question, question.k_bar)
-    if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
-        mechanism = _made(rule, question, limits.slots)
-    made = _prepared(question, mechanism, rule.reason, public_list, limits)
+    question = _with_total(question, budget, lambda asked: _slotted(rule, asked, limits))
+    made = _prepared(question, _slotted(rule, question, limits), rule.reason, public_list, limits)
     return made.mechanism, made.choice, made.cost, made.promise, made.question.slots
 
 
@@ -190,15 +186,22 @@ def _computed(step: Callable[[], _Result]) -> _Result:
     )
 
 
-def _with_total(question: Question, budget: Budget | None) -> Question:
-    """The question with its total: what it says, or else a share of the budget."""
-    epsilon, delta = question.epsilon, question.delta
-    if budget is not None:
-        epsilon = budget.epsilon / SHARE_OF_EPSILON if epsilon is None else epsilon
-        delta = budget.delta / SHARE_OF_DELTA if delta is None else delta
-    if epsilon is None or delta is None:
-        raise MechanismError("a mechanism chosen by name needs epsilon and delta: the total for this answer")
-    return replace(question, epsilon=positive(epsilon, "epsilon"), delta=probability(delta, "delta"))
+def _with_total(question: Question, budget: Budget | None, made: Callable[[Question], BuiltIn]) -> Question:
+    """The question with its total: what it says, or else the usual share of the budget, by what it then costs."""
+    if budget is None:
+        if question.epsilon is None or question.delta is None:
+            raise MechanismError(
+                "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)"
+            )
+        return question
+    asked = replace(question, delta=usual_delta(budget) if question.delta is None else question.delta)
+    if asked.epsilon is not None:
+        return asked
+
+    def cost(epsilon: Fraction) -> Cost:
+        return _computed(made(replace(asked, epsilon=epsilon)).cost)
+
+    return replace(asked, epsilon=usual_epsilon(budget, cost))
 
 
 def _fit_for(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> None:
@@ -278,6 +281,14 @@ def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
             kind, options["mechanism"] = mechanisms.NoisyCounts, kind  # P3.7
     made: BuiltIn = _computed(lambda: kind.for_budget(**options))
     return made
+
+
+def _slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:
+    """The mechanism within the total, with no more slots than there may be where the question leaves that open."""
+    mechanism = _made(rule, question, question.k_bar)
+    if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
+        return _made(rule, question, limits.slots)
+    return mechanism
 
 
 def _named(wanted: str) -> Rule:

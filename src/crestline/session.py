@@ -41,7 +41,8 @@ def top_k(
 
     `source` is a path or glob (Parquet, CSV, JSON lines), a database URL plus `table`, an Ibis, pandas, Polars or Arrow
     table, or a `Histogram`. `k` items are wanted; `user` and `item` name columns (`item` may be a list of them).
-    `epsilon` and `delta` are the total for this answer. Items are ranked by their distinct users, or, with
+    `epsilon` and `delta` are the total for this answer; with a `ledger` they may be left out, and are then the usual
+    share of its budget (see `Dataset.top`). Items are ranked by their distinct users, or, with
     `score="sum(column)"`, by a sum to which each user adds at most `clip` (a public number) per item. `where` is a
     filter; `contribution` counts at most so many items of each user; `counts=True` publishes noisy counts; `domain` is
     a public list of all items; `mechanism` is a name of the catalogue or a mechanism; `k_bar` is how many items it may
@@ -124,7 +125,8 @@ class Dataset:
     def top(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Answer:
         """The most popular items, charged to this data set's budget; the arguments are those of `top_k`.
 
-        Unless `epsilon` and `delta` are given, a question may cost a tenth of the budget's ε and a twentieth of its δ.
+        Unless `epsilon` and `delta` are given, a question may cost a tenth of what the budget is counted in (ρ, or ε
+        for a budget of kind "pure") and a 500th of its δ; the budget is the analyst's own where there is one.
         """
         return ask(
             self._prepared(question, analyst),

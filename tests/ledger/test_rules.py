@@ -58,6 +58,33 @@ def test_either_unit_alone_can_be_exhausted() -> None:
         rules.reserve(balance(), drawn(1, delta=11 * DELTA))
 
 
+@pytest.mark.parametrize(
+    ("spent", "cost", "said"),
+    [
+        (drawn(9), drawn(2), "asks for epsilon 0.2, and epsilon 0.1 of 1 is left; ask with a smaller epsilon"),
+        (drawn(1), drawn(1, delta=10 * DELTA), "ask with a smaller delta"),
+        (drawn(9), drawn(2, delta=10 * DELTA), "ask with a smaller epsilon and with a smaller delta"),
+        (drawn(10), drawn(1), "epsilon 0 of 1 is left, too little for any question"),
+    ],
+)
+def test_a_refusal_names_the_unit_that_ran_out_and_what_helps(spent: Cost, cost: Cost, said: str) -> None:
+    held, _ = rules.reserve(balance(), spent)
+    with pytest.raises(BudgetExhausted) as refused:
+        rules.reserve(held, cost)
+    assert said in str(refused.value)
+
+
+def test_a_refusal_of_counted_items_speaks_of_items_and_questions() -> None:
+    budget = Budget(epsilon=1, delta="1e-6", kind="homogeneous", items=5, questions=2)
+    one = steps(BoundedRange(Fraction(1, 100)), 4)
+    held, _ = rules.reserve(rules.Balance.opened(budget), one)
+    with pytest.raises(BudgetExhausted, match=r"items 1 of 5 is left; ask for fewer items$"):
+        rules.reserve(held, one)
+    held, _ = rules.reserve(held, steps(BoundedRange(Fraction(1, 100)), 1))
+    with pytest.raises(BudgetExhausted, match="only answers that are stored"):
+        rules.reserve(held, steps(BoundedRange(Fraction(1, 100)), 1))
+
+
 def test_nobody_settles_above_the_reservation() -> None:
     held, reserved = rules.reserve(balance(), drawn(3))
     with pytest.raises(BudgetError, match="stays charged"):

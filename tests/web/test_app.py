@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from crestline.errors import EngineDefect, SourceError
+from crestline.ledger.budget import Budget
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.sources.table import TableSource
 from crestline.web.app import create_app
@@ -61,7 +62,9 @@ def test_several_columns_and_a_filter(service: Service) -> None:
 
 def test_what_a_question_may_cost_comes_from_the_analysts_own_budget(service: Service) -> None:
     answer = service.top(epsilon=None, delta=None).json()
-    assert answer["guarantee"]["text"].startswith("(0.4")
+    own = Budget(epsilon=4, delta="1e-5")
+    assert 0 < service.spent("ann").loss <= own.limit.loss / 10
+    assert answer["guarantee"]["delta"] == "1/50000000"  # a 500th of 1e-5
 
 
 def test_the_usual_number_of_slots_is_cut_at_the_owners_limit(folder: Path) -> None:

@@ -62,7 +62,7 @@ class Amount:
         return cls.from_json(value, next(units for units in _UNITS if units[0] in value))
 
     def __str__(self) -> str:
-        return f"{self.units[0]} {_short(self.loss)}, {self.units[1]} {_short(self.failure)}"
+        return f"{self.units[0]} {shortened(self.loss)}, {self.units[1]} {shortened(self.failure)}"
 
     def _same_units(self, other: Amount) -> None:
         assert self.units == other.units, "amounts of two kinds of budget were mixed"
@@ -98,7 +98,8 @@ def bounded(amount: Amount, total: Amount) -> Amount:
     return Amount(amount.units, _bounded(amount.loss, total.loss), _bounded(amount.failure, total.failure))
 
 
-def _short(number: Fraction) -> str:
+def shortened(number: Fraction) -> str:
+    """A number of an amount as people read it."""
     return decimal_text(number) if number == 0 or abs(number) >= _INVISIBLE else "under 1e-300"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from crestline.errors import BudgetError, BudgetExhausted
 from crestline.guarantees.cost import Cost
-from crestline.ledger.amount import Amount, bounded, zero
+from crestline.ledger.amount import Amount, bounded, shortened, zero
 from crestline.ledger.budget import Budget
 
 
@@ -47,12 +47,7 @@ def reserve(balance: Balance, cost: Cost, whose: str = "the budget") -> tuple[Ba
     """Hold the worst case: the new balance and the amount held. What does not fit is refused and costs nothing."""
     requested = bounded(balance.budget.measure(cost), balance.charged)
     if not requested.fits_in(balance.remaining):
-        raise BudgetExhausted(
-            f"{whose} cannot pay for this: it asks for {requested} and {balance.remaining} is left; "
-            "ask for fewer items or with a smaller epsilon or delta",
-            requested=requested,
-            remaining=balance.remaining,
-        )
+        raise BudgetExhausted(_refusal(whose, requested, balance), requested=requested, remaining=balance.remaining)
     return replace(balance, held=balance.held + requested), requested
 
 
@@ -87,6 +82,29 @@ def largest_k(cost_of_k: Callable[[int], Cost], k: int, balances: Iterable[Balan
         return not all(fits(balance, cost) for balance in accounts)
 
     return bisect_left(range(1, k + 1), True, key=too_much)  # as many sizes fit as come before the first that does not
+
+
+def _refusal(whose: str, requested: Amount, balance: Balance) -> str:
+    """Which of the two units ran out, and the only advice that can help: to ask for less of that one."""
+    left, limit = balance.remaining, balance.budget.limit
+    loss = (requested.units[0], requested.loss, left.loss, limit.loss)
+    failure = (requested.units[1], requested.failure, left.failure, limit.failure)
+    short = [part for part in (loss, failure) if part[1] > part[2]]
+    asked = " and ".join(f"{unit} {shortened(wanted)}" for unit, wanted, _, _ in short)
+    there = " and ".join(f"{unit} {shortened(rest)} of {shortened(whole)}" for unit, _, rest, whole in short)
+    text = f"{whose} cannot pay for this: it asks for {asked}, and {there} is left"
+    if any(rest * _WORTHLESS < whole or unit not in _ADVICE for unit, _, rest, whole in short):
+        return f"{text}, too little for any question: only answers that are stored can still be served"
+    return f"{text}; ask {' and '.join(_ADVICE[unit] for unit, _, _, _ in short)}"
+
+
+_ADVICE = {
+    "rho": "with a smaller epsilon",
+    "epsilon": "with a smaller epsilon",
+    "delta": "with a smaller delta",
+    "items": "for fewer items",
+}
+_WORTHLESS = 1000  # less than this part of a budget pays for nothing that would name an item
 
 
 def _not_above(amount: Amount, cap: Amount) -> Amount:

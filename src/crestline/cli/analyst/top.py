@@ -17,8 +17,14 @@ def top(
     user: Annotated[str, typer.Option(help="The column that holds the user.")],
     item: Annotated[list[str], typer.Option(help="The column that holds the item; repeat it for several columns.")],
     k: Annotated[int, typer.Option("-k", "--k", help="How many items are wanted.")],
-    epsilon: Annotated[str, typer.Option(help="The total ε of this answer, for example 1 or 0.5.")],
-    delta: Annotated[str, typer.Option(help="The total δ of this answer, for example 1e-8.")],
+    epsilon: Annotated[
+        str | None,
+        typer.Option(help="The total ε of this answer, such as 1 or 0.5; with --ledger: a tenth of the budget."),
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(help="The total δ of this answer, such as 1e-8; with --ledger: a 500th of the budget's."),
+    ] = None,
     mechanism: Annotated[str, typer.Option(help="A name from `crestline mechanisms`, or auto.")] = "auto",
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
     contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,

@@ -23,8 +23,10 @@ class TopRequest(BaseModel):
     where: Annotated[
         str | None, Field(max_length=20_000, description="A filter, such as country = 'DE' and day >= '2026-01-01'.")
     ] = None
-    epsilon: Annotated[Number | None, Field(description="The total ε; a tenth of your budget's unless given.")] = None
-    delta: Annotated[Number | None, Field(description="The total δ; a twentieth of your budget's unless given.")] = None
+    epsilon: Annotated[
+        Number | None, Field(description="The total ε; what takes a tenth of your budget unless given.")
+    ] = None
+    delta: Annotated[Number | None, Field(description="The total δ; a 500th of your budget's unless given.")] = None
     mechanism: Annotated[str, Field(max_length=60, description="auto, or a name of the catalogue.")] = "auto"
     k_bar: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="How many items the mechanism may see.")] = None
     counts: Annotated[bool, Field(description="Also release a noisy count for each item.")] = False

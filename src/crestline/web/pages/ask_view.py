@@ -44,7 +44,7 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
     hint = f"Optional. You may use: {listed}. Text and dates in single quotes." if listed else "No filters here."
     numbers = (
         _field("epsilon", "ε of this answer", given.get("epsilon", ""), hint="Empty: a tenth of your budget."),
-        _field("delta", "δ of this answer", given.get("delta", ""), hint="Empty: a twentieth of your budget."),
+        _field("delta", "δ of this answer", given.get("delta", ""), hint="Empty: a 500th of your budget's."),
     )
     names = {AUTO: "automatic", **{name: name for name in offered()}}
     return tag(

@@ -1,0 +1,57 @@
+"""The usual share of a budget: what a question costs that does not say how much it may cost (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from crestline.errors import BudgetMismatch, ParameterError
+from crestline.guarantees.cost import Cost
+from crestline.ledger.budget import Budget
+from crestline.ledger.kinds import Homogeneous
+
+# A question takes this part of what the budget is counted in: of ρ, or of ε where ε adds up. A tenth of a
+# budget's ε would be about a hundredth of its ρ, and name next to nothing.
+SHARE_OF_LOSS = 10
+# δ only ever limits how many questions can be asked, and 25 times less of it costs an item few users: it must not
+# run out first.
+SHARE_OF_DELTA = 500
+
+_DIGITS = 3  # of an ε that people will read and type
+_CLOSE = 2  # digits to which the share is met
+
+
+def usual_delta(budget: Budget) -> Fraction:
+    """The δ of a question that does not say one."""
+    terms = budget.terms
+    delta = terms.question_delta if isinstance(terms, Homogeneous) else budget.delta / SHARE_OF_DELTA
+    if delta == 0:
+        raise ParameterError("this budget has no delta, so a question cannot take a share of it: open one with a delta")
+    return delta
+
+
+def usual_epsilon(budget: Budget, cost_of: Callable[[Fraction], Cost]) -> Fraction:
+    """The largest ε with which a question costs at most the usual share; `cost_of` says what it costs with an ε.
+
+    A homogeneous budget counts items, whatever their ε, up to the one that was fixed: that one is used.
+    """
+    from crestline.guarantees.rounding import round_down
+    from crestline.guarantees.search import largest, largest_within
+
+    terms = budget.terms
+    if isinstance(terms, Homogeneous):
+        budget.measure(cost_of(terms.item_epsilon))  # refused here if this budget cannot pay for the mechanism at all
+        return largest(lambda epsilon: _payable(budget, cost_of(epsilon)), start=terms.item_epsilon, digits=_DIGITS)
+    share = budget.limit.loss / SHARE_OF_LOSS
+    found = largest_within(
+        lambda epsilon: budget.measure(cost_of(epsilon)).loss, share, start=budget.epsilon / 4, digits=_CLOSE
+    )
+    return round_down(found, _DIGITS)
+
+
+def _payable(budget: Budget, cost: Cost) -> bool:
+    try:
+        budget.measure(cost)
+    except BudgetMismatch:
+        return False
+    return True
