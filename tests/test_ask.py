@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,9 @@ class Unreadable:
     limits = NO_LIMITS
 
     def check(self, question: Question, view: View = SLOTS) -> None: ...
+
+    def ready(self) -> Any:
+        return nullcontext(self)
 
     def version(self) -> None:
         return None

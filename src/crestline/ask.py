@@ -36,12 +36,17 @@ def ask(
     stored = books.find(known)
     if stored is not None:
         return stored
-    receipt = books.reserve(prepared, known)
+    with source.ready() as connected:  # before the charge: a connection that was lost costs nobody
+        receipt = books.reserve(prepared, known)
+        selection = _selected(prepared, connected, entropy)
+    return books.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
+
+
+def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection:
     key = entropy.words(KEY_BYTES // 8).tobytes()
     with source.reading(prepared.question, key, prepared.view) as reading:
         released = prepared.mechanism.release(reading.histogram, entropy)  # type: ignore[arg-type] # its view says what
-        selection = reading.named(released)
-    return books.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
+        return reading.named(released)
 
 
 def _answer(prepared: Prepared, selection: Selection, source: Source, entropy: Entropy) -> Answer:

@@ -4,6 +4,8 @@ CrestlineError
 ├── ParameterError          a number or an option of the call is not usable
 ├── QuestionError           the question cannot be asked of this source (column, filter, file, table)
 ├── SourceError             the engine did not answer (unreachable, timed out, refused)
+│   ├── SourceUnavailable   there is no connection to it; known before anything was charged
+│   ├── StatementTimeout    the statement took longer than it may
 │   └── EngineDefect        the engine failed on what we asked: a defect of crestline
 ├── HistogramError          the mechanism cannot work on this kind of histogram (known or unknown domain)
 ├── MechanismError          a mechanism is unknown, or does not keep the contract of the framework
@@ -35,6 +37,18 @@ class QuestionError(CrestlineError, ValueError):
 
 class SourceError(CrestlineError):
     """The engine did not answer."""
+
+
+class SourceUnavailable(SourceError):
+    """There is no connection to the engine. Known before a question is charged; `wait` seconds later it may be back."""
+
+    def __init__(self, why: str, *, wait: int = 5) -> None:
+        super().__init__(f"{why}; nothing was charged, try again in {wait} seconds")
+        self.wait = wait
+
+
+class StatementTimeout(SourceError):
+    """The engine was told to give a statement up, because it took longer than it may."""
 
 
 class EngineDefect(SourceError):

@@ -17,6 +17,7 @@ from crestline.price.price import Price, price
 from crestline.question import Question, QuestionFields, spelled_out
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
+from crestline.sources.pool import Pool
 
 if TYPE_CHECKING:
     from crestline.ledger.amount import Amount
@@ -100,7 +101,7 @@ class Connection:
         """
         stated = None if version is None else stated_version(version)
         in_database = isinstance(self.source, str) and "://" in self.source
-        source = open_source(self.source, table=name if in_database else None)
+        source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
         return Dataset(source, user, self._books(name, budget, user), contribution, entropy or system(), stated)
 
     def _books(self, name: str, budget: Budget, user: str) -> Ledger:

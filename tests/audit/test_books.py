@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -34,6 +35,9 @@ class LostSource:
     name = "lost"
 
     def check(self, question: Question, domain: Any = None) -> None: ...
+
+    def ready(self) -> Any:
+        return nullcontext(self)
 
     def reading(self, question: Question, key: bytes = b"", domain: Any = None) -> Any:
         raise Interrupted

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import lru_cache
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, View
@@ -36,6 +36,10 @@ class Delegated(ABC):
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Refuse what the table cannot answer, from its schema or header alone."""
         self._table(question).check(question, view)
+
+    def ready(self) -> AbstractContextManager[Self]:
+        """The table is in this process: there is no connection that could be lost."""
+        return nullcontext(self)
 
     @contextmanager
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Iterator[Reading]:

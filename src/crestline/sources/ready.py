@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Self
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
@@ -64,6 +65,10 @@ class ReadySource:
                 f"the histogram was cut at k_bar={ready.k_bar}; ask for at most that, or count again with "
                 f"k_bar={question.slots}"
             )
+
+    def ready(self) -> AbstractContextManager[Self]:
+        """It is in memory."""
+        return nullcontext(self)
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram, with at most `k_bar` slots; a whole universe is handed out whole."""

@@ -57,6 +57,11 @@ class Source(Protocol):
         reading a row."""
         ...
 
+    def ready(self) -> AbstractContextManager[Source]:
+        """This source on a connection that answers, held for one question. It is asked for before anything is charged,
+        so that a connection which was lost costs nobody; `SourceUnavailable` where there is none."""
+        ...
+
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
         """What a mechanism looks at (`view`), in one snapshot that lasts as long as the context.
 

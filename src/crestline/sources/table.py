@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 
@@ -61,6 +62,12 @@ class TableSource:
             self.expression(question, bytes(32))
         else:
             self._over(question).every_count(bytes(32))
+
+    @contextmanager
+    def ready(self) -> Iterator[Self]:
+        """This table, once its engine has answered."""
+        self._runner.ping()
+        yield self
 
     def expression(self, question: Question, key: bytes = b"") -> Expression:
         """The question as one Ibis expression of at most `k_bar + 1` rows."""

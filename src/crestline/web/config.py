@@ -70,12 +70,18 @@ class AnalystConfig:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one token, one question and one statement may take."""
+    """What one token, one question, one statement and one data set may take.
+
+    connections   of a data set that are open at once
+    waiting       questions that may wait: for a connection, and for their turn in this process
+    """
 
     requests_per_minute: int
     k: int
     k_bar: int
     seconds: int
+    connections: int
+    waiting: int
 
 
 @dataclass(frozen=True)
@@ -202,12 +208,10 @@ def _public(part: Section) -> PublicFacts:
 
 
 def _limits(part: Section) -> Limits:
-    part.only("requests_per_minute", "k", "k_bar", "seconds")
+    defaults = {"requests_per_minute": 60, "k": 200, "k_bar": 20_000, "seconds": 60, "connections": 4, "waiting": 64}
+    part.only(*defaults)
 
-    def limit(name: str, default: int) -> int:
-        return part.whole(name, default) or default
-
-    return Limits(limit("requests_per_minute", 60), limit("k", 200), limit("k_bar", 20_000), limit("seconds", 60))
+    return Limits(**{name: part.whole(name, default) or default for name, default in defaults.items()})
 
 
 def _analyst(name: str, part: Section, datasets: tuple[str, ...]) -> AnalystConfig:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, CrestlineError, LedgerError, SourceError
+from crestline.errors import (
+    BudgetError,
+    BudgetExhausted,
+    BudgetMismatch,
+    CrestlineError,
+    LedgerError,
+    SourceError,
+    SourceUnavailable,
+)
 
 NOT_ALLOWED = "forbidden"
 
@@ -43,6 +51,13 @@ def problem_of(error: CrestlineError) -> Problem:
         return Problem(422, "budget_mismatch", str(error))
     if isinstance(error, BudgetError):
         return forbidden()
+    if isinstance(error, SourceUnavailable):
+        return Problem(
+            503,
+            "source_unavailable",
+            "The data cannot be reached at the moment. Nothing was charged; try again later.",
+            wait=error.wait,
+        )
     if isinstance(error, SourceError):
         return Problem(
             503,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError
@@ -17,6 +17,7 @@ from crestline.ledger.storage.store import Store
 from crestline.ledger.unit import check_user
 from crestline.question import Limits, Question, Sum
 from crestline.sources import Source, open_source
+from crestline.sources.pool import Pool, PoolLimits
 from crestline.sources.source import Reading
 from crestline.web.access.rate_limit import RateLimit
 from crestline.web.access.sessions import Sessions
@@ -42,6 +43,11 @@ class ServedSource:
 
     def check(self, question: Question, view: View = SLOTS) -> None:
         self.inner.check(question, view)
+
+    @contextmanager
+    def ready(self) -> Iterator[Source]:
+        with self.inner.ready() as connected:
+            yield replace(self, inner=connected)
 
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
         return self.inner.reading(question, key, view)
@@ -115,7 +121,10 @@ def _source(config: Config, part: DatasetConfig) -> Source:
     """The source, with every column that may be named looked up. No row is read."""
     at = ("datasets", part.name)
     with _placed(config, (*at, "source")):
-        inner = open_source(part.source, table=part.table, timeout=float(config.limits.seconds))
+        inner = Pool(
+            lambda: open_source(part.source, table=part.table, timeout=float(config.limits.seconds)),
+            PoolLimits(config.limits.connections, config.limits.waiting, float(config.limits.seconds)),
+        )
     for item in part.items:
         with _placed(config, (*at, "items")):
             inner.check(Question(user=part.user, item=(item,), k=1, k_bar=1, contribution=part.contribution))

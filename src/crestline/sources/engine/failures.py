@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from crestline.errors import EngineDefect, SourceError
+from crestline.errors import EngineDefect, SourceError, StatementTimeout
 
 _GIVEN_UP = {"InterruptException", "QueryCanceled", "SQLITE_INTERRUPT"}
 _LOST = {
@@ -34,7 +34,7 @@ def failed(failure: Exception, *, late: bool, timeout: float) -> SourceError:
     """The error to raise for an engine's error. `late`: we have interrupted the statement ourselves."""
     kind, state = _kind(failure), _state(failure)
     if late or kind in _GIVEN_UP:
-        return SourceError(f"the engine gave the statement up: it may take {timeout:g} seconds (`timeout`)")
+        return StatementTimeout(f"the engine gave the statement up: it may take {timeout:g} seconds (`timeout`)")
     if state.startswith(_LOST_STATES) or (not state and kind in _LOST):
         return SourceError(f"the engine did not answer ({kind}): it was lost or had no room left; its own log says why")
     if state.startswith(_CHANGED_STATES) or (not state and kind in _CHANGED):

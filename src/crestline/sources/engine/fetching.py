@@ -7,6 +7,7 @@ is a narrower calendar.
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any, TypeAlias
 
 from crestline.sources.engine.connection import Engine
@@ -14,11 +15,22 @@ from crestline.sources.engine.engines import Expression
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
+IN_PROCESS = ("duckdb", "sqlite")
+
 
 def fetched(engine: Engine, expression: Expression) -> Rows:
     """The rows of an expression."""
     ways = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark, "sqlite": _sqlite}
     return ways.get(engine.name, _other)(engine, expression)
+
+
+def pinged(engine: Engine) -> None:
+    """Ask an engine outside this process for nothing: fails where the connection is lost."""
+    if engine.name == "pyspark":
+        engine._session.sql("SELECT 1").schema  # noqa: B018 -- the analysis is done by the server, and no job is run
+    elif engine.name not in IN_PROCESS:
+        with closing(engine.raw_sql("SELECT 1")):
+            pass
 
 
 def temporary(engine: Engine, expression: Expression) -> Expression:

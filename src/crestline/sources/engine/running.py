@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
-from crestline.errors import CrestlineError, QuestionError
+from crestline.errors import CrestlineError, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.failures import failed
-from crestline.sources.engine.fetching import dropped, fetched, temporary
+from crestline.sources.engine.fetching import IN_PROCESS, dropped, fetched, pinged, temporary
 from crestline.sources.engine.limits import limited, literal, quiet, read_only
 
 __all__ = ["Runner", "fetched", "refused_as"]
@@ -31,6 +31,18 @@ class Runner:
     def name(self) -> str:
         """The engine's name, as Ibis calls it."""
         return str(self._engine.name)
+
+    def ping(self) -> None:
+        """Make sure that the engine answers. Called before a question is charged."""
+        if self.name not in IN_PROCESS and not self._answers():
+            raise SourceUnavailable("the database does not answer")
+
+    def _answers(self) -> bool:
+        try:
+            self._run(lambda: pinged(self._engine))
+        except SourceError:  # its kind does not matter: nothing was asked yet
+            return False
+        return True
 
     def rows(self, expression: Expression) -> list[tuple[Any, ...]]:
         """The rows of an expression, as tuples of Python values."""

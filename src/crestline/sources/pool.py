@@ -1,0 +1,143 @@
+"""Several connections to one table: opened when they are needed, replaced when they were lost, used in turn.
+
+A connection is taken before anything is charged. Where none can be had, the question is refused at no cost.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+
+from crestline.errors import QuestionError, SourceError, SourceUnavailable
+from crestline.histogram.views import SLOTS, View
+from crestline.question import Limits, Question
+from crestline.sources.source import Reading, Source
+
+
+@dataclass(frozen=True)
+class PoolLimits:
+    """How much is asked of a database at once.
+
+    connections   at most so many are open
+    waiting       at most so many questions wait for one of them; the next is refused at once
+    seconds       a question that has waited for so long is refused
+    pause         after a connection that could not be opened, nobody tries again for so many seconds
+    """
+
+    connections: int = 1
+    waiting: int = 64
+    seconds: float = 10.0
+    pause: float = 5.0
+
+
+class Pool:
+    """A source with connections of its own. `opened` opens one; the first is opened at once, so that what is wrong with
+    an address is said when it is given. `clock` gives seconds."""
+
+    def __init__(
+        self,
+        opened: Callable[[], Source],
+        limits: PoolLimits = PoolLimits(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._opened = opened
+        self._allowed = limits
+        self._clock = clock
+        self._turn = threading.Condition()
+        self._newest = opened()
+        self._idle = [self._newest]
+        self._busy = 0
+        self._waiting = 0
+        self._blocked_until = -math.inf
+
+    @property
+    def name(self) -> str:
+        return self._newest.name
+
+    @property
+    def limits(self) -> Limits:
+        return self._newest.limits
+
+    def check(self, question: Question, view: View = SLOTS) -> None:
+        """Refuse what the table cannot answer, from what is known of its columns."""
+        self._newest.check(question, view)
+
+    def version(self) -> str | None:
+        return self._newest.version()
+
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
+        """What a question reads, on the newest connection, whoever else is using it: `ready` gives one of one's own."""
+        return self._newest.reading(question, key, view)
+
+    @contextmanager
+    def ready(self) -> Iterator[Source]:
+        """A connection that answers, for one question alone."""
+        self._enter()
+        try:
+            with ExitStack() as held:
+                yield self._answering(held)
+        finally:
+            self._leave()
+
+    def _enter(self) -> None:
+        """Wait for one of the places, in a queue of limited length and for a limited time."""
+        allowed = self._allowed
+        with self._turn:
+            if self._busy >= allowed.connections:
+                if self._waiting >= allowed.waiting:
+                    raise SourceUnavailable("too many questions are waiting for this database", wait=1)
+                self._wait(self._clock() + allowed.seconds)
+            self._busy += 1
+
+    def _wait(self, deadline: float) -> None:
+        self._waiting += 1
+        try:
+            while self._busy >= self._allowed.connections:
+                left = deadline - self._clock()
+                if left <= 0:
+                    raise SourceUnavailable("this database was busy for too long", wait=1)
+                self._turn.wait(left)
+        finally:
+            self._waiting -= 1
+
+    def _leave(self) -> None:
+        with self._turn:
+            self._busy -= 1
+            self._turn.notify()
+
+    def _answering(self, held: ExitStack) -> Source:
+        """A connection that was used before, if one still answers, and otherwise a new one."""
+        while (source := self._unused()) is not None:
+            try:
+                ready = held.enter_context(source.ready())
+            except SourceUnavailable:
+                continue  # it was lost, and nobody holds it any more
+            held.callback(self._give_back, source)
+            return ready
+        source = self._new()
+        held.callback(self._give_back, source)
+        return held.enter_context(source.ready())
+
+    def _unused(self) -> Source | None:
+        with self._turn:
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, source: Source) -> None:
+        with self._turn:
+            self._idle.append(source)
+
+    def _new(self) -> Source:
+        """Open a connection, unless the last one could not be opened a moment ago."""
+        wait = self._blocked_until - self._clock()
+        if wait <= 0:
+            try:
+                self._newest = self._opened()
+                return self._newest
+            except (SourceError, QuestionError):  # it cannot be reached, or the table is not there any more
+                wait = self._allowed.pause
+                self._blocked_until = self._clock() + wait
+        raise SourceUnavailable("this database cannot be reached at the moment", wait=math.ceil(wait))
