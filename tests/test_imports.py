@@ -11,9 +11,10 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "crestline"
 
-# What each room may import from. A room may always import from itself, `errors`, `parameters`, `precision`.
+# What each room may import from. A room may always import from itself, `errors`, `fields`, `parameters`, `precision`.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "fields": set(),
     "parameters": set(),
     "precision": set(),
     # The protocol of mechanisms, for the type of a field, and the kinds of view that a source may give.
@@ -57,7 +58,7 @@ MAY_IMPORT |= {
     "__main__": {"cli"},
     "__init__": CORE - {"ask", "identity"} | {"session"},  # the public names
 }
-ALWAYS = {"errors", "parameters", "precision"}
+ALWAYS = {"errors", "fields", "parameters", "precision"}
 
 
 def room(path: Path) -> str:

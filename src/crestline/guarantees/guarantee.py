@@ -6,12 +6,12 @@ if it has one, its pure `epsilon` (P10.1). Rounding, where it cannot be avoided,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-from crestline.parameters import Exact, decimal_text, fill, not_negative, proportion
+from crestline.fields import Number, field, value
+from crestline.parameters import decimal_text, not_negative, proportion
 
 
 class Adjacency(Enum):
@@ -37,20 +37,21 @@ class Guarantee(Protocol):
     def epsilon(self) -> Fraction | None: ...
 
 
-@dataclass(frozen=True)
-class PureDP:
-    """ε-differential privacy; ε²/2-zCDP (Bun and Steinke 2016; U1)."""
-
-    epsilon: Fraction
-    theorem: str = ""
-    adjacency: Adjacency = Adjacency.ADD_REMOVE
-
-    def __init__(self, epsilon: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE) -> None:
-        fill(self, epsilon=not_negative(epsilon, "epsilon"), theorem=theorem, adjacency=adjacency)
+class _NeverFails:
+    """A promise without an event in which it does not hold."""
 
     @property
     def delta(self) -> Fraction:
         return Fraction(0)
+
+
+@value
+class PureDP(_NeverFails):
+    """ε-differential privacy; ε²/2-zCDP (Bun and Steinke 2016; U1)."""
+
+    epsilon: Number = field(not_negative)
+    theorem: str = ""
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     @property
     def rho(self) -> Fraction:
@@ -60,20 +61,13 @@ class PureDP:
         return f"{decimal_text(self.epsilon)}-DP"
 
 
-@dataclass(frozen=True)
-class BoundedRange:
+@value
+class BoundedRange(_NeverFails):
     """The log ratio of the two laws lies in one interval of length ε (P0.4); ε-DP and ε²/8-zCDP (P2.2)."""
 
-    epsilon: Fraction
+    epsilon: Number = field(not_negative)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
-
-    def __init__(self, epsilon: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE) -> None:
-        fill(self, epsilon=not_negative(epsilon, "epsilon"), theorem=theorem, adjacency=adjacency)
-
-    @property
-    def delta(self) -> Fraction:
-        return Fraction(0)
 
     @property
     def rho(self) -> Fraction:
@@ -83,34 +77,19 @@ class BoundedRange:
         return f"{decimal_text(self.epsilon)}-bounded range"
 
 
-@dataclass(frozen=True)
-class LossInterval:
+@value
+class LossInterval(_NeverFails):
     """The log ratio of the two laws lies in `[-below, above]` for one order of the neighbours, and in the mirror image
     for the other (P2.4). Pure cost `max(below, above)`; by its range, `(below + above)²/8`-zCDP."""
 
-    below: Fraction
-    above: Fraction
+    below: Number = field(not_negative)
+    above: Number = field(not_negative)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
-
-    def __init__(
-        self, below: Exact, above: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE
-    ) -> None:
-        fill(
-            self,
-            below=not_negative(below, "below"),
-            above=not_negative(above, "above"),
-            theorem=theorem,
-            adjacency=adjacency,
-        )
 
     @property
     def epsilon(self) -> Fraction:
         return max(self.below, self.above)
-
-    @property
-    def delta(self) -> Fraction:
-        return Fraction(0)
 
     @property
     def rho(self) -> Fraction:
@@ -120,25 +99,14 @@ class LossInterval:
         return f"{decimal_text(self.epsilon)}-DP (loss in [-{decimal_text(self.below)}, {decimal_text(self.above)}])"
 
 
-@dataclass(frozen=True)
+@value
 class ZCDP:
     """ρ-zero-concentrated differential privacy outside an event of probability δ (P0.4)."""
 
-    rho: Fraction
-    delta: Fraction = field(default=Fraction(0))
+    rho: Number = field(not_negative)
+    delta: Number = field(proportion, default=0)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
-
-    def __init__(
-        self, rho: Exact, delta: Exact = 0, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE
-    ) -> None:
-        fill(
-            self,
-            rho=not_negative(rho, "rho"),
-            delta=proportion(delta, "delta"),
-            theorem=theorem,
-            adjacency=adjacency,
-        )
 
     @property
     def epsilon(self) -> None:
@@ -149,24 +117,17 @@ class ZCDP:
         return f"{text} outside probability {decimal_text(self.delta)}" if self.delta else text
 
 
-@dataclass(frozen=True)
-class GaussianDP:
+@value
+class GaussianDP(_NeverFails):
     """As good as the Gaussian mechanism with sensitivity over σ equal to μ, `mu_squared = μ²` (P2.6); μ²/2-zCDP."""
 
-    mu_squared: Fraction
+    mu_squared: Number = field(not_negative)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
-
-    def __init__(self, mu_squared: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE) -> None:
-        fill(self, mu_squared=not_negative(mu_squared, "mu_squared"), theorem=theorem, adjacency=adjacency)
 
     @property
     def epsilon(self) -> None:
         return None
-
-    @property
-    def delta(self) -> Fraction:
-        return Fraction(0)
 
     @property
     def rho(self) -> Fraction:
@@ -176,25 +137,14 @@ class GaussianDP:
         return f"Gaussian privacy, mu² = {decimal_text(self.mu_squared)}"
 
 
-@dataclass(frozen=True)
+@value
 class ApproxDP:
     """(ε, δ)-differential privacy."""
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Number = field(not_negative)
+    delta: Number = field(proportion)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
-
-    def __init__(
-        self, epsilon: Exact, delta: Exact, theorem: str = "", adjacency: Adjacency = Adjacency.ADD_REMOVE
-    ) -> None:
-        fill(
-            self,
-            epsilon=not_negative(epsilon, "epsilon"),
-            delta=proportion(delta, "delta"),
-            theorem=theorem,
-            adjacency=adjacency,
-        )
 
     @property
     def rho(self) -> None:
