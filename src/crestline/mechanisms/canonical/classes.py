@@ -2,7 +2,7 @@
 
 Row 0 is the class of the best k alone. Every other row holds the subsets whose lowest rank has one count: `k` classes,
 class `m` being the subsets that leave out rank `k - 1 - m` first. Scores are taken relative to the best k; ranks count
-from 0.
+from 0. A caller may want the best k to stand further ahead of all other classes than P8.2 has it: `behind`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Classes:
     gaps: Indices  # for each row but the first: by how much its count falls short of the k-th
     first: Indices  # its first lowest rank, less k
     last: Indices
+    behind: Fraction = Fraction(0)  # by how much all other classes fall behind the best k, besides their loss
 
     @property
     def rows(self) -> int:
@@ -42,7 +43,7 @@ class Classes:
     @cached_property
     def row_scores(self) -> Floats:
         """The best score in each row: the part that depends on the lowest rank."""
-        result: Floats = np.concatenate([[0.0], self.gaps * -float(self.rate * self.gamma)])
+        result: Floats = np.concatenate([[0.0], self.gaps * -float(self.rate * self.gamma) - float(self.behind)])
         return result
 
     @cached_property
@@ -53,14 +54,14 @@ class Classes:
     @cached_property
     def score_error(self) -> float:
         largest = float(self.misses.max()) + float(self.gaps.max())
-        return ROUNDING * largest * float(self.rate)
+        return ROUNDING * (largest * float(self.rate) + float(self.behind))
 
     def exact_score(self, row: int, m: int) -> Fraction:
         """`-c (LOSS - LOSS(top))`: zero for the best k, negative for all others."""
         if row == 0:
             return Fraction(0)
         loss = (1 - self.gamma) * int(self.misses[m]) + self.gamma * int(self.gaps[row - 1])
-        return -self.rate * loss
+        return -self.rate * loss - self.behind
 
     def exact_size(self, row: int, m: int) -> int:
         return 1 if row == 0 else size(int(self.first[row - 1]), int(self.last[row - 1]), m)
@@ -149,7 +150,7 @@ class ClassSizes:
         return arb(fmpz(self.classes.exact_size(int(self.row[column]), int(self.m[column])))).log()
 
 
-def classes_of(domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> Classes:
+def classes_of(domain: Groups, k: int, gamma: Fraction, rate: Fraction, behind: Fraction = Fraction(0)) -> Classes:
     """The classes of a public list with more than k items."""
     leading = domain.leading(k)
     inside = int(np.searchsorted(domain.starts, k, side="right")) - 1  # the group that holds rank k
@@ -165,6 +166,7 @@ def classes_of(domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> Class
         gaps=(leading[-1] - counts),
         first=starts[:-1] - k,
         last=starts[1:] - 1 - k,
+        behind=behind,
     )
 
 

@@ -33,8 +33,9 @@ TABLE = 1 << 12  # up to here a table is quicker; both ways have the law
 class Subsets:
     """The k-subsets of a public list with more than k items, ready to be drawn from; what is computed once is kept."""
 
-    def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> None:
-        self._kind = _Lowest(domain, k, rate) if gamma == 1 else _Rows(domain, k, gamma, rate)
+    def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction, behind: Fraction = Fraction(0)) -> None:
+        """`behind` lowers the scores of all subsets but the best k; it needs a gamma below 1."""
+        self._kind = _Lowest(domain, k, rate) if gamma == 1 else _Rows(classes_of(domain, k, gamma, rate, behind))
 
     def draw(self, law: Law, trials: int, entropy: Entropy) -> Indices:
         """For each trial the ranks of one subset, ascending."""
@@ -58,9 +59,9 @@ class _Lowest:
 class _Rows:
     """The classes for gamma below 1, in rows of equal lowest count."""
 
-    def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction) -> None:
-        self._classes: Classes = classes_of(domain, k, gamma, rate)
-        self._weights = RowWeights(self._classes)
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+        self._weights = RowWeights(classes)
 
     def draw(self, law: Law, trials: int, entropy: Entropy) -> Indices:
         if (self._classes.rows - 1) * self._classes.k < TABLE:

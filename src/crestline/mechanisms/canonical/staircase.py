@@ -41,8 +41,8 @@ _KEPT = Remembered()
 class Staircase(BuiltIn):
     """A set of k items, or of fewer where k do not lead clearly. `epsilon` and `delta` are for the whole release.
 
-    `kappa` is what a set of k items pays for each user by which it misses a leader; `share` of ε is for the noise of
-    the threshold, which all sizes have in common.
+    `kappa` is what a set pays for each user by which an item that it leaves out exceeds the k-th, so that leaders are
+    not left out; `share` of ε is for the noise of the threshold, which all sizes have in common.
     """
 
     k: int
@@ -100,13 +100,17 @@ class Staircase(BuiltIn):
         them leads the first item left out by so many users.
 
         Only the best set of that size is counted on. Its key fails with probability `Γ(1 + e1/r) e^(-e1 g)` at most,
-        `g` being the lead beyond one user and the threshold.
+        `g` being the lead beyond one user and the threshold. Where it has fewer than k items it may pay κ for the next
+        one, which leads by no more than its own last.
         """
         size = self.k if items is None else whole(items, "items")
         if size > self.k:
             raise ParameterError(f"items must be at most k: k is {self.k}, items is {size}")
         shared, rate = float(self.threshold_rate), float(self.level_rate(size))
-        return 1 + float(self.threshold(size)) + (math.lgamma(1 + shared / rate) - math.log(1 - chance)) / shared
+        lead = 1 + float(self.threshold(size)) + (math.lgamma(1 + shared / rate) - math.log(1 - chance)) / shared
+        if size == self.k:
+            return lead
+        return lead / (1 - float(self.kappa)) if self.kappa < 1 else math.inf
 
     @property
     def threshold_rate(self) -> Fraction:
@@ -144,9 +148,8 @@ class Staircase(BuiltIn):
 
     @property
     def _levels(self) -> list[Level]:
-        top = Level(self.k, self.level_rate(self.k), self.threshold(self.k), self.kappa)
-        lower = range(self.k - 1, 0, -1)
-        return [top, *(Level(size, self.level_rate(size), self.threshold(size)) for size in lower)]
+        sizes = range(self.k, 0, -1)
+        return [Level(size, self.level_rate(size), self.threshold(size), self.kappa) for size in sizes]
 
     def _selection(self, histogram: Histogram, member: list[int]) -> Selection:
         return collected([histogram.name(slot) for slot in member if slot != NO_SLOT], self.k)

@@ -1,7 +1,8 @@
 """Sets of slots of every size from k down, tried one size after the other against one noisy threshold (P19.1).
 
-For a set y of i slots the score is `min_y x`; for i = k it is lowered by `κ` for each user by which the largest count
-outside exceeds the k-th. At rate r that is the canonical score of P8.2 with `γ = 1/(1 + κ)` at rate `r/γ`.
+For a set y of i slots the score is `min_y x`, lowered by `κ` for each user by which the largest count outside exceeds
+the k-th. At rate r that is the canonical score of P8.2 with `γ = 1/(1 + κ)` at rate `r/γ`, but that the best i for
+i < k miss only the next one: all other sets fall behind them by `r κ (x_i - x_{i+1})` more.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from crestline.randomness.keys import keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.reals import Real
-from crestline.randomness.scores import Equal, Listed, Scores, Summed
+from crestline.randomness.scores import Equal, Listed, Scores, Summed, joined
 from crestline.randomness.uniforms import Uniforms
 
 
 @dataclass(frozen=True)
 class Level:
-    """Sets of one size: the rate at which they are drawn, and their threshold, both for one user; κ for k slots."""
+    """Sets of one size: the rate at which they are drawn, their threshold, both for one user, and κ."""
 
     size: int
     rate: Fraction
     threshold: Fraction
-    kappa: Fraction = Fraction(0)
+    kappa: Fraction
 
 
 class Stairs:
@@ -52,6 +53,7 @@ class Stairs:
         self._counts: Indices = histogram.array
         self._step = histogram.step
         self._next = histogram.next_count
+        self._floor = (histogram.next_count or 0) + histogram.step
         self._shared = shared
         self._levels = {level.size: level for level in levels}
         self._groups = equal_counts(self._counts)
@@ -101,21 +103,36 @@ class Stairs:
         return Summed(self._totals(levels), bars)
 
     def _totals(self, levels: Sequence[Level]) -> Scores:
-        first = levels[0]
-        rate, gaps = first.rate / self._step, self._counts - np.int64(self._next or 0) - self._step
-        if not first.kappa or first.size == self.slots:  # no set misses a leader
+        if not levels[0].kappa:
+            rate, gaps = levels[0].rate / self._step, self._counts - np.int64(self._floor)
             return LowestTotals(tuple(level.size for level in levels), gaps, rate)
-        gamma = 1 / (1 + first.kappa)
-        return ClassTotal(classes_of(self._groups, first.size, gamma, rate / gamma), rate * int(gaps[first.size - 1]))
+        return joined(*(self._total(level) for level in levels))
+
+    def _total(self, level: Level) -> Scores:
+        """The largest key of one size, where sets pay for leaders that they miss."""
+        rate = level.rate / self._step
+        best = int(self._counts[level.size - 1]) - self._floor - level.kappa * self._missed(level.size)
+        if level.size == self.slots:
+            return Listed([Real(rate * best)])
+        return ClassTotal(classes_of(self._groups, level.size, *self._canonical(level)), rate * best)
+
+    def _missed(self, size: int) -> int:
+        """By how many users the largest count outside the best set of this size exceeds the k-th."""
+        most = min(max(self._levels), self.slots)
+        return int(self._counts[size] - self._counts[most - 1]) if size < most else 0
+
+    def _canonical(self, level: Level) -> tuple[Fraction, Fraction, Fraction]:
+        """`γ`, the rate of P8.2, and by how much all other sets fall behind the best one besides."""
+        gamma, rate = 1 / (1 + level.kappa), level.rate / self._step
+        behind = int(self._counts[level.size - 1] - self._counts[level.size]) if level.size < max(self._levels) else 0
+        return gamma, rate / gamma, rate * level.kappa * behind
 
     def _members(self, size: int, trials: int, entropy: Entropy) -> Slots:
         """The ranks of the set with the largest key, which does not depend on how large that key is."""
         if size == self.slots:
             return np.broadcast_to(np.arange(size), (trials, size))
         if size not in self._subsets:
-            level = self._levels[size]
-            gamma = 1 / (1 + level.kappa)
-            self._subsets[size] = Subsets(self._groups, size, gamma, level.rate / self._step / gamma)
+            self._subsets[size] = Subsets(self._groups, size, *self._canonical(self._levels[size]))
         return self._subsets[size].draw(GUMBEL, trials, entropy)
 
     def _size_law(self) -> list[tuple[int, float]]:
@@ -130,9 +147,10 @@ class Stairs:
         if size in (0, self.slots):
             yield list(range(size)), 1.0
             return
-        level, counts = self._levels[size], self._counts
+        level, counts, kth = self._levels[size], self._counts, self._counts[min(max(self._levels), self.slots) - 1]
         sets = [list(ranks) for ranks in combinations(range(self.slots), size)]
-        missed = [max(0, int(np.delete(counts, ranks).max() - counts[size - 1])) for ranks in sets]
+        missed = [max(0, int(np.delete(counts, ranks).max() - kth)) for ranks in sets]
         short = np.array([int(counts[size - 1] - counts[ranks[-1]]) for ranks in sets])
-        weights = np.exp(-float(level.rate) * (short + float(level.kappa) * np.array(missed)) / self._step)
+        lost = short + float(level.kappa) * np.array(missed)
+        weights = np.exp(-float(level.rate) * (lost - lost.min()) / self._step)
         yield from zip(sets, (weights / weights.sum()).tolist(), strict=True)
