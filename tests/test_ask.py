@@ -192,7 +192,7 @@ def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:
         ({"mechanism": Pure(cl.PureDP(1))}, "k_bar="),
         ({"mechanism": 3}, "a mechanism is"),
         ({"mechanism": "Limited"}, "there is no mechanism 'Limited'"),
-        ({"epsilon": None}, "needs epsilon and delta"),
+        ({"epsilon": None}, "say how much may be spent"),
     ]:
         with pytest.raises(MechanismError, match=words):
             top(loans, **changes)
