@@ -100,7 +100,7 @@ def open_state(
         Requests(tables, clock),
         RateLimit(config.limits.requests_per_minute, seconds),
         Metrics(),
-        Sessions(seconds),
+        Sessions(tables, clock),
         store,
         tables,
     )

@@ -1,4 +1,4 @@
-"""What the service keeps beside the ledger, in the same database: hashed tokens, and requests that carry a key.
+"""What the service keeps beside the ledger, in the same database: hashed tokens, sessions, requests that carry a key.
 
 So every process on every host that shares a ledger shares these too, and one backup holds all of it.
 """
@@ -21,6 +21,14 @@ tokens = Table(
     Column("hash", Text, nullable=False),
     Column("created", Text, nullable=False),
     Column("revoked", Text),
+)
+
+sessions = Table(
+    "crestline_sessions",
+    metadata,
+    Column("id", Text, primary_key=True),  # a hash of the cookie
+    Column("token", Text, nullable=False),
+    Column("ends", Text, nullable=False),
 )
 
 requests = Table(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from crestline.cli.main import run
 from crestline.errors import ParameterError
@@ -17,6 +18,7 @@ from crestline.ledger.storage.store import Store
 from crestline.web.access import tokens as module
 from crestline.web.access.tokens import Tokens
 from crestline.web.tables import open_tables
+from crestline.web.tables import tokens as table
 
 
 def now() -> datetime:
@@ -34,9 +36,8 @@ def tokens(tmp_path: Path) -> Iterator[Tokens]:
 
 def test_a_token_names_its_holder(tokens: Tokens) -> None:
     ann, bob = tokens.create("ann"), tokens.create("bob")
-    for _ in range(2):  # the second time from memory
-        assert tokens.holder(ann) == (ann.split("_")[1], "ann")
-        assert tokens.holder(bob) == (bob.split("_")[1], "bob")
+    assert tokens.holder(ann) == (ann.split("_")[1], "ann")
+    assert tokens.holder(bob) == (bob.split("_")[1], "bob")
     mixed = "_".join([*ann.split("_")[:2], bob.split("_", 2)[2]])
     for wrong in ("", "cl_", ann[:-1], ann + "A", mixed, ann.upper(), "é" * 60, "\udc80"):
         assert tokens.holder(wrong) is None
@@ -49,7 +50,7 @@ def test_the_token_is_not_kept(tokens: Tokens, tmp_path: Path) -> None:
     assert hashlib.sha256(secret.encode()).hexdigest().encode() not in kept
 
 
-def test_a_revoked_token_ends_at_once_also_from_memory(tokens: Tokens) -> None:
+def test_a_revoked_token_ends_at_once(tokens: Tokens) -> None:
     text = tokens.create("ann")
     number = text.split("_")[1]
     assert tokens.holder(text) is not None
@@ -64,15 +65,27 @@ def test_a_revoked_token_ends_at_once_also_from_memory(tokens: Tokens) -> None:
 def test_one_hash_for_known_and_unknown_numbers_alike(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     text = tokens.create("ann")
     hashes: list[Any] = []
-    plain = module._hash
-    monkeypatch.setattr(module, "_hash", lambda *arguments: hashes.append(1) or plain(*arguments))
-    tokens.holder("nonsense")
-    tokens.holder("cl_aaaaaaaaaaaaa_" + "A" * 43)
-    tokens.holder(text[:-3] + "AAA")
-    assert len(hashes) == 3
-    tokens.holder(text)
-    tokens.holder(text)  # remembered
+    plain = module._keyed
+    monkeypatch.setattr(module, "_keyed", lambda *arguments: hashes.append(1) or plain(*arguments))
+    for asked in ("nonsense", "cl_aaaaaaaaaaaaa_" + "A" * 43, text[:-3] + "AAA", text):
+        tokens.holder(asked)
     assert len(hashes) == 4
+
+
+def test_a_token_that_was_kept_as_a_slow_hash_holds_and_is_kept_anew(tokens: Tokens) -> None:
+    text = tokens.create("ann")
+    _, number, secret = text.split("_", 2)
+    salt = bytes(range(16))
+    slow = hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **module._SCRYPT).hex()
+    before = update(table).where(table.c.id == number).values(salt=salt.hex(), hash=slow)
+    tokens._database.write(lambda connection: connection.execute(before))
+    assert tokens.holder(text[:-3] + "AAA") is None
+    assert tokens._row(number) == ("ann", salt.hex(), slow, None)
+    assert tokens.holder(text) == (number, "ann")
+    row = tokens._row(number)
+    assert row is not None
+    assert row[2].startswith(module._KEYED)
+    assert tokens.holder(text) == (number, "ann")
 
 
 def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

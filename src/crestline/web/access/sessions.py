@@ -1,33 +1,54 @@
-"""Sessions: a signed cookie that stands for a token for some hours. It ends with the process that gave it."""
+"""Sessions: a cookie that stands for a token for some hours.
+
+They are kept beside the ledger, so that every server knows them, a restart does not end them, and signing out does. The
+cookie is 256 random bits; only a hash of it is kept.
+"""
 
 from __future__ import annotations
 
-import hmac
+import hashlib
 import secrets
 from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, insert, select
+
+from crestline.ledger.entries import stamp
+from crestline.ledger.storage.database import Database
+from crestline.web.tables import sessions
 
 HOURS = 8
 
 
 class Sessions:
-    """Signs cookies with a key of this process. `clock` gives seconds."""
+    """All sessions of a service."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
         self._clock = clock
-        self._key = secrets.token_bytes(32)
 
     def cookie(self, number: str) -> str:
-        """A cookie for the token of this number."""
-        text = f"{number}.{int(self._clock()) + HOURS * 3600}"
-        return f"{text}.{self._mac(text)}"
+        """A new session for the token of this number; sessions whose time is over are removed."""
+        cookie, now = secrets.token_urlsafe(32), self._clock()
+        row = {"id": _kept(cookie), "token": number, "ends": stamp(now + timedelta(hours=HOURS))}
+
+        def begin(connection: Connection) -> None:
+            connection.execute(delete(sessions).where(sessions.c.ends <= stamp(now)))
+            connection.execute(insert(sessions), row)
+
+        self._database.write(begin)
+        return cookie
 
     def token(self, cookie: str) -> str | None:
         """The number of the token that a cookie stands for, or None."""
-        text, _, mac = cookie.rpartition(".")
-        if not cookie.isascii() or not hmac.compare_digest(self._mac(text), mac):
-            return None
-        number, _, end = text.partition(".")
-        return number if self._clock() < int(end) else None
+        query = select(sessions.c.token).where(sessions.c.id == _kept(cookie), sessions.c.ends > stamp(self._clock()))
+        return self._database.read(lambda connection: connection.execute(query).scalar_one_or_none())
 
-    def _mac(self, text: str) -> str:
-        return hmac.digest(self._key, text.encode(), "sha256").hex()
+    def end(self, cookie: str) -> None:
+        """Sign out: the cookie stands for nobody any more, wherever it was copied to."""
+        query = delete(sessions).where(sessions.c.id == _kept(cookie))
+        self._database.write(lambda connection: connection.execute(query))
+
+
+def _kept(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,9 @@
-"""Tokens: shown once, kept as a memory-hard hash, found by their number, compared in constant time, revocable."""
+"""Tokens: shown once, kept as a keyed hash, found by their number, compared in constant time, revocable.
+
+A token is 256 random bits, which nobody can guess: one SHA-256 is enough, and a made-up token costs the service next to
+nothing. (A slow hash is for passwords that people make up.) Tokens made before 0.1 were kept as scrypt hashes; they
+hold, and are kept in the new way once they are used.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +25,10 @@ from crestline.ledger.storage.database import Database
 from crestline.web.tables import tokens
 
 _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
-_COST = {"n": 2**14, "r": 8, "p": 1}  # 16 MiB for each hash
-_AT_ONCE = 4  # so many hashes at a time: strangers cannot fill the memory
-_REMEMBERED = 10_000
-_NOBODY = ("", "00" * 16, "00" * 32, "")  # what an unknown number is compared with, so that it takes as long
+_KEYED = "hmac-sha256:"
+_SCRYPT = {"n": 2**14, "r": 8, "p": 1}  # 16 MiB for each hash
+_AT_ONCE = 2  # so many of these at a time
+_NOBODY = ("", "00" * 16, _KEYED + "00" * 32, "")  # what an unknown number is compared with, so that it takes as long
 
 
 @dataclass(frozen=True)
@@ -37,20 +42,18 @@ class Token:
 
 
 class Tokens:
-    """All tokens of a service. A token that was verified once is remembered as a keyed digest, never as itself."""
+    """All tokens of a service."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
         self._turn = threading.Semaphore(_AT_ONCE)
-        self._key = secrets.token_bytes(32)
-        self._verified: dict[bytes, str] = {}
 
     def create(self, analyst: str) -> str:
         """A new token; this is the only time it can be seen."""
         number = base64.b32encode(secrets.token_bytes(8)).decode().rstrip("=").lower()
         secret, salt = secrets.token_urlsafe(32), secrets.token_bytes(16)
-        row = {"id": number, "analyst": analyst, "salt": salt.hex(), "hash": _hash(secret, salt).hex()}
+        row = {"id": number, "analyst": analyst, "salt": salt.hex(), "hash": _keyed(secret, salt)}
         row["created"] = stamp(self._clock())
         self._database.write(lambda connection: connection.execute(insert(tokens), row))
         return f"cl_{number}_{secret}"
@@ -73,14 +76,20 @@ class Tokens:
         number, secret = shape.groups() if shape else ("", "")
         found = self._row(number)
         analyst, salt, wanted, ended = found or _NOBODY
-        digest = hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256")
-        if self._verified.get(digest) != number or not found:
-            with self._turn:
-                same = hmac.compare_digest(_hash(secret, bytes.fromhex(salt)), bytes.fromhex(wanted))
-            if not (same and found):
-                return None
-            self._remember(digest, number)
-        return None if ended is not None else (number, analyst)
+        if wanted.startswith(_KEYED):
+            same = hmac.compare_digest(_keyed(secret, bytes.fromhex(salt)), wanted)
+        else:
+            same = self._slowly(number, secret, bytes.fromhex(salt), bytes.fromhex(wanted))
+        return (number, analyst) if same and found and ended is None else None
+
+    def _slowly(self, number: str, secret: str, salt: bytes, wanted: bytes) -> bool:
+        """Whether this is a token that is kept as a scrypt hash; if so, it is kept as a keyed hash from now on."""
+        with self._turn:
+            same = hmac.compare_digest(hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **_SCRYPT), wanted)
+        if same:
+            renewed = update(tokens).where(tokens.c.id == number).values(hash=_keyed(secret, salt))
+            self._database.write(lambda connection: connection.execute(renewed))
+        return same
 
     def analyst(self, number: str) -> str | None:
         """Whose token this is, while it holds. The caller must have verified the token itself before."""
@@ -92,11 +101,6 @@ class Tokens:
         row = self._database.read(lambda connection: connection.execute(query).first())
         return None if row is None else (row.analyst, row.salt, row.hash, row.revoked)
 
-    def _remember(self, digest: bytes, number: str) -> None:
-        if len(self._verified) >= _REMEMBERED:
-            self._verified.clear()
-        self._verified[digest] = number
 
-
-def _hash(secret: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **_COST)
+def _keyed(secret: str, salt: bytes) -> str:
+    return _KEYED + hmac.digest(salt, secret.encode(), "sha256").hex()

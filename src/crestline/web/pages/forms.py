@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -49,9 +49,15 @@ def _signed_in(request: Request, state: CurrentState) -> Caller:
 
 async def _form(request: Request) -> Form:
     """The fields of a form that one of our own pages sent."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or not _ours(request):
         raise forbidden()
     return parse_qs((await request.body()).decode("utf-8", "replace"))
+
+
+def _ours(request: Request) -> bool:
+    """Whether the page that sent a form is of this host, as far as the browser says."""
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
 
 
 SignedIn = Annotated[Caller, Depends(_signed_in)]

@@ -61,7 +61,8 @@ def sign_in(state: CurrentState, form: Fields) -> Response:
 
 
 @pages.post("/sign-out")
-def sign_out(form: Fields) -> Response:
+def sign_out(request: Request, state: CurrentState, form: Fields) -> Response:
+    state.sessions.end(request.cookies.get(COOKIE, ""))
     response = RedirectResponse("/", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=True)
     return response
