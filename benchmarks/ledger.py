@@ -1,4 +1,4 @@
-"""What the books cost: one reserve and one settle, both durable, on SQLite, in memory, and on PostgreSQL if given.
+"""What a ledger costs: one reserve and one settle, both durable, on SQLite, in memory, and on PostgreSQL if given.
 
     python -m benchmarks.ledger [--rounds 1000] [--folder .] [--postgres postgresql://…] [--json FILE]
 
@@ -72,7 +72,7 @@ def two_fsyncs(folder: Path) -> Callable[[int], object]:
 
 def measure(folder: Path, rounds: int, postgres: str | None) -> dict[str, list[float]]:
     results = {"two bare writes with fsync": times(two_fsyncs(folder), rounds)}
-    with Ledger.create(folder / "books.db", BUDGET) as ledger:
+    with Ledger.create(folder / "ledger.db", BUDGET) as ledger:
         results["SQLite: reserve + settle"] = times(reserve_and_settle(ledger), rounds)
         results["SQLite: stored answer"] = times(serve_again(ledger), rounds)
     with Ledger.create(folder / "nested.db", BUDGET, analysts={"ann": BUDGET}) as ledger:

@@ -1,9 +1,9 @@
-"""How many questions a ledger books per second, with one writer and with many.
+"""How many questions a ledger records per second, with one writer and with many.
 
     python -m benchmarks.ledger_writers [--seconds 5] [--writers 1 8 64] [--ledgers sqlite postgres] [--json FILE]
 
 An operation is a reserve and a settle, each one durable transaction. Every writer is a process of its own, as servers
-are. Afterwards the books are verified, and every charge is counted.
+are. Afterwards the ledger is verified, and every charge is counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crestline.ledger.ledger import Ledger
 SQLITE, POSTGRES = "sqlite", "postgres"
 DURABLE = "-c max_connections=150 -c timezone=UTC"
 MOST = 1_000_000  # operations of one writer, whatever the clock says
-WARM = 2.0  # seconds for all writers to open the books
+WARM = 2.0  # seconds for all writers to open the ledger
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Result:
 
 
 def write(address: str, log: Path, number: int, start: float, seconds: float) -> None:
-    """One writer: wait for the common start, book until the time is over, keep what each operation took."""
+    """One writer: wait for the common start, record until the time is over, keep what each operation took."""
     taken = []
     with Ledger.open(address, timeout=120) as ledger:
         action = reserve_and_settle(ledger)
@@ -61,7 +61,7 @@ def write(address: str, log: Path, number: int, start: float, seconds: float) ->
 
 
 def measure(kind: str, address: str, folder: Path, writers: int, seconds: float) -> Result:
-    """Start all writers, wait for them, and check the books against what they did."""
+    """Start all writers, wait for them, and check the ledger against what they did."""
     Ledger.create(address, BUDGET).close()
     start = time.time() + WARM + writers / 16
     children = []
@@ -90,13 +90,13 @@ def measure(kind: str, address: str, folder: Path, writers: int, seconds: float)
 
 
 def runs(kind: str, writers: list[int], seconds: float, parent: Path | None) -> Iterator[Result]:
-    """One result for each number of writers, each with new books."""
+    """One result for each number of writers, each with a new ledger."""
     with ExitStack() as stack:
         server = stack.enter_context(running_postgres(DURABLE)) if kind == POSTGRES else ""
         for many in writers:
             with ExitStack() as one:
                 folder = Path(one.enter_context(tempfile.TemporaryDirectory(dir=parent)))
-                address = one.enter_context(empty_database(server)) if server else str(folder / "books.db")
+                address = one.enter_context(empty_database(server)) if server else str(folder / "ledger.db")
                 yield measure(kind, address, folder, many, seconds)
 
 

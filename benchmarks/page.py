@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import books_ledger, books_service, canonical, full_domain, restricted, scaling, sources, startup
+from benchmarks import canonical, full_domain, ledger_load, restricted, scaling, service_load, sources, startup
 from benchmarks.figures import picture, slopes
 from benchmarks.measuring import Row, human
 
@@ -17,8 +17,8 @@ TABLES: dict[str, Any] = {
     "scaling": scaling,
     "sources": sources,
     "startup": startup,
-    "ledger": books_ledger,
-    "service": books_service,
+    "ledger": ledger_load,
+    "service": service_load,
 }
 # Which plots a table has: the axis, and what is held fixed along it.
 AXES: dict[str, dict[str, dict[str, Any]]] = {

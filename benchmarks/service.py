@@ -1,8 +1,8 @@
-"""The service under load: many clients on this machine, real HTTP, real processes, books in SQLite and in PostgreSQL.
+"""The service under load: many clients on this machine, real HTTP, real processes, SQLite and PostgreSQL.
 
     python -m benchmarks.service [--clients 64] [--seconds 60] [--servers 1] [--ledgers sqlite postgres] [--json FILE]
 
-Every client asks new questions, sends some requests again and asks some questions anew. Afterwards the books are held
+Every client asks new questions, sends some requests again and asks some questions anew. Afterwards the ledger is held
 against everything the clients were told: no charge lost, none twice. Both ledgers wait for the disk at each commit.
 Clients and servers share the machine, so the figures are those of a whole, not of a server alone.
 """
@@ -34,7 +34,7 @@ DURABLE = "-c max_connections=150 -c timezone=UTC"
 
 @dataclass(frozen=True)
 class Result:
-    """One run: how many requests, how quickly, and what the books hold."""
+    """One run: how many requests, how quickly, and what the ledger holds."""
 
     ledger: str
     servers: int
@@ -50,7 +50,7 @@ class Result:
 
 
 def measure(ledger: str, address: str, folder: Path, plan: Plan, servers: int) -> Result:
-    """Load one ledger, then hold its books against what was told."""
+    """Load one ledger, then hold it against what was told."""
     tokens = write_service(folder, address, BUDGET, ANALYSTS)
     told: list[Told] = []
     with serving(folder / "crestline.toml", servers) as running:
@@ -84,7 +84,7 @@ def address_of(ledger: str) -> Iterator[str]:
     """Where a ledger of this kind is kept: a file beside the configuration, or a database of a server of our own."""
     with ExitStack() as stack:
         yield (
-            "books.db"
+            "ledger.db"
             if ledger == SQLITE
             else stack.enter_context(empty_database(stack.enter_context(running_postgres(DURABLE))))
         )
@@ -116,7 +116,7 @@ def main() -> None:
             plan = Plan(options.clients, options.seconds)
             results.append(measure(ledger, address, Path(folder), plan, options.servers))
     Console(width=110).print(shown(results))
-    print("The books hold: every charge has its answer, every answer its charge, none twice.")
+    print("The ledger holds: every charge has its answer, every answer its charge, none twice.")
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in results], indent=2) + "\n")
 

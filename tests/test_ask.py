@@ -84,7 +84,7 @@ def test_other_json_is_not_an_answer(value: dict[str, Any]) -> None:
 
 
 def test_the_ledger_is_charged_what_was_got_and_serves_again_for_free(loans: Path, tmp_path: Path) -> None:
-    books = tmp_path / "books.db"
+    books = tmp_path / "ledger.db"
     with cl.Ledger.create(books, cl.Budget(epsilon=2, delta="1e-5")) as ledger:
         before = ledger.remaining()
         answer = top(loans, k=6, ledger=ledger)
@@ -101,7 +101,7 @@ def test_the_ledger_is_charged_what_was_got_and_serves_again_for_free(loans: Pat
 
 
 def test_a_changed_file_is_a_new_question(loans: Path, tmp_path: Path) -> None:
-    with cl.Ledger.create(tmp_path / "books.db", cl.Budget(epsilon=2, delta="1e-5")) as ledger:
+    with cl.Ledger.create(tmp_path / "ledger.db", cl.Budget(epsilon=2, delta="1e-5")) as ledger:
         top(loans, ledger=ledger)
         loans.write_text(loans.read_text() + "r9,Bridges,FR\n")
         assert not top(loans, ledger=ledger).stored
@@ -198,7 +198,7 @@ def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:
             top(loans, **changes)
 
 
-def test_a_connection_keeps_books_for_its_data_set(loans: Path) -> None:
+def test_a_connection_keeps_ledgers_for_its_data_set(loans: Path) -> None:
     library = cl.connect(str(loans)).dataset("loans", user="reader", budget=cl.Budget(epsilon=10, delta="1e-5"))
     before = library.remaining
     answer = library.top(k=2, item="title", mechanism="LimitedDomain")
@@ -225,7 +225,7 @@ def test_sources_name_no_row(loans: Path) -> None:
 
 
 def test_a_universe_that_does_not_fit_is_refused_before_anything_is_charged(loans: Path, tmp_path: Path) -> None:
-    books = tmp_path / "books.db"
+    books = tmp_path / "ledger.db"
     ledger = cl.Ledger.create(books, cl.Budget(epsilon=2, delta="1e-5"))
     before = ledger.remaining()
     with pytest.raises(QuestionError, match="domain"):

@@ -69,8 +69,8 @@ CALLS: dict[str, Callable[[], object]] = {
     "table with file": top(table="sales"),
     "url without table": top("duckdb:///nothing.duckdb"),
     "url scheme": top("oracle9://x/y", table="t"),
-    "ledger missing": top(ledger="no-such-books.db"),
-    "ledger foreign": top(ledger="not_books.db"),
+    "ledger missing": top(ledger="no-such-ledger.db"),
+    "ledger foreign": top(ledger="not_ledger.db"),
     "budget exhausted": lambda: cl.top_k("loans.csv", **RIGHT, ledger=nearly_broke()),
     "budget epsilon": lambda: cl.Budget(epsilon=0, delta=1e-6),
     "budget delta": lambda: cl.Budget(epsilon=1, delta=2),
@@ -192,11 +192,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "ledger missing": (
         "LedgerError",
-        "ledger no-such-books.db: there is no such file; make one with `crestline ledger create`",
+        "ledger no-such-ledger.db: there is no such file; make one with `crestline ledger create`",
     ),
     "ledger foreign": (
         "LedgerError",
-        "ledger not_books.db: it is not a ledger: give the path of a file made by `crestline ledger create`",
+        "ledger not_ledger.db: it is not a ledger: give the path of a file made by `crestline ledger create`",
     ),
     "budget exhausted": (
         "BudgetExhausted",
@@ -231,7 +231,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     Path("loans.csv").write_text("reader,title,n\n" + "".join(rows))
     Path("notes.txt").write_text("x")
     Path("broken.parquet").write_bytes(b"PAR1 no")
-    Path("not_books.db").write_text("hello")
+    Path("not_ledger.db").write_text("hello")
     return tmp_path
 
 

@@ -47,13 +47,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def shop(path: Path, budget: Any = None) -> Any:
-    books = path.with_name("books.db")
+    books = path.with_name("ledger.db")
     limit = cl.Budget(epsilon=5, delta="1e-4") if budget is None else budget
     return cl.connect(str(path), ledger=books).dataset("shop", user="user", budget=limit)
 
 
 def refused(dataset: Any, says: str, error: type[CrestlineError] = MechanismError, **question: Any) -> None:
-    """Asked and priced, in vain, and the books are as they were."""
+    """Asked and priced, in vain, and the ledger is as it was."""
     before, entries = dataset.remaining, list(dataset.ledger.history())
     for method in (dataset.price, dataset.top):
         with pytest.raises(error, match=says):
@@ -82,7 +82,7 @@ def test_a_strangers_mechanism_for_the_other_kind_of_domain(path: Path, stated: 
 def test_the_command_line_refuses_before_the_charge(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dataset = shop(path)
     before = list(dataset.ledger.history())
-    books = str(path.with_name("books.db"))
+    books = str(path.with_name("ledger.db"))
     question = [
         str(path),
         "--user",
@@ -104,7 +104,7 @@ def test_the_command_line_refuses_before_the_charge(path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("promise", ["(1, 1e-6)", 1.0, object()])
-def test_a_promise_that_is_none_is_refused_with_and_without_books(path: Path, promise: Any) -> None:
+def test_a_promise_that_is_none_is_refused_with_and_without_ledgers(path: Path, promise: Any) -> None:
     refused(shop(path), "guarantee\\(\\) must be", mechanism=Stranger(promise), k_bar=1)
     with pytest.raises(MechanismError, match="guarantee\\(\\) must be"):
         cl.top_k(path, k=1, k_bar=1, mechanism=Stranger(promise))

@@ -55,12 +55,12 @@ def test_a_newcomers_first_minutes(installed: Path, tmp_path: Path) -> None:
     first = json.loads(run(ask, tmp_path).stdout)
     assert sorted(first["items"]) == ["coffee", "tea"]
 
-    run([crestline, "ledger", "create", "books.db", "--epsilon", "2", "--delta", "1e-5"], tmp_path)
-    paid = json.loads(run([*ask, "--ledger", "books.db"], tmp_path).stdout)
-    again = json.loads(run([*ask, "--ledger", "books.db"], tmp_path).stdout)
+    run([crestline, "ledger", "create", "ledger.db", "--epsilon", "2", "--delta", "1e-5"], tmp_path)
+    paid = json.loads(run([*ask, "--ledger", "ledger.db"], tmp_path).stdout)
+    again = json.loads(run([*ask, "--ledger", "ledger.db"], tmp_path).stdout)
     assert (paid["stored"], again["stored"]) == (False, True)
     assert paid["items"] == again["items"]
-    run([crestline, "ledger", "verify", "books.db"], tmp_path)
+    run([crestline, "ledger", "verify", "ledger.db"], tmp_path)
 
     absent = run([crestline, "reproduce", "--list"], tmp_path, code=2)
     assert "git clone" in absent.stderr, "the experiments are not in the wheel"

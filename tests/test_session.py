@@ -1,4 +1,4 @@
-"""The Python face: one set of books per connection, one user column per data set, also from several threads."""
+"""The Python face: one ledger per connection, one user column per data set, also from several threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crestline.errors import BudgetMismatch, LedgerError
 def test_threads_may_share_a_data_set(tmp_path: Path) -> None:
     rows = [f"u{user},{item},{user % 4}" for user in range(2000) for item in ("Rivers", "Bridges")]
     (tmp_path / "loans.csv").write_text("\n".join(["user,item,part", *rows]) + "\n")
-    shop = cl.connect(str(tmp_path / "loans.csv"), ledger=tmp_path / "books.db")
+    shop = cl.connect(str(tmp_path / "loans.csv"), ledger=tmp_path / "ledger.db")
     loans = shop.dataset("loans", user="user", budget=cl.Budget(epsilon=8, delta=1e-4))
 
     def ask(number: int) -> cl.Answer:
@@ -39,7 +39,7 @@ def loans(tmp_path: Path) -> Path:
 BUDGET = cl.Budget(epsilon=2, delta="1e-6")
 
 
-@pytest.mark.parametrize("books", [None, "books.db"])
+@pytest.mark.parametrize("books", [None, "ledger.db"])
 def test_a_data_set_that_is_asked_for_again_has_the_same_budget(loans: Path, books: str | None) -> None:
     shop = cl.connect(str(loans), ledger=books and loans.with_name(books))
     first = shop.dataset("loans", user="reader", budget=BUDGET)
@@ -52,20 +52,20 @@ def test_a_data_set_that_is_asked_for_again_has_the_same_budget(loans: Path, boo
     assert shop.dataset("others", user="reader", budget=BUDGET).remaining == BUDGET.limit
 
 
-def test_connections_without_a_ledger_have_books_of_their_own(loans: Path) -> None:
+def test_connections_without_a_ledger_have_ledgers_of_their_own(loans: Path) -> None:
     first, second = (cl.connect(str(loans)).dataset("loans", user="reader", budget=BUDGET) for _ in range(2))
     first.top(k=1, item="title")
     assert second.remaining == BUDGET.limit
 
 
-def test_books_in_memory_that_were_closed_do_not_start_afresh(loans: Path) -> None:
+def test_ledgers_in_memory_that_were_closed_do_not_start_afresh(loans: Path) -> None:
     shop = cl.connect(str(loans))
     shop.dataset("loans", user="reader", budget=BUDGET).ledger.close()
     with pytest.raises(LedgerError):
         shop.dataset("loans", user="reader", budget=BUDGET)
 
 
-@pytest.mark.parametrize("books", [None, "books.db"])
+@pytest.mark.parametrize("books", [None, "ledger.db"])
 def test_a_data_set_has_one_user_column(loans: Path, books: str | None) -> None:
     shop = cl.connect(str(loans), ledger=books and loans.with_name(books))
     shop.dataset("loans", user="reader", budget=BUDGET)
@@ -74,7 +74,7 @@ def test_a_data_set_has_one_user_column(loans: Path, books: str | None) -> None:
 
 
 def test_questions_on_one_ledger_name_one_user_column(loans: Path, tmp_path: Path) -> None:
-    ledger = cl.Ledger.create(tmp_path / "books.db", BUDGET)
+    ledger = cl.Ledger.create(tmp_path / "ledger.db", BUDGET)
     ask = {"item": "title", "k": 1, "epsilon": "0.1", "delta": "1e-8", "ledger": ledger}
     cl.top_k(loans, user="reader", **ask)
     left = ledger.remaining()

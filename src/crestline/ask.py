@@ -32,14 +32,14 @@ def ask(
     `version` is a public label of the data, under which an answer is stored instead of under the source's own version.
     """
     source.check(prepared.question, prepared.view)
-    books, known = charging(ledger, analyst), Identity(prepared, source, entropy, version)
-    stored = books.find(known)
+    charge, known = charging(ledger, analyst), Identity(prepared, source, entropy, version)
+    stored = charge.find(known)
     if stored is not None:
         return stored
     with source.ready() as connected:  # before the charge: a connection that was lost costs nobody
-        receipt = books.reserve(prepared, known)
+        receipt = charge.reserve(prepared, known)
         selection = _selected(prepared, connected, entropy)
-    return books.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
+    return charge.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
 
 
 def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection:

@@ -12,7 +12,7 @@ CrestlineError
 ├── BudgetError             the ledger refuses
 │   ├── BudgetExhausted     what is asked does not fit what is left; carries both
 │   └── BudgetMismatch      this release cannot be charged to this budget
-└── LedgerError             the books cannot be read or written, or do not verify
+└── LedgerError             the ledger cannot be read or written, or does not verify
 
 A message says what to do next. It may repeat the call; it never depends on private rows: no counts, no item
 names, not even whether a table was empty (an empty table is a legal histogram).
@@ -92,4 +92,4 @@ class BudgetMismatch(BudgetError):
 
 
 class LedgerError(CrestlineError):
-    """The books cannot be read or written, or do not verify."""
+    """The ledger cannot be read or written, or does not verify."""

@@ -1,6 +1,6 @@
-"""What makes two questions the same, and which of them may be answered from the books.
+"""What makes two questions the same, and which of them may be answered from the ledger.
 
-The books serve an answer again, free of charge, to the same question on the same version of the data. So a question's
+The ledger serves an answer again, free of charge, to the same question on the same version of the data. So a question's
 identity names everything an answer depends on besides the data, and where one part of it cannot be named, nothing is
 ever served again: to pay twice is a nuisance, to be served the answer to another question is wrong.
 """

@@ -55,7 +55,7 @@ KNOWN_CONTRIBUTION = Rule(
 KNOWN_CONTRIBUTION_FEW = Rule(
     "LimitedDomainLaplace", "chosen because users have few items each: Laplace noise needs the smallest lead"
 )
-WITH_BOOKS = Rule("LimitedDomain", "chosen because a ledger is kept: it pays only for the items it draws")
+WITH_LEDGER = Rule("LimitedDomain", "chosen because a ledger is kept: it pays only for the items it draws")
 FEW_ITEMS = Rule("CanonicalBottom", "chosen because few items are wanted: one step names the whole set, or none of it")
 MANY_ITEMS = Rule("RestrictedGumbel", "chosen because many items are wanted: it returns as many as it safely can")
 
@@ -141,7 +141,7 @@ def automatic(question: Question, *, with_budget: bool = False, public_list: boo
         few = question.contribution <= _FEW_EACH and not with_budget and question.score is None
         return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
     if with_budget:
-        return WITH_BOOKS
+        return WITH_LEDGER
     return FEW_ITEMS if question.k <= _FEW else MANY_ITEMS
 
 

@@ -1,4 +1,4 @@
-"""The Python face: one question (`top_k`), or a connection with books (`connect`). No privacy logic lives here."""
+"""The Python face: one question (`top_k`), or a connection with a ledger (`connect`). No privacy logic lives here."""
 
 from __future__ import annotations
 
@@ -55,33 +55,35 @@ def top_k(
     whether the data are the same, and so whoever asks learns that it was touched.
     """
     asked, opened = Question.of(question), open_source(source, table=table)
-    books = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
+    paying = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
     try:
-        prepared = prepare(asked, budget=_payer(books, analyst), limits=opened.limits)
-        return ask(prepared, source=opened, entropy=entropy or system(), ledger=books, analyst=analyst, version=version)
+        prepared = prepare(asked, budget=_payer(paying, analyst), limits=opened.limits)
+        return ask(
+            prepared, source=opened, entropy=entropy or system(), ledger=paying, analyst=analyst, version=version
+        )
     finally:
-        if books is not None and books is not ledger:
-            books.close()
+        if paying is not None and paying is not ledger:
+            paying.close()
 
 
 def connect(source: Any, *, ledger: Address | None = None) -> Connection:
     """A database (or a file, or a table in memory) whose questions are charged to one ledger.
 
-    Without `ledger` the books end with the connection: all its data sets share them.
+    Without `ledger`, spending is recorded in memory for all data sets of the connection, and forgotten with it.
     """
     return Connection(source, ledger)
 
 
 @dataclass(frozen=True)
 class Connection:
-    """Where the data are, and where the books are."""
+    """Where the data are, and where the ledger is."""
 
     source: Any
     ledger: Address | None = None
     _memory: Store | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_memory", None if self.ledger is not None else _books_in_memory())
+        object.__setattr__(self, "_memory", None if self.ledger is not None else _store_in_memory())
 
     def dataset(
         self,
@@ -94,7 +96,7 @@ class Connection:
         entropy: Entropy | None = None,
     ) -> Dataset:
         """One table with its user column and its budget. Both are fixed once, and never change: whoever asks for the
-        data set again gets the same books, and other users or another budget are refused.
+        data set again gets the same ledger, and other users or another budget are refused.
 
         `version` is a public label of the data, such as the day they were loaded: answers are stored under it, and
         served again until it changes.
@@ -102,18 +104,18 @@ class Connection:
         stated = None if version is None else stated_version(version)
         in_database = isinstance(self.source, str) and "://" in self.source
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
-        return Dataset(source, user, self._books(name, budget, user), contribution, entropy or system(), stated)
+        return Dataset(source, user, self._ledger(name, budget, user), contribution, entropy or system(), stated)
 
-    def _books(self, name: str, budget: Budget, user: str) -> Ledger:
+    def _ledger(self, name: str, budget: Budget, user: str) -> Ledger:
         if self._memory is not None:
             return Ledger.in_store(self._memory, budget, dataset=name, user=user)
-        assert self.ledger is not None, "a connection has an address for its books, or keeps them itself"
+        assert self.ledger is not None, "a connection has an address for its ledger, or keeps it itself"
         return Ledger.open_or_create(self.ledger, budget, dataset=name, user=user)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """One table that can be asked, with books."""
+    """One table that can be asked, with a ledger."""
 
     source: Source
     user: str
@@ -161,7 +163,7 @@ class Dataset:
         return self.ledger.remaining()
 
 
-def _books_in_memory() -> Store:
+def _store_in_memory() -> Store:
     from crestline.ledger.storage.store import Store
 
     return Store.in_memory(lambda: datetime.now(UTC))

@@ -11,7 +11,7 @@ from crestline.answer.answer import Answer, Bill
 from crestline.answer.review import at_least, at_most, in_formulas, in_words, not_promised
 from crestline.guarantees.guarantee import ZCDP, PureDP
 
-BILL = Bill("books.db", "rho 0.1, delta 1e-09", "rho 0.05, delta 1e-09", "rho 0.9, delta 9e-08", 3)
+BILL = Bill("ledger.db", "rho 0.1, delta 1e-09", "rho 0.05, delta 1e-09", "rho 0.9, delta 9e-08", 3)
 
 
 def text(lines: tuple[str, ...]) -> str:
@@ -28,10 +28,10 @@ def test_the_promise_in_words() -> None:
     assert "No ledger kept count" in words
 
 
-def test_counts_and_books_are_mentioned() -> None:
+def test_counts_and_ledgers_are_mentioned() -> None:
     words = text(in_words(made(("a",), counts=[3], bill=BILL)))
     assert "a noisy count for each" in words
-    assert "Charged to the ledger books.db: rho 0.05" in words
+    assert "Charged to the ledger ledger.db: rho 0.05" in words
     assert "served again" in text(in_words(made(("a",), stored=True)))
 
 

@@ -1,4 +1,4 @@
-"""Fuzzing of files that are read: the service's configuration and the books. Understood, or refused with our errors."""
+"""Fuzzing of files that are read: the service's configuration and ledgers. Understood, or refused with our errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crestline.ledger.ledger import Ledger
 from crestline.web.config import Config, load_config
 
 SERVED = """
-ledger = "books.db"
+ledger = "ledger.db"
 
 [datasets.visits]
 source = "visits.parquet"
@@ -94,7 +94,7 @@ def test_a_damaged_configuration_is_read_or_refused(start: int, length: int, mor
 def books() -> bytes:
     """A ledger of a few entries, as a file."""
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "books.db"
+        file = Path(folder) / "ledger.db"
         with Ledger.create(file, cl.Budget(epsilon=4, delta="1e-5")) as ledger:
             for number in range(3):
                 receipt = ledger.reserve(steps(cl.BoundedRange("0.1"), 2), question={"k": number}, data_version="1")
@@ -107,9 +107,9 @@ def books() -> bytes:
 
 
 def opened(content: bytes) -> tuple[bool, tuple[str, ...]]:
-    """Whether the books could be opened and read at all, and what was found in them."""
+    """Whether the ledger could be opened and read at all, and what was found in it."""
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "books.db"
+        file = Path(folder) / "ledger.db"
         file.write_bytes(content)
         with suppress(CrestlineError), Ledger.open(file) as ledger:
             ledger.history()
@@ -117,13 +117,13 @@ def opened(content: bytes) -> tuple[bool, tuple[str, ...]]:
     return False, ()
 
 
-def test_the_books_themselves_are_in_order() -> None:
+def test_the_ledger_itself_is_in_order() -> None:
     assert opened(books()) == (True, ())
 
 
 @given(data=some.data())
 @settings(max_examples=60)
-def test_damaged_books_are_read_or_refused(data: some.DataObject) -> None:
+def test_damaged_ledgers_are_read_or_refused(data: some.DataObject) -> None:
     content = bytearray(books())
     for _ in range(data.draw(some.integers(1, 4))):
         content[data.draw(some.integers(0, len(content) - 1))] = data.draw(some.integers(0, 255))
@@ -132,7 +132,7 @@ def test_damaged_books_are_read_or_refused(data: some.DataObject) -> None:
 
 @given(length=some.integers(0, 40_000))
 @settings(max_examples=25)
-def test_truncated_books_are_read_or_refused(length: int) -> None:
+def test_truncated_ledgers_are_read_or_refused(length: int) -> None:
     opened(books()[:length])
 
 

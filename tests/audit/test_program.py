@@ -139,7 +139,7 @@ NEAR = Pair({"a": 30, "b": 30, "c": 1}, {"a": 30, "b": 29, "c": 1}, Shape(3), "n
 
 
 def test_repeating_a_question_does_not_average_the_noise_away(tmp_path: Path, releases: list[int]) -> None:
-    path, books = as_file(tmp_path, rows(NEAR, True)), tmp_path / "books.db"
+    path, books = as_file(tmp_path, rows(NEAR, True)), tmp_path / "ledger.db"
     Ledger.create(books, cl.Budget(epsilon=1, delta="1e-5")).close()
     answers = {(ask(path, books).items, ask(path, books).stopped) for _ in range(10)}
     assert len(answers) == 1
@@ -150,7 +150,7 @@ def test_repeating_a_question_does_not_average_the_noise_away(tmp_path: Path, re
 
 def test_every_release_is_charged_before_it_is_made(tmp_path: Path, releases: list[int]) -> None:
     """Questions that differ in anything are new releases; each has its own charge, and in the end all are refused."""
-    path, books = as_file(tmp_path, rows(NEAR, True)), tmp_path / "books.db"
+    path, books = as_file(tmp_path, rows(NEAR, True)), tmp_path / "ledger.db"
     Ledger.create(books, cl.Budget(epsilon=1, delta="1e-5")).close()
     refused = 0
     for number in range(12):
@@ -164,10 +164,10 @@ def test_every_release_is_charged_before_it_is_made(tmp_path: Path, releases: li
     assert refused == 12 - len(releases)
 
 
-def test_nothing_that_was_not_released_is_left_in_the_books(tmp_path: Path) -> None:
+def test_nothing_that_was_not_released_is_left_in_the_ledger(tmp_path: Path) -> None:
     secret = Pair({"zebra-secret": 1}, {}, Shape(3), "secret")
     common: list[Row] = [(f"u{n}", "common") for n in range(10_317)]
-    path, books = as_file(tmp_path, rows(secret, True) + common), tmp_path / "books.db"
+    path, books = as_file(tmp_path, rows(secret, True) + common), tmp_path / "ledger.db"
     Ledger.create(books, cl.Budget(epsilon=4, delta="1e-5")).close()
     assert ask(path, books).items == ("common",)
     left = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file != path)

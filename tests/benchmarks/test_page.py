@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from benchmarks.books import _row
+from benchmarks.bearing import _row
 from benchmarks.figures import picture, slopes
 from benchmarks.measuring import Row, human, in_words, interleaved, slope, spread
 from benchmarks.page import cell, table

@@ -134,7 +134,7 @@ def verifies(folder: Path, address: str, kept: str) -> bool:
 def test_a_backup_of_a_file_is_taken_while_it_is_served_and_restored(served: tuple[Server, Path, str]) -> None:
     server, folder, token = served
     (folder / "backup").mkdir()
-    books = folder / "books.db"
+    books = folder / "ledger.db"
     url = f"http://127.0.0.1:{server.port}/v1/datasets/loans/top"
 
     def ask(k: int) -> bool:
@@ -151,13 +151,13 @@ def test_a_backup_of_a_file_is_taken_while_it_is_served_and_restored(served: tup
     after = seal(folder, str(books))
     copy = folder / "restored"
     copy.mkdir()
-    for name in ("books.db", "books.db-wal", "crestline.toml", "loans.parquet"):
+    for name in ("ledger.db", "ledger.db-wal", "crestline.toml", "loans.parquet"):
         shutil.copy(folder / name, copy / name)
-    ((restore, _),) = commands(DEPLOY, "rm -f /var/lib/crestline/books.db")
-    restored = run(local(restore, folder).replace(f"{folder}/books.db", f"{copy}/books.db"), folder)
+    ((restore, _),) = commands(DEPLOY, "rm -f /var/lib/crestline/ledger.db")
+    restored = run(local(restore, folder).replace(f"{folder}/ledger.db", f"{copy}/ledger.db"), folder)
     assert restored.returncode == 0, restored.stderr
-    assert verifies(folder, str(copy / "books.db"), before)
-    assert not verifies(folder, str(copy / "books.db"), after)  # what was said since is not in it, and it shows
+    assert verifies(folder, str(copy / "ledger.db"), before)
+    assert not verifies(folder, str(copy / "ledger.db"), after)  # what was said since is not in it, and it shows
     assert run(f"crestline serve {copy}/crestline.toml --check", folder).returncode == 0
 
 

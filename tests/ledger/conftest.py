@@ -1,4 +1,4 @@
-"""Books of every sort, and costs to put in them."""
+"""Ledgers of every sort, and costs to put in them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Clock:
 def make_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLedger]:
     """Opens a new ledger; every test that uses it runs on each of the three stores."""
     made: list[Ledger] = []
-    address = tmp_path / "books.db" if request.param == "sqlite" else None
+    address = tmp_path / "ledger.db" if request.param == "sqlite" else None
     if request.param == "postgres":
         address = request.getfixturevalue("postgres_database")
 

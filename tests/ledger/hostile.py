@@ -30,7 +30,7 @@ def attempt(action: Callable[[], object]) -> str | None:
 
 
 def books(folder: Path) -> Path:
-    path = folder / "books.db"
+    path = folder / "ledger.db"
     with Ledger.create(path, small_budget(10**6)) as ledger:
         ledger.settle(ledger.reserve(drawn(3)), drawn(2))
     return path

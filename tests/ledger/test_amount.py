@@ -50,7 +50,7 @@ def test_numbers_with_absurdly_many_digits_are_refused() -> None:
         chargeable(Amount(UNITS, Fraction(0), Fraction(2**600)))
 
 
-def test_ever_new_denominators_do_not_make_the_books_grow_without_end() -> None:
+def test_ever_new_denominators_do_not_make_the_ledger_grow_without_end() -> None:
     total = exact = zero(UNITS)
     for denominator in range(10**9 + 1, 10**9 + 2000, 2):
         charge = Amount(UNITS, Fraction(1, denominator), Fraction(0))

@@ -57,12 +57,12 @@ def test_an_analyst_with_a_budget_is_served_what_they_paid_for(make_ledger: Make
 
 
 def test_an_answer_of_another_data_set_is_not_handed_out(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "books.db", small_budget(), dataset="sales") as sales:
+    with Ledger.create(tmp_path / "ledger.db", small_budget(), dataset="sales") as sales:
         receipt = sales.reserve(drawn(1))
         sales.settle(receipt, drawn(1), answer=["a"])
         assert sales.answer(receipt.number) is not None
         assert sales.answer(receipt.number + 100) is None
-        with Ledger.create(tmp_path / "books.db", small_budget(), dataset="visits") as visits:
+        with Ledger.create(tmp_path / "ledger.db", small_budget(), dataset="visits") as visits:
             assert visits.answer(receipt.number) is None
 
 

@@ -21,7 +21,7 @@ PROCESSES, QUESTIONS, ITEMS = 64, 4, 120
 @pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
-        return str(tmp_path / "books.db")
+        return str(tmp_path / "ledger.db")
     url: str = request.getfixturevalue("postgres_database")
     return url
 
@@ -44,7 +44,7 @@ def test_sixty_four_processes_never_spend_more_than_there_is(address: str, tmp_p
 
 
 def check_refusals(history: list[dict[str, Any]]) -> int:
-    """How many were refused, each of them because it did not fit at its place in the books."""
+    """How many were refused, each of them because it did not fit at its place in the ledger."""
     left, held, refusals = ITEMS * EPSILON, dict[int, Fraction](), 0
     for entry in history:
         if entry["kind"] == "reserved":

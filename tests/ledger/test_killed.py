@@ -1,4 +1,4 @@
-"""`kill -9` at 500 random moments: the books re-open, verify, and never show less than what was released."""
+"""`kill -9` at 500 random moments: the ledger re-opens, verifies, and never shows less than what was released."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KILLS = 500
 
 
 @pytest.mark.slow
-def test_books_survive_being_killed(tmp_path: Path) -> None:
+def test_ledgers_survive_being_killed(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "tests.ledger.victim", str(tmp_path), str(KILLS)]
     done = subprocess.run(run, check=True, timeout=PATIENCE, stdout=subprocess.PIPE, text=True)
     states = json.loads(done.stdout)

@@ -66,19 +66,19 @@ def test_a_charge_without_a_user_column_fixes_nothing_and_is_accepted(make_ledge
 
 
 def test_every_data_set_has_users_of_its_own(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "books.db", small_budget(), dataset="loans") as loans:
+    with Ledger.create(tmp_path / "ledger.db", small_budget(), dataset="loans") as loans:
         loans.reserve(drawn(1), question=about("reader"))
-    with Ledger.create(tmp_path / "books.db", small_budget(), dataset="shifts") as shifts:
+    with Ledger.create(tmp_path / "ledger.db", small_budget(), dataset="shifts") as shifts:
         shifts.reserve(drawn(1), question=about("clerk"))
         assert shifts.verify().ok
-    with Ledger.open(tmp_path / "books.db", dataset="loans") as again:
+    with Ledger.open(tmp_path / "ledger.db", dataset="loans") as again:
         assert again.user == "reader"
         with pytest.raises(BudgetMismatch):
             again.reserve(drawn(1), question=about("clerk"))
 
 
-def test_open_or_create_holds_the_users_against_the_books(tmp_path: Path) -> None:
-    books = tmp_path / "books.db"
+def test_open_or_create_holds_the_users_against_the_ledger(tmp_path: Path) -> None:
+    books = tmp_path / "ledger.db"
     Ledger.open_or_create(books, small_budget(), user="reader").close()
     Ledger.open_or_create(books, small_budget(), user="reader").close()
     Ledger.open_or_create(books, small_budget()).close()
@@ -86,8 +86,8 @@ def test_open_or_create_holds_the_users_against_the_books(tmp_path: Path) -> Non
         Ledger.open_or_create(books, small_budget(), user="branch")
 
 
-def test_books_that_were_opened_without_users_take_those_of_the_first_question(tmp_path: Path) -> None:
-    books = tmp_path / "books.db"
+def test_ledgers_that_were_opened_without_users_take_those_of_the_first_question(tmp_path: Path) -> None:
+    books = tmp_path / "ledger.db"
     Ledger.create(books, small_budget()).close()
     with (
         Ledger.open_or_create(books, small_budget(), user="reader") as first,

@@ -1,4 +1,4 @@
-"""Whoever changes the books behind our back is found out; the seal finds the rest."""
+"""Whoever changes the ledger behind our back is found out; the seal finds the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Tamper = Callable[[sqlite3.Connection], object]
 @pytest.fixture
 def path(tmp_path: Path) -> Iterator[Path]:
     """Eleven entries: two budgets, five questions (one refused, one never settled), one answer served again."""
-    file = tmp_path / "books.db"
+    file = tmp_path / "ledger.db"
     with Ledger.create(file, small_budget(), dataset="sales", analysts={"ann": small_budget(8)}) as ledger:
         question = {"k": 3}
         receipt = ledger.reserve(drawn(3), question=question, data_version="v1", analyst="ann")
@@ -193,7 +193,10 @@ def test_a_balance_that_cannot_be_read_is_found_and_nothing_is_granted(path: Pat
     assert found.findings == (
         "analyst 'ann' of data set 'sales': the stored balance is not what its entries add up to",
     )
-    with Ledger.open(path.with_name("books.db"), dataset="sales") as ledger, pytest.raises(LedgerError, match="verify"):
+    with (
+        Ledger.open(path.with_name("ledger.db"), dataset="sales") as ledger,
+        pytest.raises(LedgerError, match="verify"),
+    ):
         ledger.reserve(drawn(1), analyst="ann")
 
 
@@ -218,18 +221,18 @@ def test_a_charge_over_budget_is_found(path: Path) -> None:
     assert any("charged more than there is" in finding for finding in found.findings)
 
 
-def test_only_a_seal_finds_books_rewritten_from_end_to_end(path: Path, tmp_path: Path) -> None:
+def test_only_a_seal_finds_ledgers_rewritten_from_end_to_end(path: Path, tmp_path: Path) -> None:
     with Ledger.open(path) as ledger:
         seal = ledger.verify().seal
     assert seal.startswith("11:")
     forge = edit_body(7, lambda content: content.update(question={"k": 999}))
     assert verified(path, forge, rewrite).ok  # without a secret outside, nobody can tell
     assert verified(path, seal=seal).findings == (
-        "the seal is not in these books: they were rewritten, or replaced by an older copy",
+        "the seal is not in this ledger: it was rewritten, or replaced by an older copy",
     )
 
 
-def test_a_seal_finds_an_older_copy_and_stays_valid_as_the_books_grow(path: Path, tmp_path: Path) -> None:
+def test_a_seal_finds_an_older_copy_and_stays_valid_as_the_ledger_grow(path: Path, tmp_path: Path) -> None:
     older = tmp_path / "older.db"
     shutil.copy(path, older)
     with Ledger.open(path) as ledger:
@@ -293,7 +296,7 @@ def test_a_kind_that_is_not_known_is_found(path: Path) -> None:
     assert "entry 6: its kind is not known" in found.findings
 
 
-def test_what_was_checked_is_counted_and_a_seal_of_nothing_is_in_all_books(path: Path) -> None:
+def test_what_was_checked_is_counted_and_a_seal_of_nothing_is_in_all_ledgers(path: Path) -> None:
     found = verified(path, seal=f"0:{GENESIS}")
     assert (found.findings, found.entries, found.backwards) == ((), 11, 0)
     assert not verified(path, seal=f"1:{GENESIS}").ok
@@ -338,7 +341,7 @@ def test_a_doctored_user_column_is_found(pinned: Path, column: str | None) -> No
 
 
 def test_a_question_about_other_users_is_found(pinned: Path) -> None:
-    """Books of the first version may hold one: it did not refuse them."""
+    """A ledger of the first version may hold one: it did not refuse them."""
     found = verified(pinned, edit_body(3, lambda content: content.update(question={"user": "branch"})), rewrite)
     assert found.findings == (
         "entry 3: it asks about the users of column 'branch', and data set 'loans' is about those of 'reader': its "

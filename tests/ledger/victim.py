@@ -1,4 +1,4 @@
-"""A process that reserves, releases and settles until it is killed, again and again; and a check of its books after.
+"""A process that reserves, releases and settles until it is killed, again and again; and a check of its ledger after.
 
     python -m tests.ledger.victim FOLDER KILLS
 
@@ -60,11 +60,11 @@ def kill_one(path: Path, releases: Path, steps: int, delay: float) -> None:
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     os.close(listen)
-    assert os.WIFSIGNALED(status), "the process ended by itself: its books failed"
+    assert os.WIFSIGNALED(status), "the process ended by itself: its ledger failed"
 
 
 def check(path: Path, releases: Path) -> str:
-    """The books re-open, verify, and show no less than what was released; says where the last question was left."""
+    """The ledger re-opens, verifies, and shows no less than what was released, and where the last question was left."""
     lines = [line.split() for line in releases.read_text().splitlines()] if releases.exists() else []
     released = {int(number): int(paid) * EPSILON for number, paid in lines}
     with Ledger.open(path) as ledger:

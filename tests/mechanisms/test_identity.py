@@ -165,7 +165,7 @@ def shop(tmp_path: Path) -> Any:
         if hasattr(cl.Budget, "approx_dp")
         else cl.Budget(epsilon=5, delta="1e-6")
     )
-    return cl.connect(str(path), ledger=tmp_path / "books.db").dataset("shop", user="user", budget=budget)
+    return cl.connect(str(path), ledger=tmp_path / "ledger.db").dataset("shop", user="user", budget=budget)
 
 
 @pytest.mark.parametrize(("kind", "again"), [(Loose, False), (Stating, True), (Plain, True)])

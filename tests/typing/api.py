@@ -21,7 +21,7 @@ def one_question() -> None:
 
 
 def many_questions() -> None:
-    shop = cl.connect("postgresql://localhost/shop", ledger="books.db")
+    shop = cl.connect("postgresql://localhost/shop", ledger="ledger.db")
     sales = shop.dataset("sales", user="customer_id", budget=cl.Budget(epsilon=2, delta=1e-7))
     assert_type(sales.top(k=10, item="sku"), cl.Answer)
     assert_type(sales.top(k=10, item=["category", "brand"], contribution=5), cl.Answer)
@@ -29,7 +29,7 @@ def many_questions() -> None:
 
 
 def books() -> None:
-    with cl.Ledger.create("books.db", cl.Budget(epsilon=1, delta=Fraction(1, 10**6))) as ledger:
+    with cl.Ledger.create("ledger.db", cl.Budget(epsilon=1, delta=Fraction(1, 10**6))) as ledger:
         cl.top_k("a.csv", user="u", item="i", k=3, epsilon=1, delta=1e-8, ledger=ledger)
 
 

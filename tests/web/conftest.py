@@ -16,7 +16,7 @@ from crestline.web.config import load_config
 from crestline.web.state import ServiceState, open_state
 
 CONFIG = """\
-ledger = "books.db"
+ledger = "ledger.db"
 
 [limits]
 requests_per_minute = 1000

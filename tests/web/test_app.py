@@ -38,12 +38,12 @@ def test_the_whole_path(service: Service) -> None:
     assert again["bill"] == answer["bill"]
 
 
-def test_no_address_of_data_or_books_reaches_an_analyst(service: Service, folder: Path) -> None:
+def test_no_address_of_data_or_ledgers_reaches_an_analyst(service: Service, folder: Path) -> None:
     answer = service.top()
     assert answer.json()["source"] == "loans"
     for text in (answer.text, service.get(f"/v1/answers/{answer.json()['id']}").text, service.top().text):
         assert str(folder) not in text
-        assert "books.db" not in text
+        assert "ledger.db" not in text
 
 
 def test_the_same_question_is_answered_again_at_no_cost_and_under_the_same_number(service: Service) -> None:
@@ -182,7 +182,7 @@ def test_a_key_pays_once(service: Service) -> None:
 
 
 def test_a_key_pays_once_where_the_data_have_no_version(folder: Path) -> None:
-    """Without a version the books serve nothing again: only the key can."""
+    """Without a version the ledger serves nothing again: only the key can."""
     text = CONFIG.replace('version = "2026-11"\n', "").replace("loans.csv", "duckdb:///LOANS", 1)
     import duckdb
 
@@ -322,7 +322,7 @@ def test_the_description_names_every_route(service: Service) -> None:
     assert service.client.get("/docs").status_code == 200
 
 
-def test_the_books_hold_after_all_this(service: Service) -> None:
+def test_the_ledger_hold_after_all_this(service: Service) -> None:
     service.top(key="a")
     service.top("bob", counts=False, k=1)
     service.top("olga", item="genre")

@@ -22,7 +22,7 @@ def line(text: str, part: str) -> int:
 
 def test_a_configuration_is_read_exactly(folder: Path) -> None:
     config = load_config(folder / "crestline.toml")
-    assert config.ledger == str(folder / "books.db")
+    assert config.ledger == str(folder / "ledger.db")
     loans = config.datasets["loans"]
     assert (loans.user, loans.items, loans.filters) == ("reader", ("title", "genre"), ("country",))
     assert (loans.budget.epsilon, loans.budget.delta) == (8, Fraction(1, 10**4))
@@ -34,7 +34,7 @@ def test_a_configuration_is_read_exactly(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('ledger = "books.db"', "ledger = 5", "ledger must be a text in double quotes"),
+        ('ledger = "ledger.db"', "ledger = 5", "ledger must be a text in double quotes"),
         ("k = 50", "k = 0", "limits.k must be a whole number of at least 1"),
         ("k = 50", "kk = 50", "limits.kk is not a setting; did you mean 'k'?"),
         ('filters = ["country"]', 'filter = ["country"]', "did you mean 'filters'?"),

@@ -1,4 +1,4 @@
-"""Real server processes under load: killed, told to end, two on one ledger. The books hold against what was told."""
+"""Real server processes under load: killed, told to end, two on one ledger. The ledger holds against what was told."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AMPLE = 1000.0
 @pytest.fixture(params=["sqlite", "postgres"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
-        return str(tmp_path / "books.db")
+        return str(tmp_path / "ledger.db")
     url: str = request.getfixturevalue("postgres_database")
     return url
 
@@ -86,7 +86,7 @@ def ask_again(server: Server, one: Told, tokens: dict[str, str]) -> Told:
 
 
 def test_a_server_that_is_told_to_end_settles_what_it_has_begun(tmp_path: Path) -> None:
-    ledger = str(tmp_path / "books.db")
+    ledger = str(tmp_path / "ledger.db")
     tokens, told, codes = write_service(tmp_path, ledger, AMPLE, 4), list[Told](), list[int]()
     with serving(tmp_path / "crestline.toml") as (server,):
         plan = Plan(clients=8, seconds=100, requests=40)

@@ -49,7 +49,7 @@ def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.Monkey
     asking.join(PATIENCE)
     running.join(PATIENCE)
     assert answers[0].status_code == 200
-    with Ledger.open(folder / "books.db", dataset="loans") as ledger:
+    with Ledger.open(folder / "ledger.db", dataset="loans") as ledger:
         assert ledger.open_reservations() == []
         assert ledger.answer(answers[0].json()["id"]) is not None
         assert ledger.verify().ok

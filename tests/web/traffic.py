@@ -1,7 +1,7 @@
-"""Many clients of a running service on this machine, what they were told, and whether the books say the same.
+"""Many clients of a running service on this machine, what they were told, and whether the ledger says the same.
 
 A client asks a new question most of the time; now and then it sends its last request again (same key), and now and then
-it asks its last question anew (another key), which is answered from the books at no cost.
+it asks its last question anew (another key), which is answered from the ledger at no cost.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def send(ports: Sequence[int], tokens: dict[str, str], plan: Plan, on_told: Call
 
 
 def check_books(ledger: str, told: Iterable[Told]) -> Counter[str]:
-    """Every charge has its answer and every answer its charge, once; the books hold. Counts the entries by kind.
+    """Every charge has its answer and every answer its charge, once; the ledger holds. Counts the entries by kind.
 
     A reservation without an answer is allowed only for a question whose client got no response.
     """

@@ -30,7 +30,7 @@ def in_words(answer: Answer) -> tuple[str, ...]:
     ]
     if answer.stopped:
         parts.append("That the answer stopped before the number asked for is part of the protection, not a fault.")
-    parts.append(_books(answer))
+    parts.append(_charges(answer))
     return tuple(parts)
 
 
@@ -92,7 +92,7 @@ def _first_of_all(answer: Answer) -> list[str]:
             "Not repetition: no ledger wrote this answer down. Each further answer about the same users adds its own "
             "epsilon and delta."
         ]
-    return ["Not other releases: what is answered without this ledger is not in its books, and adds up with it."]
+    return ["Not other releases: what is answered without this ledger is not recorded in it, and adds up with it."]
 
 
 def at_most(share: float) -> str:
@@ -121,7 +121,7 @@ def _chance(answer: Answer) -> str:
     )
 
 
-def _books(answer: Answer) -> str:
+def _charges(answer: Answer) -> str:
     if answer.stored:
         return "This is a stored answer, served again: nothing new was released, and nothing was charged."
     if answer.bill is None:

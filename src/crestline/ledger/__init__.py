@@ -1,1 +1,1 @@
-"""Stage 5: what has been promised so far, in books that survive anything."""
+"""Stage 5: what has been promised so far, in a record that survives anything."""

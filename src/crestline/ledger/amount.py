@@ -12,7 +12,7 @@ from crestline.parameters import decimal_text
 
 # Bits of a numerator or denominator that is charged; far beyond any number a person would write.
 _LONGEST = 512
-# Bits of a common denominator in the books.
+# Bits of a common denominator in the ledger.
 _LARGEST_SUM = 4096
 _GRID = 2**256  # any fine grid: charges are rounded up to it
 _UNITS = (("rho", "delta"), ("epsilon", "delta"), ("items", "questions"))  # of the kinds of budget
@@ -74,7 +74,7 @@ def zero(units: tuple[str, str]) -> Amount:
 
 
 def fraction_text(number: Fraction) -> str:
-    """The one spelling of an exact number in the books.
+    """The one spelling of an exact number in the ledger.
 
     >>> fraction_text(Fraction(2))
     '2/1'
@@ -83,7 +83,7 @@ def fraction_text(number: Fraction) -> str:
 
 
 def chargeable(amount: Amount) -> Amount:
-    """The amount itself, if its numbers are short enough to keep books on."""
+    """The amount itself, if its numbers are short enough to be kept in a ledger."""
     for part in (amount.loss, amount.failure):
         if max(part.numerator.bit_length(), part.denominator.bit_length()) > _LONGEST:
             raise ParameterError("the privacy parameters have too many digits to be charged: use shorter numbers")
@@ -93,7 +93,7 @@ def chargeable(amount: Amount) -> Amount:
 def bounded(amount: Amount, total: Amount) -> Amount:
     """The amount, rounded up to a grid of 2^-256 where the exact sum with `total` would be too long to write down.
 
-    Without it, questions with ever new denominators would make the books grow without end.
+    Without it, questions with ever new denominators would make the ledger grow without end.
     """
     return Amount(amount.units, _bounded(amount.loss, total.loss), _bounded(amount.failure, total.failure))
 

@@ -1,4 +1,4 @@
-"""Entries: the lines of the books, and the chain of hashes that binds them (pure).
+"""Entries: the lines of the ledger, and the chain of hashes that binds them (pure).
 
 An entry is one JSON object in one canonical spelling. It holds the hash of the entry before it, and its own hash is
 the SHA-256 of its text; so no entry can be changed, removed or moved without all later hashes changing too.
@@ -116,7 +116,7 @@ def answer_key(dataset: str, question: Mapping[str, Any], data_version: str | No
 
 
 def stamp(time: datetime) -> str:
-    """A moment as text, in UTC. Order in the books comes from the sequence number, never from this."""
+    """A moment as text, in UTC. Order in the ledger comes from the sequence number, never from this."""
     if time.tzinfo is None:
         raise ParameterError("the ledger's clock must give times with a time zone, such as datetime.now(UTC)")
     return time.astimezone(UTC).isoformat()

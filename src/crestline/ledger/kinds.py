@@ -26,7 +26,7 @@ _DIGITS = 6  # any number of them: what we choose is rounded down
 
 
 class Kind(Protocol):
-    """What a kind of budget knows. Its fields are exact numbers, and are kept in the books."""
+    """What a kind of budget knows. Its fields are exact numbers, and are kept in the ledger."""
 
     name: ClassVar[str]
     units: ClassVar[Units]

@@ -1,4 +1,4 @@
-"""Ledger: the books of one data set, for everybody who asks."""
+"""Ledger: what one data set may spend and has spent, for everybody who asks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crestline.ledger.receipt import Clock, Order, Receipt, StoredAnswer
 from crestline.ledger.verify import Verification
 from crestline.parameters import whole
 
-if TYPE_CHECKING:  # the database interface is heavy, and only loaded when books are opened
+if TYPE_CHECKING:  # the database interface is heavy, and only loaded when a ledger is opened
     from crestline.ledger.storage.records import Account
     from crestline.ledger.storage.store import Store
 
@@ -61,7 +61,7 @@ class Ledger:
         clock: Clock = _utc_now,
         timeout: float = PATIENCE,
     ) -> Ledger:
-        """Open a budget at a path or `postgresql://` address; the books are made if there are none.
+        """Open a budget at a path or `postgresql://` address; the ledger is made if there is none.
 
         A budget is opened once and never changed. `analysts` get budgets of their own under it: each of their questions
         must fit both. `user` is the column that holds the user, the same in every question; unless it is given, the
@@ -81,7 +81,7 @@ class Ledger:
     def open(
         cls, address: Address, *, dataset: str | None = None, clock: Clock = _utc_now, timeout: float = PATIENCE
     ) -> Ledger:
-        """The books at an address; `dataset` may be left out where there is only one."""
+        """The ledger at an address; `dataset` may be left out where there is only one."""
         from crestline.ledger.storage.store import Store
 
         store = Store.open(address, clock, timeout)
@@ -99,14 +99,14 @@ class Ledger:
         timeout: float = PATIENCE,
     ) -> Ledger:
         """The budget of a data set, opened at the first call; at every other, `budget` and `user` must be those in the
-        books."""
+        ledger."""
         from crestline.ledger.storage.store import Store
 
         return cls.in_store(Store.create(address, clock, timeout), budget, dataset=dataset, user=user)
 
     @classmethod
     def in_store(cls, store: Store, budget: Budget, *, dataset: str, user: str | None = None) -> Ledger:
-        """`open_or_create` in books that are open already."""
+        """`open_or_create` in a store that is open already."""
         store.ensure_account(_name(dataset, "dataset"), budget, _user(user))
         return cls(store, dataset)
 
@@ -114,7 +114,7 @@ class Ledger:
     def in_memory(
         cls, budget: Budget, *, dataset: str = DEFAULT, user: str | None = None, clock: Clock = _utc_now
     ) -> Ledger:
-        """Books that end with the process: for one question, and for demonstrations."""
+        """A ledger that ends with the process: for one question, and for demonstrations."""
         from crestline.ledger.storage.store import Store
 
         return cls.in_store(Store.in_memory(clock), budget, dataset=dataset, user=user)
@@ -225,7 +225,7 @@ class Ledger:
 
     @property
     def datasets(self) -> list[str]:
-        """All data sets in these books."""
+        """All data sets in this ledger."""
         return self._store.datasets()
 
     @property
@@ -260,7 +260,7 @@ class Ledger:
 
     @property
     def shown(self) -> str:
-        """Where the books are, without a password."""
+        """Where the ledger is, without a password."""
         return self._store.shown
 
     def _order(

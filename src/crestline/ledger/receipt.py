@@ -1,4 +1,4 @@
-"""What goes into the books and what comes back: an order, a receipt, a stored answer."""
+"""What goes into the ledger and what comes back: an order, a receipt, a stored answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Clock: TypeAlias = Callable[[], datetime]
 
 @dataclass(frozen=True)
 class Order:
-    """Who asks what. All of it is kept in the books; none of it may depend on private rows."""
+    """Who asks what. All of it is kept in the ledger; none of it may depend on private rows."""
 
     dataset: str
     analyst: str | None

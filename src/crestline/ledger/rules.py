@@ -1,4 +1,4 @@
-"""The rules of the books: reserve the worst case, settle by theorem, refuse what does not fit (P10.5-P10.7).
+"""The rules of a ledger: reserve the worst case, settle by theorem, refuse what does not fit (P10.5-P10.7).
 
 Pure functions over balances. Whoever stores balances calls these inside one serialised transaction.
 """

@@ -1,10 +1,10 @@
-"""Do the books hold? Every hash, every link, every sum is computed again from the entries (pure).
+"""Does the ledger hold? Every hash, every link, every sum is computed again from the entries (pure).
 
 What this finds: any entry edited, removed, inserted or moved, the last ones included (the head row knows how many there
 were and how the last one hashed); any balance that the entries do not add up to; any charge over a budget; any question
-about other users than those of its data set, which books of version 1 did not refuse.
+about other users than those of its data set, which version 1 did not refuse.
 
-What it cannot find alone: books rewritten from some point on by somebody who also rewrites the head row, or a whole
+What it cannot find alone: a ledger rewritten from some point on by somebody who also rewrites the head row, or a whole
 older copy put in their place. Against that, keep a seal (`length:hash`) outside the database, and verify against it.
 """
 
@@ -31,7 +31,7 @@ _KEPT_TWICE = ("sequence", "kind", "dataset", "analyst", "receipt", "answer_key"
 @dataclass(frozen=True)
 class Verification:
     """What was found: nothing, if all is well. `backwards` counts entries with an earlier time than the one before,
-    which is no fault of the books (order comes from the sequence), but may be one of the clock."""
+    which is no error of the ledger (order comes from the sequence), but may be one of the clock."""
 
     findings: tuple[str, ...]
     entries: int
@@ -87,7 +87,7 @@ class _Audit:
         elif self._hash != head:
             self.findings.append("the last entry is not the one the head row names; one of the two was edited")
         if not self._sealed:
-            self.findings.append("the seal is not in these books: they were rewritten, or replaced by an older copy")
+            self.findings.append("the seal is not in this ledger: it was rewritten, or replaced by an older copy")
         for key in sorted({*balances, *self._replay.balances}, key=str):
             if balances.get(key) != self._replay.balances.get(key):
                 self.findings.append(f"{_title(key)}: the stored balance is not what its entries add up to")

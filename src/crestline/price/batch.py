@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Batch:
-    """The prices of many questions, as the books stand. `item_epsilon` is set where it was fitted."""
+    """The prices of many questions, as the ledger stands. `item_epsilon` is set where it was fitted."""
 
     lines: tuple[Line, ...]
     item_epsilon: Fraction | None = None

@@ -1,7 +1,7 @@
 """What a question will cost at most and at least, and what would be left. Nothing is asked and no row is read.
 
 The price is made of the same parts as the charge: the mechanism that would answer, its worst cost, the balance that
-would pay. So no answer is ever charged more than its price, as long as the books and the data stay as they are.
+would pay. So no answer is ever charged more than its price, as long as the ledger and the data stay as they are.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Charge:
 class Price:
     """The price of one question. `charges` has one line for each account that pays, the data set's first.
 
-    `stored` means that the answer is in the books already, and is served again at no cost.
+    `stored` means that the answer is in the ledger already, and is served again at no cost.
     """
 
     charges: tuple[Charge, ...]

@@ -40,7 +40,7 @@ class Caller:
 
     @property
     def payer(self) -> str | None:
-        """The name in the books; an owner asks at the expense of the data set itself."""
+        """The name in the ledger; an owner asks at the expense of the data set itself."""
         return None if self.is_owner else self.person.name
 
     def sees(self, state: ServiceState) -> list[Served]:
@@ -95,7 +95,7 @@ def _bill(state: ServiceState, served: Served, caller: Caller, number: int) -> B
 
 
 def shown(answer: Answer, number: int | None) -> dict[str, Any]:
-    """An answer as JSON, with its number and its explanation; where the books are is not the analyst's business."""
+    """An answer as JSON, with its number and its explanation; where the ledger is, is not the analyst's business."""
     body = answer.to_dict()
     if body["bill"] is not None:
         body["bill"] = {name: value for name, value in body["bill"].items() if name != "ledger"}
@@ -103,7 +103,7 @@ def shown(answer: Answer, number: int | None) -> dict[str, Any]:
 
 
 def explained(answer: Answer, width: int = 100) -> str:
-    """The explanation, without the address of the books."""
+    """The explanation, without the address of the ledger."""
     return explain(_without_address(answer), width)
 
 

@@ -80,7 +80,7 @@ class ServiceState:
     tables: Database
 
     def close(self) -> None:
-        """Let go of the books; sources end with the process."""
+        """Close the ledger's database; sources end with the process."""
         self.tables.close()
         self.store.close()
 
@@ -91,7 +91,7 @@ def open_state(
     """Open everything a configuration names, and open budgets that are not open yet."""
     sources = {name: _source(config, part) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, timeout=30.0)
-    ledgers = {name: _books(config, part, store) for name, part in config.datasets.items()}
+    ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     tables = open_tables(config.ledger)
     return ServiceState(
         config,
@@ -106,8 +106,8 @@ def open_state(
     )
 
 
-def _books(config: Config, part: DatasetConfig, store: Store) -> Ledger:
-    """The books of a data set, with the budgets of its analysts."""
+def _ledger(config: Config, part: DatasetConfig, store: Store) -> Ledger:
+    """The ledger of a data set, with the budgets of its analysts."""
     with _placed(config, ("datasets", part.name, "user")):
         for account in store.accounts(part.name):
             check_user(part.name, account.user, part.user)

@@ -25,7 +25,7 @@ FILES = {
 
 
 def test_one_question_on_a_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    books = tmp_path / "books.db"
+    books = tmp_path / "ledger.db"
     Ledger.create(books, Budget(1, "1e-6", kind="pure")).close()
     assert run(["price", "-k", "2", "--epsilon", "0.2", "--delta", "1e-8", "--ledger", str(books)]) == 0
     value = json.loads(capsys.readouterr().out)

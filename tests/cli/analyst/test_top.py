@@ -73,7 +73,7 @@ def test_csv_for_sheets(loans: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--user", "readr"], 2, "readr"),
         (["--where", "drop table loans"], 2, "where"),
         (["--contribution", "0"], 2, "contribution must be at least 1"),
-        (["--ledger", "no-such-folder/books.db"], 4, "ledger"),
+        (["--ledger", "no-such-folder/ledger.db"], 4, "ledger"),
     ],
 )
 def test_a_wrong_call_is_told_what_to_do(
@@ -148,7 +148,7 @@ def test_a_sum_is_ranked_on_request(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_stated_version_decides_what_is_stored(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    books = loans.with_name("books.db")
+    books = loans.with_name("ledger.db")
     assert run(["ledger", "create", str(books), "--epsilon", "9", "--delta", "1e-4"]) == 0
 
     def stored(version: str) -> bool:

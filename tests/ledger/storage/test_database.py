@@ -49,7 +49,7 @@ class Conflict(Exception):
 
 
 def test_a_ledger_survives_a_fork(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "books.db")], check=True, timeout=PATIENCE)
+    subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "ledger.db")], check=True, timeout=PATIENCE)
 
 
 def test_a_ledger_on_a_server_survives_a_fork(postgres_database: str) -> None:
@@ -114,9 +114,9 @@ def test_a_sqlite_url_is_a_path(tmp_path: Path) -> None:
     ],
 )
 def test_no_error_quotes_its_cause(error: Any, says: str) -> None:
-    message = str(ledger_error(error, "books.db"))
+    message = str(ledger_error(error, "ledger.db"))
     assert says in message
-    assert message.startswith("ledger books.db: ")
+    assert message.startswith("ledger ledger.db: ")
     assert "s3cret" not in message
 
 
@@ -132,16 +132,16 @@ def test_unknown_codes_are_named() -> None:
 LOOK = "import sys; from crestline.ledger.ledger import Ledger; print(Ledger.open(sys.argv[1]).spent().loss)"
 
 
-def test_opening_books_a_second_time_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
+def test_opening_ledgers_a_second_time_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
     """POSIX: whoever closes a file gives up all its locks on it. Another process would then remove the log in use."""
 
     def elsewhere() -> str:
-        look = [sys.executable, "-c", LOOK, str(tmp_path / "books.db")]
+        look = [sys.executable, "-c", LOOK, str(tmp_path / "ledger.db")]
         return subprocess.run(look, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()
 
-    with Ledger.create(tmp_path / "books.db", small_budget()) as ledger:
+    with Ledger.create(tmp_path / "ledger.db", small_budget()) as ledger:
         ledger.reserve(drawn(1))
-        Ledger.open(tmp_path / "books.db").close()
+        Ledger.open(tmp_path / "ledger.db").close()
         assert elsewhere() == str(ledger.spent().loss)
         ledger.reserve(drawn(1))
         assert elsewhere() == str(ledger.spent().loss)  # a charge made since is seen by everybody
@@ -180,7 +180,7 @@ def in_a_thread(work: Callable[[], object], seconds: float) -> threading.Thread:
 
 def test_a_writer_holds_the_file_from_the_start_and_a_reader_does_not(tmp_path: Path) -> None:
     """The lock is taken before anything is read: what a writer read cannot change under its hands."""
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     Ledger.create(path, small_budget()).close()
 
     def is_free(_: Connection) -> bool:
@@ -200,7 +200,7 @@ def test_a_writer_holds_the_file_from_the_start_and_a_reader_does_not(tmp_path: 
 
 
 def test_readers_of_a_file_do_not_wait_for_a_writer(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     Ledger.create(path, small_budget()).close()
     books = sqlite_books(path)
     reader = books.write(lambda _: in_a_thread(lambda: books.read(lambda _: None), 20))
@@ -209,7 +209,7 @@ def test_readers_of_a_file_do_not_wait_for_a_writer(tmp_path: Path) -> None:
 
 
 def test_a_connection_serves_one_thread_after_another(tmp_path: Path) -> None:
-    books, seen = sqlite_books(tmp_path / "books.db"), list[object]()
+    books, seen = sqlite_books(tmp_path / "ledger.db"), list[object]()
     books.write(lambda connection: connection.execute(text("CREATE TABLE t (x)")))
     in_a_thread(lambda: seen.append(books.read(lambda c: c.execute(text("SELECT count(*) FROM t")).scalar())), 20)
     assert seen == [0]
@@ -220,13 +220,13 @@ def test_an_address_with_a_mode_is_given_as_such(tmp_path: Path, monkeypatch: py
     """Some builds of SQLite take any name for an address; others would make a file with `?mode=` in its name."""
     given, connect = [], sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *args, **options: given.append(options) or connect(*args, **options))
-    books = sqlite_books(tmp_path / "books.db")
+    books = sqlite_books(tmp_path / "ledger.db")
     books.read(lambda _: None)
     books.close()
     assert [options["uri"] for options in given] == [True]
 
 
-def test_readers_of_books_in_memory_wait_for_the_one_connection() -> None:
+def test_readers_of_ledgers_in_memory_wait_for_the_one_connection() -> None:
     books, seen = memory_database(), list[object]()
 
     def look() -> None:
@@ -244,9 +244,9 @@ def test_readers_of_books_in_memory_wait_for_the_one_connection() -> None:
     books.close()
 
 
-@pytest.mark.parametrize("address", [None, "books.db", "postgresql://ann:s3cret@127.0.0.1:1/books"])
+@pytest.mark.parametrize("address", [None, "ledger.db", "postgresql://ann:s3cret@127.0.0.1:1/books"])
 def test_no_engine_shows_parameters(tmp_path: Path, address: str | None) -> None:
-    """What is put in the books may be a question; drivers would put it in their errors."""
+    """What is put in the ledger may be a question; drivers would put it in their errors."""
     if address is None:
         books = memory_database()
     else:
@@ -271,12 +271,12 @@ def test_the_smallest_sqlite_file_has_512_bytes(tmp_path: Path) -> None:
 
 
 def test_looking_into_an_empty_file_leaves_it_empty(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     path.touch()
     with pytest.raises(LedgerError, match="not a ledger"):
         Ledger.open(path)
     assert path.stat().st_size == 0
-    assert [file.name for file in tmp_path.iterdir()] == ["books.db"]
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
 
 
 def test_closing_lets_go_of_the_connections_of_this_process_only() -> None:

@@ -83,7 +83,7 @@ def test_a_read_only_file(folder: Path) -> None:
     assert "cannot be written" in outcome["spend"]
     assert "permissions" in outcome["spend"]
     assert outcome["read"] is None  # to look is allowed
-    with Ledger.open(folder / "books.db") as ledger:
+    with Ledger.open(folder / "ledger.db") as ledger:
         assert ledger.spent().loss == 2 * EPSILON
 
 
@@ -100,7 +100,7 @@ def test_a_read_only_folder(folder: Path) -> None:
 
 
 def test_a_locked_file(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     Ledger.create(path, small_budget()).close()
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -126,7 +126,7 @@ def test_a_locked_row_on_a_server(postgres_database: str) -> None:
 
 def test_a_directory_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="directory does not exist"):
-        Ledger.create(tmp_path / "nowhere" / "books.db", small_budget())
+        Ledger.create(tmp_path / "nowhere" / "ledger.db", small_budget())
 
 
 def test_a_directory_instead_of_a_file(tmp_path: Path) -> None:
@@ -136,13 +136,13 @@ def test_a_directory_instead_of_a_file(tmp_path: Path) -> None:
 
 def test_a_file_that_does_not_exist_is_not_made_by_looking(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="crestline ledger create"):
-        Ledger.open(tmp_path / "books.db")
+        Ledger.open(tmp_path / "ledger.db")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"item,count\n" * 500, b"x", b"SQLite format 3\x00" + bytes(5000)])
 def test_a_foreign_file_is_named_and_left_alone(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     path.write_bytes(content)
     with pytest.raises(LedgerError):
         Ledger.open(path)
@@ -165,7 +165,7 @@ def test_a_foreign_database_is_named_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     path.touch()
     with Ledger.create(path, small_budget()) as ledger:
         assert ledger.verify().ok
@@ -236,7 +236,7 @@ def test_a_read_only_server(postgres_database: str) -> None:
 
 
 def test_a_damaged_file(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     with Ledger.create(path, small_budget(10**4)) as ledger:
         for _ in range(30):
             ledger.reserve(drawn(1), question={"padding": "x" * 1000})

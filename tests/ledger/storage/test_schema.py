@@ -1,4 +1,4 @@
-"""Books of another version are migrated, or it is said why not."""
+"""A ledger of another version is migrated, or it is said why not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crestline.ledger.storage.store import Store
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    file = tmp_path / "books.db"
+    file = tmp_path / "ledger.db"
     with Ledger.create(file, small_budget()) as ledger:
         ledger.settle(ledger.reserve(drawn(3)), drawn(2))
     return file
@@ -53,7 +53,9 @@ def add_column(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("enter", [Ledger.open, lambda path: Ledger.create(path, small_budget(), dataset="new")])
-def test_older_books_are_migrated(path: Path, monkeypatch: pytest.MonkeyPatch, enter: Callable[[Path], Ledger]) -> None:
+def test_older_ledgers_are_migrated(
+    path: Path, monkeypatch: pytest.MonkeyPatch, enter: Callable[[Path], Ledger]
+) -> None:
     next_version(monkeypatch, add_column)
     with enter(path):
         pass
@@ -79,13 +81,13 @@ def test_a_migration_is_done_altogether_or_not_at_all(path: Path, monkeypatch: p
         stored(path, "SELECT note FROM crestline_accounts")
 
 
-def test_books_too_old_to_migrate(path: Path) -> None:
+def test_ledgers_too_old_to_migrate(path: Path) -> None:
     set_version(path, 0)
     with pytest.raises(LedgerError, match="knows no way from version 0 to 1"):
         Ledger.open(path)
 
 
-def test_books_from_the_future(path: Path) -> None:
+def test_ledgers_from_the_future(path: Path) -> None:
     set_version(path, schema.VERSION + 1)
     with pytest.raises(LedgerError, match="upgrade crestline"):
         Ledger.open(path)
@@ -93,7 +95,7 @@ def test_books_from_the_future(path: Path) -> None:
         Ledger.create(path, small_budget(), dataset="new")
 
 
-def test_books_that_lose_their_head_while_open(path: Path) -> None:
+def test_ledgers_that_lose_their_head_while_open(path: Path) -> None:
     with Ledger.open(path) as ledger:
         with sqlite3.connect(path) as raw:
             raw.execute("DELETE FROM crestline_books")
@@ -102,7 +104,7 @@ def test_books_that_lose_their_head_while_open(path: Path) -> None:
             ledger.reserve(drawn(1))
 
 
-def test_books_without_their_head(path: Path) -> None:
+def test_ledgers_without_their_head(path: Path) -> None:
     with sqlite3.connect(path) as raw:
         raw.execute("DELETE FROM crestline_books")
     raw.close()
@@ -134,13 +136,13 @@ def test_every_step_on_the_way_is_taken_once(path: Path, monkeypatch: pytest.Mon
     assert taken == [start, start + 1]
 
 
-def test_new_books_are_empty(tmp_path: Path) -> None:
+def test_new_ledgers_are_empty(tmp_path: Path) -> None:
     Store.create(tmp_path / "new.db", lambda: datetime.now(UTC), 30.0).close()
     assert stored(tmp_path / "new.db", "SELECT length FROM crestline_books") == 0
     assert stored(tmp_path / "new.db", "SELECT head FROM crestline_books") == GENESIS
 
 
-def test_books_of_this_version_need_no_migration() -> None:
+def test_ledgers_of_this_version_need_no_migration() -> None:
     assert not schema.check(schema.VERSION, "books")
 
 
@@ -150,7 +152,7 @@ def test_the_head_row_is_the_first_and_only_one(tmp_path: Path) -> None:
     assert stored(tmp_path / "new.db", "SELECT count(*) FROM crestline_books") == 1
 
 
-@pytest.mark.parametrize("name", ["books", "accounts", "entries"])
+@pytest.mark.parametrize("name", ["chain_head", "accounts", "entries"])
 def test_no_number_is_given_by_the_database(name: str) -> None:
     """A number of its own choice would leave gaps, and entries are numbered without."""
     statement = str(CreateTable(getattr(schema, name)).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call] # SQLAlchemy
@@ -166,15 +168,15 @@ def test_only_settlements_are_unique_for_their_reservation(dialect: Dialect) -> 
 
 
 def as_version_1(path: Path) -> None:
-    """Books as the first version wrote them: no column for the users of a data set."""
+    """A ledger as the first version wrote it: no column for the users of a data set."""
     with sqlite3.connect(path) as raw:
         raw.execute("ALTER TABLE crestline_accounts DROP COLUMN user_column")
         raw.execute("UPDATE crestline_books SET version = 1")
     raw.close()
 
 
-def test_books_of_version_1_are_about_the_users_of_their_earliest_question(tmp_path: Path) -> None:
-    file = tmp_path / "books.db"
+def test_ledgers_of_version_1_are_about_the_users_of_their_earliest_question(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
     with Ledger.create(file, small_budget(), dataset="loans", analysts={"ann": small_budget(3)}) as ledger:
         ledger.reserve(drawn(1), question={"k": 1})
         ledger.settle(ledger.reserve(drawn(1), question={"user": "reader"}, analyst="ann"), drawn(1))
@@ -192,8 +194,8 @@ def test_books_of_version_1_are_about_the_users_of_their_earliest_question(tmp_p
     assert stored(file, "SELECT count(*) FROM crestline_accounts WHERE user_column IS NOT NULL") == 1
 
 
-def test_books_of_version_1_with_an_edited_entry_are_migrated_and_found_out(tmp_path: Path) -> None:
-    file = tmp_path / "books.db"
+def test_ledgers_of_version_1_with_an_edited_entry_are_migrated_and_found_out(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
     with Ledger.create(file, small_budget()) as ledger:
         ledger.reserve(drawn(1), question={"user": "reader"})
         ledger.reserve(drawn(1), question={"user": "reader"})

@@ -21,7 +21,7 @@ from crestline.ledger.storage.store import _BUILDING, Store
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """Two data sets, an analyst under one of them, one reservation in each, and a settled one."""
-    path, clock = tmp_path / "books.db", Clock()
+    path, clock = tmp_path / "ledger.db", Clock()
     with Ledger.create(path, small_budget(), dataset="sales", analysts={"ann": small_budget()}, clock=clock) as sales:
         sales.reserve(drawn(1), analyst="ann")
         sales.settle(sales.reserve(drawn(1)), drawn(1), answer=["a"])
@@ -73,7 +73,7 @@ def test_a_data_set_with_the_name_of_nobody(store: Store) -> None:
 
 def test_budgets_are_opened_together_or_not_at_all(tmp_path: Path) -> None:
     """The second of two analysts has been answered already: the first gets no budget either."""
-    with Ledger.create(tmp_path / "books.db", small_budget(), clock=Clock()) as ledger:
+    with Ledger.create(tmp_path / "ledger.db", small_budget(), clock=Clock()) as ledger:
         ledger.reserve(drawn(1), analyst="bob")
         with pytest.raises(LedgerError, match="too late"):
             ledger._store.open_accounts("default", {"ann": small_budget(), "bob": small_budget()})
@@ -97,7 +97,7 @@ def test_the_same_budget_again_is_no_other_budget(store: Store) -> None:
     assert store.accounts("new")[0].balance.remaining.loss == Fraction(3, 10)
 
 
-def test_two_servers_that_make_the_books_at_once_wait_for_each_other(postgres_database: str) -> None:
+def test_two_servers_that_make_the_ledger_at_once_wait_for_each_other(postgres_database: str) -> None:
     with psycopg.connect(postgres_database) as holder:
         holder.execute("SELECT pg_advisory_xact_lock(%s)", (_BUILDING,))
         with pytest.raises(LedgerError, match="another client keeps it locked"):
@@ -105,7 +105,7 @@ def test_two_servers_that_make_the_books_at_once_wait_for_each_other(postgres_da
     Ledger.create(postgres_database, small_budget(), timeout=10).close()
 
 
-def test_on_a_server_the_books_may_share_a_database(postgres_database: str) -> None:
+def test_on_a_server_the_ledger_may_share_a_database(postgres_database: str) -> None:
     with psycopg.connect(postgres_database) as owner:
         owner.execute("CREATE TABLE shop (sku TEXT)")
     with Ledger.create(postgres_database, small_budget()) as ledger:
@@ -156,7 +156,7 @@ def test_the_database_refuses_a_second_settlement_and_no_second_service(make_led
 @pytest.mark.parametrize(
     ("table", "needed", "optional"),
     [
-        (schema.books, ("id", "version", "length", "head"), ()),
+        (schema.chain_head, ("id", "version", "length", "head"), ()),
         (schema.accounts, ("dataset", "analyst", "budget", "settled", "held"), ("user_column",)),
         (schema.entries, ("sequence", "kind", "dataset", "body", "hash"), ("analyst", "receipt", "answer_key")),
     ],
@@ -182,7 +182,7 @@ def test_what_must_be_there_is_asked_for_by_the_database(
 
 def test_no_key_is_used_twice(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget())
-    for table in (schema.books, schema.accounts, schema.entries):
+    for table in (schema.chain_head, schema.accounts, schema.entries):
         rows = ledger._store._database.read(lambda c, table=table: c.execute(select(table)).mappings().all())
         with pytest.raises(LedgerError):
             ledger._store._database.write(lambda c, table=table, row=dict(rows[0]): c.execute(insert(table), row))

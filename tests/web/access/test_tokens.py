@@ -27,7 +27,7 @@ def now() -> datetime:
 
 @pytest.fixture
 def tokens(tmp_path: Path) -> Iterator[Tokens]:
-    address = str(tmp_path / "books.db")
+    address = str(tmp_path / "ledger.db")
     Store.create(address, now, 5.0).close()
     tables = open_tables(address)
     yield Tokens(tables, now)

@@ -101,7 +101,7 @@ QUESTIONS = st.fixed_dictionaries(
 
 
 def test_whatever_an_analyst_asks_is_answered_or_refused_as_described(description: Any, service: Service) -> None:
-    """Questions that pass the gates, so that choosing, accounting, the filter and the books are met as well."""
+    """Questions that pass the gates, so that choosing, accounting, the filter and the ledger are met as well."""
     operation = description[TOP]["POST"]
     statuses: Counter[int] = Counter()
 

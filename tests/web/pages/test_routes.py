@@ -46,7 +46,7 @@ def test_the_whole_path(visit: Visit) -> None:
     assert visit.status == 200
     assert visit.url.startswith("/answers/")
     assert "Paidrho" in answer.text
-    assert "books.db" not in answer.text
+    assert "ledger.db" not in answer.text
     history = visit.get("/history")
     accessible(history)
     assert "top 2 title, by LimitedDomain" in history.text

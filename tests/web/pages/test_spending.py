@@ -1,4 +1,4 @@
-"""What was used when: the same sums as the books, from the beginning or from the middle."""
+"""What was used when: the same sums as the ledger, from the beginning or from the middle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ledger() -> Ledger:
     return books
 
 
-def test_the_line_rises_and_falls_and_ends_where_the_books_are(ledger: Ledger) -> None:
+def test_the_line_rises_and_falls_and_ends_where_the_ledger_are(ledger: Ledger) -> None:
     whole, own = ledger.accounts
     entries = ledger.history()
     shares = [round(point.used, 6) for point in spending(whole, entries, {})]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def demo(
-    keep: Annotated[Path | None, typer.Option(help="Keep the demo's data, books and picture in this folder.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep the demo's data, ledger and picture in this folder.")] = None,
 ) -> None:
-    """A guided tour: a leak, the private answer, the books, the plan, the picture. Needs nothing but this package."""
+    """A guided tour: a leak, the private answer, the ledger, the plan, the picture. Needs nothing but this package."""
     out = console()
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def _tour(folder: Path, out: Console, *, kept: bool) -> None:
     _head(out, "1. The data", f"{USERS:,} invented readers and their loans: loans.csv, columns reader and title.")
     _leak(loans, smaller, out)
     answer = _private(loans, out)
-    _books(loans, folder / "books.db", out)
+    _ledger(loans, folder / "ledger.db", out)
     _plan(out)
     _picture(answer, folder / "top.svg", out, kept=kept)
     _head(out, "7. Now yours", "$ crestline top FILE --user COLUMN --item COLUMN -k 20 --epsilon 1 --delta 1e-8")
@@ -71,19 +71,19 @@ def _private(loans: Path, out: Console) -> Answer:
     return answer
 
 
-def _books(loans: Path, books: Path, out: Console) -> None:
+def _ledger(loans: Path, address: Path, out: Console) -> None:
     from crestline.ledger.budget import Budget
     from crestline.ledger.ledger import Ledger
     from crestline.session import top_k
 
     _head(
         out,
-        "4. The books",
-        "$ crestline ledger create books.db --epsilon 2 --delta 1e-5\n"
-        "$ crestline top loans.csv … -k 100 --epsilon 0.5 --delta 1e-6 --ledger books.db        (twice)",
+        "4. The ledger",
+        "$ crestline ledger create ledger.db --epsilon 2 --delta 1e-5\n"
+        "$ crestline top loans.csv … -k 100 --epsilon 0.5 --delta 1e-6 --ledger ledger.db        (twice)",
     )
-    books.unlink(missing_ok=True)
-    with Ledger.create(books, Budget(epsilon=2, delta="1e-5")) as ledger, out.status("Asking …"):
+    address.unlink(missing_ok=True)
+    with Ledger.create(address, Budget(epsilon=2, delta="1e-5")) as ledger, out.status("Asking …"):
         first = top_k(loans, user="reader", item="title", k=100, epsilon="0.5", delta="1e-6", ledger=ledger)
         again = top_k(loans, user="reader", item="title", k=100, epsilon="0.5", delta="1e-6", ledger=ledger)
     assert first.bill is not None

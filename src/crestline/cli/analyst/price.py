@@ -46,9 +46,9 @@ def price(
 ) -> None:
     """Say what a question, or a file of questions, would cost at most and at least, and what would be left.
 
-    Examples: crestline price -k 20 --epsilon 0.5 --delta 1e-9 --ledger books.db
+    Examples: crestline price -k 20 --epsilon 0.5 --delta 1e-9 --ledger ledger.db
 
-    crestline price questions.jsonl --ledger books.db --fit
+    crestline price questions.jsonl --ledger ledger.db --fit
     """
     from crestline.cli.analyst.questions import read_questions
     from crestline.errors import ParameterError
@@ -61,20 +61,20 @@ def price(
     more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
     about = {"item": item or None, "where": where, "domain": domain}
     asked = [posed_from({**one, **more, **about})] if questions is None else read_questions(questions)
-    books = _books(ledger, dataset, budget_epsilon, budget_delta)
+    paying = _ledger(ledger, dataset, budget_epsilon, budget_delta)
     try:
         with console(stderr=True).status("Working out prices …"):
-            made = fitted(asked, _payers(books)) if fit else batch(asked, _payers(books))
-        print_batch(made, books.shown, form)
+            made = fitted(asked, _payers(paying)) if fit else batch(asked, _payers(paying))
+        print_batch(made, paying.shown, form)
     finally:
-        books.close()
+        paying.close()
 
 
-def print_batch(batch: Batch, books: str, form: Format) -> None:
+def print_batch(batch: Batch, address: str, form: Format) -> None:
     """Prices as a table with their sum, as JSON, or as CSV."""
     form = resolved(form)
     if form is Format.JSON:
-        print_json(_values(batch, books))
+        print_json(_values(batch, address))
         return
     loss, failure = batch.charges[0].most.units
     paid = {"most": f"{loss} at most", "least": f"{loss} at least"}
@@ -84,11 +84,11 @@ def print_batch(batch: Batch, books: str, form: Format) -> None:
     print_rows({**COLUMNS, **paid}, rows, form)
     if form is Format.TABLE:
         out = console()
-        for text in _summary(batch, books):
+        for text in _summary(batch, address):
             out.print(text, markup=False)
 
 
-def _summary(batch: Batch, books: str) -> list[str]:
+def _summary(batch: Batch, address: str) -> list[str]:
     lines = []
     if batch.item_epsilon is not None:
         lines.append(f"Every item gets epsilon {float(batch.item_epsilon):g}: the most with which all can be paid for.")
@@ -96,7 +96,7 @@ def _summary(batch: Batch, books: str) -> list[str]:
         least, most = charge.left
         lines += [
             f"Together, {charge.account} pays at most {charge.most}; at least {charge.least}.",
-            f"It has {charge.remaining} ({books}); after them, {least} to {most}.",
+            f"It has {charge.remaining} ({address}); after them, {least} to {most}.",
         ]
     number = len(batch.lines)
     if not batch.fits:
@@ -122,9 +122,9 @@ def _cells(number: int, line: Line, *, plain: bool) -> dict[str, Any]:
     }
 
 
-def _values(batch: Batch, books: str) -> dict[str, Any]:
+def _values(batch: Batch, address: str) -> dict[str, Any]:
     return {
-        "ledger": books,
+        "ledger": address,
         "item_epsilon": None if batch.item_epsilon is None else f"{float(batch.item_epsilon):g}",
         "fits": batch.fits,
         "sure": batch.sure,
@@ -166,26 +166,26 @@ def _name(number: int, posed: Posed) -> str:
     return f"{number}. top {posed.question.k} {words}".rstrip()
 
 
-def _books(ledger: str | None, dataset: str | None, epsilon: str | None, delta: str | None) -> Ledger:
+def _ledger(ledger: str | None, dataset: str | None, epsilon: str | None, delta: str | None) -> Ledger:
     from crestline.errors import ParameterError
     from crestline.ledger.budget import Budget
     from crestline.ledger.ledger import Ledger
 
     if (ledger is None) == (epsilon is None):
         raise ParameterError(
-            "say who pays: --ledger books.db, or --budget-epsilon 2 --budget-delta 1e-7 for a new budget"
+            "say who pays: --ledger ledger.db, or --budget-epsilon 2 --budget-delta 1e-7 for a new budget"
         )
     if ledger is not None:
         return Ledger.open(ledger, dataset=dataset)
     return Ledger.in_memory(Budget(epsilon=epsilon or "", delta=delta or 0))
 
 
-def _payers(books: Ledger) -> PayersOf:
+def _payers(ledger: Ledger) -> PayersOf:
     """The accounts as they stand at this moment, read once for each analyst."""
     from functools import cache
 
     @cache
     def payers(analyst: str | None) -> list[tuple[str, Any]]:
-        return [(account.analyst or "the data set", account.balance) for account in books.payers(analyst)]
+        return [(account.analyst or "the data set", account.balance) for account in ledger.payers(analyst)]
 
     return payers

@@ -1,4 +1,4 @@
-"""`crestline ledger`: open a budget, look at the books, check them."""
+"""`crestline ledger`: open a budget, look at what was spent, check the record."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from crestline.ledger.storage.store import Store
 
 ledger_app = typer.Typer(
-    help="Budgets and books: open a budget, see what is left, check that nobody touched anything.", no_args_is_help=True
+    help="Budgets and what was spent: open a budget, see what is left, check that nobody touched anything.",
+    no_args_is_help=True,
 )
 
-Address = Annotated[str, typer.Argument(help="A file such as books.db, or a postgresql:// address.")]
+Address = Annotated[str, typer.Argument(help="A file such as ledger.db, or a postgresql:// address.")]
 Dataset = Annotated[str | None, typer.Option(help="Only this data set.")]
 Form = FormatOption
 
@@ -56,7 +57,7 @@ def create(
 ) -> None:
     """Open a budget. It is opened once, and never changed.
 
-    Example: crestline ledger create books.db --epsilon 2 --delta 1e-7
+    Example: crestline ledger create ledger.db --epsilon 2 --delta 1e-7
     """
     from crestline.ledger.budget import Budget
     from crestline.ledger.ledger import Ledger
@@ -81,7 +82,7 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
     """Show every budget: what is settled, what is reserved, what is left."""
     from crestline.ledger.report import account_json, entry_json
 
-    with _books(address) as store:
+    with _store(address) as store:
         accounts, waiting = _accounts(store, dataset), store.open_reservations(dataset)
         if resolved(form) is Format.JSON:
             print_json(
@@ -109,7 +110,7 @@ def history(
     """Show who asked what, what it cost, what was refused."""
     from crestline.ledger.report import ENTRY_COLUMNS, ENTRY_FIELDS, entry_fields, entry_json, entry_row
 
-    with _books(address) as store:
+    with _store(address) as store:
         _accounts(store, dataset)
         entries = store.entries(dataset, last or None)
     if resolved(form) is Format.JSON:
@@ -127,15 +128,15 @@ def verify(
     form: Form = Format.AUTO,
 ) -> None:
     """Check every hash, every link and every sum. Exit code 1 when something is found."""
-    with _books(address) as store:
+    with _store(address) as store:
         found = store.verify(seal)
     if resolved(form) is Format.TABLE:
-        verdict = "The books hold." if found.ok else "The books do not hold:"
+        verdict = "The ledger holds." if found.ok else "The ledger does not hold:"
         typer.echo(f"{verdict} {found.entries} entries; seal {found.seal}")
         for finding in found.findings:
             typer.echo(f"  {finding}")
         if found.backwards:
-            typer.echo(f"  (The clock went backwards {found.backwards} times. That is no fault of the books.)")
+            typer.echo(f"  (The clock went backwards {found.backwards} times. That is no error of the ledger.)")
     elif resolved(form) is Format.CSV:
         print_csv(["finding"], [[finding] for finding in found.findings])
     else:
@@ -153,7 +154,7 @@ def export(
     ),
 ) -> None:
     """Write out every entry, one line each, for other programs."""
-    with _books(address) as store:
+    with _store(address) as store:
         if output is None:
             _write(store, sys.stdout, form)
             return
@@ -180,8 +181,8 @@ def _write(store: Store, file: TextIO, form: Lines) -> None:
 
 
 @contextmanager
-def _books(address: str) -> Iterator[Store]:
-    """The books of all data sets at an address."""
+def _store(address: str) -> Iterator[Store]:
+    """The ledger of all data sets at an address."""
     from datetime import UTC, datetime
 
     from crestline.ledger.storage.store import Store

@@ -14,7 +14,7 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at.", min=0, max=65535)] = 8000,
 ) -> None:
-    """Serve private top-k to analysts who hold neither the data nor the books.
+    """Serve private top-k to analysts who hold neither the data nor the ledger.
 
     Example: crestline serve crestline.toml --check
     """

@@ -64,7 +64,7 @@ def revoke(
 
 @contextmanager
 def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
-    """The tokens beside the books of a configuration; the books are made if there are none. No source is opened."""
+    """The tokens beside the ledger of a configuration; the ledger is made if there is none. No source is opened."""
     from crestline.ledger.storage.store import Store
     from crestline.web.access.tokens import Tokens
     from crestline.web.clock import utc_now

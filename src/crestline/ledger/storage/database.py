@@ -1,4 +1,4 @@
-"""Where books are kept: a SQLite file, PostgreSQL, or memory; and the two ways to use them.
+"""Where a ledger is kept: a SQLite file, PostgreSQL, or memory; and the two ways to use it.
 
     write    one serialised transaction, durable when it returns
     read     one consistent snapshot
@@ -104,7 +104,7 @@ def open_database(address: str | os.PathLike[str], *, create: bool, timeout: flo
 
 
 def memory_database() -> Database:
-    """Books that end with the process: for a single question, and for demonstrations."""
+    """A ledger that ends with the process: for a single question, and for demonstrations."""
 
     def connect() -> Engine:
         engine = create_engine(

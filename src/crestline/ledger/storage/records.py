@@ -15,7 +15,7 @@ from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import UNREADABLE, Draft, Entry, canonical, chained
 from crestline.ledger.rules import Balance
-from crestline.ledger.storage.schema import accounts, books, entries
+from crestline.ledger.storage.schema import accounts, chain_head, entries
 
 DATASET = ""  # the analyst column of a data set's own account
 
@@ -199,9 +199,9 @@ def _sums(balance: Balance) -> dict[str, str]:
 
 # The statements of every question, made once: to build them anew would cost more than to run them.
 _ACCOUNTS = select(accounts).order_by(accounts.c.dataset, accounts.c.analyst)
-_HEAD = select(books.c.length, books.c.head)
+_HEAD = select(chain_head.c.length, chain_head.c.head)
 _LOCKED = _HEAD.with_for_update()
-_MOVE_HEAD = update(books)
+_MOVE_HEAD = update(chain_head)
 _APPEND = insert(entries)
 _ENTRY = select(entries).where(entries.c.sequence == bindparam("wanted"))
 _SETTLEMENT = select(entries).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "settled")

@@ -1,4 +1,4 @@
-"""The tables of the books, their version, and the way from an older version to this one.
+"""The tables of a ledger, their version, and the way from an older version to this one.
 
 crestline_books      one row: version of the schema, number of entries, hash of the last. The lock of every writer.
 crestline_accounts   one row per budget: a data set, or an analyst under it; the sums over its entries; for a data set,
@@ -34,7 +34,7 @@ VERSION = 2
 
 metadata = MetaData()
 
-books = Table(
+chain_head = Table(
     "crestline_books",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
@@ -78,8 +78,8 @@ Index(
 
 
 def is_ledger(connection: Connection) -> bool:
-    """Whether the database holds the books of some version of crestline."""
-    return inspect(connection).has_table(books.name)
+    """Whether the database holds a ledger of some version of crestline."""
+    return inspect(connection).has_table(chain_head.name)
 
 
 def is_foreign(connection: Connection) -> bool:
@@ -88,14 +88,14 @@ def is_foreign(connection: Connection) -> bool:
 
 
 def build(connection: Connection) -> None:
-    """New, empty books."""
+    """A new, empty ledger."""
     metadata.create_all(connection)
-    connection.execute(insert(books).values(id=1, version=VERSION, length=0, head=GENESIS))
+    connection.execute(insert(chain_head).values(id=1, version=VERSION, length=0, head=GENESIS))
 
 
 def version(connection: Connection) -> int:
-    """The version of the books as stored."""
-    stored = connection.execute(select(books.c.version)).scalar()
+    """The version of the ledger as stored."""
+    stored = connection.execute(select(chain_head.c.version)).scalar()
     if stored is None:
         raise LedgerError(
             "the ledger has lost its head row: restore it from a backup, then run `crestline ledger verify`"
@@ -104,26 +104,26 @@ def version(connection: Connection) -> int:
 
 
 def check(stored: int, shown: str) -> bool:
-    """Whether books of this version must be migrated; an error when they cannot be used."""
+    """Whether a ledger of this version must be migrated; an error when it cannot be used."""
     if stored > VERSION:
         raise LedgerError(
-            f"ledger {shown}: written by a newer crestline (books of version {stored}, this one knows {VERSION}): "
+            f"ledger {shown}: written by a newer crestline (version {stored}, this one knows {VERSION}): "
             "upgrade crestline"
         )
     missing = [step for step in range(stored, VERSION) if step not in MIGRATIONS]
     if missing:
         raise LedgerError(
-            f"ledger {shown}: books of version {stored}, and this crestline knows no way from version {missing[0]} to "
+            f"ledger {shown}: its version is {stored}, and this crestline knows no way from version {missing[0]} to "
             f"{missing[0] + 1}: open it once with an older release that does"
         )
     return stored < VERSION
 
 
 def migrate(connection: Connection) -> None:
-    """Bring older books to this version, in the transaction of the connection: all of it, or nothing."""
+    """Bring an older ledger to this version, in the transaction of the connection: all of it, or nothing."""
     for step in range(version(connection), VERSION):
         MIGRATIONS[step](connection)
-        connection.execute(books.update().values(version=step + 1))
+        connection.execute(chain_head.update().values(version=step + 1))
 
 
 def _add_user_columns(connection: Connection) -> None:

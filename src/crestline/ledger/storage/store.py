@@ -27,7 +27,7 @@ _BUILDING = 0x63726573  # the number of a lock: any that all writers share
 
 
 class Store:
-    """Books in a database."""
+    """A ledger in a database."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -35,14 +35,14 @@ class Store:
 
     @classmethod
     def create(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
-        """The books at this address, made if there are none."""
+        """The ledger at this address, made if there is none."""
         database = open_database(address, create=True, timeout=timeout)
         database.write(lambda connection: _build(connection, database.shown))
         return cls(database, clock)
 
     @classmethod
     def open(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
-        """The books at this address, migrated if they are older."""
+        """The ledger at this address, migrated if it is older."""
         database = open_database(address, create=False, timeout=timeout)
         if schema.check(database.read(lambda connection: _version(connection, database.shown)), database.shown):
             database.write(_migrate)
@@ -50,7 +50,7 @@ class Store:
 
     @classmethod
     def in_memory(cls, clock: Clock) -> Store:
-        """New books that end with the process."""
+        """A new ledger that ends with the process."""
         database = memory_database()
         database.write(schema.build)
         return cls(database, clock)
@@ -217,7 +217,7 @@ class Store:
         return found[::-1]
 
     def seal(self) -> str:
-        """How long the books are, and the hash of the last entry: kept elsewhere, it makes any rewriting visible."""
+        """How long the ledger is, and the hash of the last entry: kept elsewhere, it makes any rewriting visible."""
         head = self._database.read(records.head)
         return f"{head.length}:{head.hash}"
 
@@ -295,7 +295,7 @@ def _build(connection: Connection, shown: str) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _BUILDING})
     if not schema.is_ledger(connection):
         if connection.dialect.name == "sqlite" and schema.is_foreign(connection):
-            raise _no_ledger(shown)  # on a server, the books may share a database with other tables
+            raise _no_ledger(shown)  # on a server, a ledger may share a database with other tables
         schema.build(connection)
     elif schema.check(schema.version(connection), shown):
         schema.migrate(connection)

@@ -75,7 +75,9 @@ def _by_account(accounts: Sequence[Account]) -> Html:
 
 def _over_time(account: Account, points: Sequence[Point], now: datetime) -> Html:
     if not points:
-        return tag("figure", tag("h3", title(account)), tag("p", "Nothing was asked in the last entries of the books."))
+        return tag(
+            "figure", tag("h3", title(account)), tag("p", "Nothing was asked in the last entries of the ledger.")
+        )
     words = (
         f"Line chart: {points[-1].used:.1%} of the budget {title(account)} was used by {minute(now)} UTC, "
         f"{points[0].used:.1%} at {minute(points[0].time)} UTC; the table below holds the steps."

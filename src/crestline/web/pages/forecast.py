@@ -1,4 +1,4 @@
-"""What a question would cost and get, before it is asked: from the call, the books and guesses. No row is read."""
+"""What a question would cost and get, before it is asked: from the call, the ledger and guesses. No row is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crestline.prepare import (
     FEW_ITEMS,
     KNOWN_CONTRIBUTION,
     MANY_ITEMS,
-    WITH_BOOKS,
+    WITH_LEDGER,
     Prepared,
 )
 from crestline.price.price import Price, price
@@ -27,7 +27,7 @@ from crestline.web.config import PublicFacts
 from crestline.web.state import ServiceState
 
 # Those that `auto` takes for an unknown domain. The others are slower to account for than a page may take.
-USUAL = tuple(rule.name for rule in (WITH_BOOKS, KNOWN_CONTRIBUTION, MANY_ITEMS, FEW_ITEMS))
+USUAL = tuple(rule.name for rule in (WITH_LEDGER, KNOWN_CONTRIBUTION, MANY_ITEMS, FEW_ITEMS))
 PER_USER = 10
 _MOST_ITEMS = 100_000  # the head decides
 _TRIALS = 60

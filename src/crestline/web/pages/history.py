@@ -1,4 +1,4 @@
-"""Who asked what, what came of it and what it cost: the entries of the books as one line for each question (pure)."""
+"""Who asked what, what came of it and what it cost: the entries of a ledger as one line for each question (pure)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, 
 
 
 def question_text(question: dict[str, Any]) -> str:
-    """A question of the books in words."""
+    """A question of a ledger in words."""
     if "k" not in question or "item" not in question:
         return "a question in other words"  # asked by a program with words of its own
     text = f"top {question['k']} {' and '.join(map(str, question['item']))}"

@@ -24,7 +24,7 @@ from crestline.web.problems import Problem
 from crestline.web.state import Served, ServiceState
 
 _SHOWN = 200  # questions in the history
-_READ = 2000  # entries of the books for a picture
+_READ = 2000  # entries of the ledger for a picture
 
 pages = APIRouter(include_in_schema=False)
 pages.include_router(ask_pages)

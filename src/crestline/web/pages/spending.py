@@ -1,4 +1,4 @@
-"""How much of a budget was used, and when: from the entries of the books (pure)."""
+"""How much of a budget was used, and when: from the entries of a ledger (pure)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def spending(account: Account, entries: Sequence[Entry], before: Mapping[int, En
     """The share used after every entry that concerns the account, the oldest first.
 
     `entries` are the newest of the account's data set, in order. `before` holds the reservations, by number, that are
-    settled in them and lie before them. Where the books go back further, the first point is what was used until then.
+    settled in them and lie before them. Where the ledger is older, the first point is what was used until then.
     """
     own = [entry for entry in entries if concerns(account, entry)]
     reserved = {**before, **{entry.sequence: entry for entry in own if entry.kind == "reserved"}}

@@ -10,7 +10,7 @@ from crestline.answer.views import columns
 from crestline.ledger.report import used
 from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import Entry
-from crestline.prepare import KNOWN_CONTRIBUTION, WITH_BOOKS
+from crestline.prepare import KNOWN_CONTRIBUTION, WITH_LEDGER
 from crestline.web.config import DatasetConfig
 from crestline.web.pages.budget_view import title
 from crestline.web.pages.forecast import why_not
@@ -157,7 +157,7 @@ def choices() -> Html:
     """What automatic choice takes here, and why."""
     lines = (
         ("Where the owner bounds the items of each user", KNOWN_CONTRIBUTION),
-        ("Otherwise", WITH_BOOKS),
+        ("Otherwise", WITH_LEDGER),
     )
     return section(
         "Automatic choice", facts(*((when, f"{rule.name}: {rule.reason}") for when, rule in lines)), name="auto"

@@ -31,7 +31,7 @@ _BUDGETS = "\n".join(
     for name in ANALYSTS
 )
 CONFIG = f"""\
-ledger = "books.db"
+ledger = "ledger.db"
 
 [limits]
 requests_per_minute = 6000
@@ -107,7 +107,7 @@ def _write_loans(path: Path) -> None:
 
 
 def _past(folder: Path) -> dict[str, str]:
-    """Make the books, a token for everybody, and five weeks of questions."""
+    """Make the ledger, a token for everybody, and five weeks of questions."""
     days = iter(range(10_000))
     start = datetime.now(UTC) - timedelta(days=36)
     state = open_state(load_config(folder / "crestline.toml"), clock=lambda: start + timedelta(hours=9 * next(days)))

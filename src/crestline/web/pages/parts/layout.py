@@ -90,7 +90,7 @@ def capital(text: str) -> str:
 
 
 def moment(time: str) -> Html:
-    """A time of the books, in UTC."""
+    """A time of the ledger, in UTC."""
     return tag("time", minute(datetime.fromisoformat(time)) + " UTC", datetime=time)
 
 

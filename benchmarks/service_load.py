@@ -1,10 +1,10 @@
-"""The service under 64 clients on this machine, with books in SQLite and in PostgreSQL; milliseconds and requests."""
+"""The service under 64 clients on this machine, with a ledger in SQLite and PostgreSQL; milliseconds and requests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.books import measured
+from benchmarks.bearing import measured
 from benchmarks.measuring import Row
 
 TITLE = "The service"
@@ -18,4 +18,6 @@ def measure(quick: bool) -> Iterator[Row]:
 
 def words(rows: list[Row]) -> list[str]:
     found = [row for row in rows if "per_second" in row.extra]
-    return [f"{row.who}: {row.extra['per_second']:,.0f} requests a second, books held against them." for row in found]
+    return [
+        f"{row.who}: {row.extra['per_second']:,.0f} requests a second, the ledger held against them." for row in found
+    ]

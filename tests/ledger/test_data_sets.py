@@ -1,4 +1,4 @@
-"""Books: one file or several data sets, their names, and what is there tomorrow."""
+"""Ledgers: one file or several data sets, their names, and what is there tomorrow."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 
 
-def test_books_of_several_data_sets_want_a_name(tmp_path: Path) -> None:
+def test_a_ledger_of_several_data_sets_wants_a_name(tmp_path: Path) -> None:
     for name in ("visits", "orders"):
-        Ledger.create(tmp_path / "books.db", small_budget(), dataset=name).close()
+        Ledger.create(tmp_path / "ledger.db", small_budget(), dataset=name).close()
     with pytest.raises(LedgerError, match=r"name one of its data sets; it has: 'orders', 'visits'"):
-        Ledger.open(tmp_path / "books.db")
+        Ledger.open(tmp_path / "ledger.db")
     with pytest.raises(LedgerError, match=r"no budget is open for data set 'sales'; it has: 'orders', 'visits'"):
-        Ledger.open(tmp_path / "books.db", dataset="sales")
-    with Ledger.open(tmp_path / "books.db", dataset="visits") as ledger:
+        Ledger.open(tmp_path / "ledger.db", dataset="sales")
+    with Ledger.open(tmp_path / "ledger.db", dataset="visits") as ledger:
         assert ledger.dataset == "visits"
 
 
@@ -45,7 +45,7 @@ def test_names_are_names(name: str) -> None:
 
 
 def test_several_data_sets_in_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     with Ledger.create(path, small_budget(4), dataset="sales") as sales:
         sales.reserve(drawn(4))
     with Ledger.create(path, small_budget(3), dataset="visits") as visits:
@@ -61,12 +61,12 @@ def test_several_data_sets_in_one_file(tmp_path: Path) -> None:
         sales.reserve(drawn(1))
 
 
-def test_books_are_still_there_tomorrow(make_ledger: MakeLedger, tmp_path: Path) -> None:
+def test_ledgers_are_still_there_tomorrow(make_ledger: MakeLedger, tmp_path: Path) -> None:
     ledger = make_ledger(small_budget())
     receipt = ledger.reserve(drawn(5))
     if ledger.shown == "in memory":
         return
-    address: Any = tmp_path / "books.db" if "://" not in ledger.shown else ledger.shown
+    address: Any = tmp_path / "ledger.db" if "://" not in ledger.shown else ledger.shown
     with Ledger.open(address) as again:
         assert again.spent().loss == 5 * EPSILON
         assert again.settle(receipt, drawn(2)).loss == 2 * EPSILON
@@ -75,7 +75,7 @@ def test_books_are_still_there_tomorrow(make_ledger: MakeLedger, tmp_path: Path)
 
 
 def test_open_or_create_insists_on_the_same_budget(tmp_path: Path) -> None:
-    path = tmp_path / "books.db"
+    path = tmp_path / "ledger.db"
     for _ in range(2):
         with Ledger.open_or_create(path, Budget(2, 1e-7), dataset="sales") as ledger:
             ledger.reserve(steps(BoundedRange("0.1")))
@@ -86,10 +86,10 @@ def test_open_or_create_insists_on_the_same_budget(tmp_path: Path) -> None:
 
 
 def test_a_data_set_that_is_not_there_is_not_replaced_by_the_only_one(tmp_path: Path) -> None:
-    Ledger.create(tmp_path / "books.db", small_budget(), dataset="sales").close()
+    Ledger.create(tmp_path / "ledger.db", small_budget(), dataset="sales").close()
     with pytest.raises(LedgerError, match="no budget is open for data set 'visits'; it has: 'sales'"):
-        Ledger.open(tmp_path / "books.db", dataset="visits")
-    with Ledger.open(tmp_path / "books.db") as ledger:
+        Ledger.open(tmp_path / "ledger.db", dataset="visits")
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
         assert ledger.dataset == "sales"
 
 

@@ -1,4 +1,4 @@
-"""The attack on the books: does every release leave its charge, whatever happens on the way?"""
+"""The attack on the ledger: does every release leave its charge, whatever happens on the way?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from tests.audit.broken.books import charged_afterwards, stops_for_nothing
+from tests.audit.broken.charging import charged_afterwards, stops_for_nothing
 
 import crestline as cl
 from crestline.ask import ask
@@ -84,7 +84,7 @@ def complaints(attacked: Ask) -> Iterator[str]:
         try:
             once(open_source(histogram), honest, ledger)
         except BudgetError:
-            yield "the books themselves refuse a stop for nothing"
+            yield "the ledger itself refuses a stop for nothing"
         if not ledger.budget.measure(honest.settled(stopped)).fits_in(ledger.spent()):
             yield "a stop is free"
     ledger = books()
@@ -96,7 +96,7 @@ def complaints(attacked: Ask) -> Iterator[str]:
     yield "asking goes on for ever"
 
 
-def test_our_books_are_in_order() -> None:
+def test_our_ledgers_are_in_order() -> None:
     assert list(complaints(ask)) == []
 
 
@@ -107,4 +107,4 @@ def test_charging_afterwards_is_caught() -> None:
 def test_a_free_stop_is_caught() -> None:
     found = list(complaints(stops_for_nothing))
     assert "a stop is free" in found
-    assert "the books themselves refuse a stop for nothing" in found
+    assert "the ledger itself refuses a stop for nothing" in found

@@ -1,4 +1,4 @@
-"""What the books and the service bear, each measured by its own script in a process of its own."""
+"""What the ledger and the service bear, each measured by its own script in a process of its own."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.books import measured
+from benchmarks.bearing import measured
 from benchmarks.measuring import Row
 
 TITLE = "The ledger"
