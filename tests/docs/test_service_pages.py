@@ -114,10 +114,10 @@ def test_the_unit_is_one(tmp_path: Path) -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def seal(folder: Path, address: str) -> str:
+def checksum(folder: Path, address: str) -> str:
     shown = run(f"crestline ledger show '{address}' --format json", folder)
     assert shown.returncode == 0, shown.stderr
-    return str(json.loads(shown.stdout)["seal"])
+    return str(json.loads(shown.stdout)["checksum"])
 
 
 def local(command: str, folder: Path) -> str:
@@ -126,7 +126,7 @@ def local(command: str, folder: Path) -> str:
 
 
 def verifies(folder: Path, address: str, kept: str) -> bool:
-    return run(f"crestline ledger verify '{address}' --seal {kept}", folder).returncode == 0
+    return run(f"crestline ledger verify '{address}' --checksum {kept}", folder).returncode == 0
 
 
 @STARTING
@@ -144,11 +144,11 @@ def test_a_backup_of_a_file_is_taken_while_it_is_served_and_restored(served: tup
             return bool(response.status == 200)
 
     assert ask(3)
-    before = seal(folder, str(books))
+    before = checksum(folder, str(books))
     ((backup, _),) = commands(DEPLOY, ".backup")
     assert run(local(backup, folder), folder).returncode == 0
     assert ask(4)  # said after the backup was taken
-    after = seal(folder, str(books))
+    after = checksum(folder, str(books))
     copy = folder / "restored"
     copy.mkdir()
     for name in ("ledger.db", "ledger.db-wal", "crestline.toml", "loans.parquet"):
@@ -170,7 +170,7 @@ def test_a_backup_of_a_database_is_restored(tmp_path: Path, postgres_url: str, p
 
     (tmp_path / "backup").mkdir()
     with Ledger.create(postgres_database, Budget(epsilon=2, delta="1e-7"), dataset="loans"):
-        kept = seal(tmp_path, postgres_database)
+        kept = checksum(tmp_path, postgres_database)
     with empty_database(postgres_url) as fresh:
         for word, address in (("pg_dump", postgres_database), ("pg_restore", fresh)):
             ((command, _),) = commands(DEPLOY, word)

@@ -1,4 +1,4 @@
-"""Whoever changes the ledger behind our back is found out; the seal finds the rest."""
+"""Whoever changes the ledger behind our back is found out; the checksum finds the rest."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def path(tmp_path: Path) -> Iterator[Path]:
     return file
 
 
-def verified(path: Path, *tampering: Tamper, seal: str | None = None) -> Verification:
+def verified(path: Path, *tampering: Tamper, checksum: str | None = None) -> Verification:
     with sqlite3.connect(path) as raw:
         for tamper in tampering:
             tamper(raw)
     raw.close()
     with Ledger.open(path) as ledger:
-        return ledger.verify(seal)
+        return ledger.verify(checksum)
 
 
 def sql(statement: str, *values: object) -> Tamper:
@@ -221,32 +221,33 @@ def test_a_charge_over_budget_is_found(path: Path) -> None:
     assert any("charged more than there is" in finding for finding in found.findings)
 
 
-def test_only_a_seal_finds_ledgers_rewritten_from_end_to_end(path: Path, tmp_path: Path) -> None:
+def test_only_a_checksum_finds_ledgers_rewritten_from_end_to_end(path: Path, tmp_path: Path) -> None:
     with Ledger.open(path) as ledger:
-        seal = ledger.verify().seal
-    assert seal.startswith("11:")
+        checksum = ledger.verify().checksum
+        assert ledger.verify().seal == checksum
+    assert checksum.startswith("11:")
     forge = edit_body(7, lambda content: content.update(question={"k": 999}))
     assert verified(path, forge, rewrite).ok  # without a secret outside, nobody can tell
-    assert verified(path, seal=seal).findings == (
-        "the seal is not in this ledger: it was rewritten, or replaced by an older copy",
+    assert verified(path, checksum=checksum).findings == (
+        "the checksum is not in this ledger: it was rewritten, or replaced by an older copy",
     )
 
 
-def test_a_seal_finds_an_older_copy_and_stays_valid_as_the_ledger_grow(path: Path, tmp_path: Path) -> None:
+def test_a_checksum_finds_an_older_copy_and_stays_valid_as_the_ledger_grow(path: Path, tmp_path: Path) -> None:
     older = tmp_path / "older.db"
     shutil.copy(path, older)
     with Ledger.open(path) as ledger:
         ledger.reserve(drawn(1))
-        seal = ledger.verify().seal
+        checksum = ledger.verify().checksum
         ledger.reserve(drawn(1))
-        assert ledger.verify(seal).ok
-    assert not verified(older, seal=seal).ok
+        assert ledger.verify(checksum).ok
+    assert not verified(older, checksum=checksum).ok
 
 
-@pytest.mark.parametrize("seal", ["", "abc", "10", "10:abc", "x:" + GENESIS])
-def test_a_seal_has_one_form(path: Path, seal: str) -> None:
+@pytest.mark.parametrize("checksum", ["", "abc", "10", "10:abc", "x:" + GENESIS])
+def test_a_checksum_has_one_form(path: Path, checksum: str) -> None:
     with Ledger.open(path) as ledger, pytest.raises(ParameterError, match="length:hash"):
-        ledger.verify(seal)
+        ledger.verify(checksum)
 
 
 def test_an_edited_answer_is_not_served(path: Path) -> None:
@@ -296,11 +297,11 @@ def test_a_kind_that_is_not_known_is_found(path: Path) -> None:
     assert "entry 6: its kind is not known" in found.findings
 
 
-def test_what_was_checked_is_counted_and_a_seal_of_nothing_is_in_all_ledgers(path: Path) -> None:
-    found = verified(path, seal=f"0:{GENESIS}")
+def test_what_was_checked_is_counted_and_a_checksum_of_nothing_is_in_all_ledgers(path: Path) -> None:
+    found = verified(path, checksum=f"0:{GENESIS}")
     assert (found.findings, found.entries, found.backwards) == ((), 11, 0)
-    assert not verified(path, seal=f"1:{GENESIS}").ok
-    assert not verified(path, seal="0:" + "0" * len(GENESIS)).ok
+    assert not verified(path, checksum=f"1:{GENESIS}").ok
+    assert not verified(path, checksum="0:" + "0" * len(GENESIS)).ok
 
 
 def test_a_clock_that_stands_still_does_not_go_backwards() -> None:

@@ -1,4 +1,4 @@
-"""A small service in this process: a CSV file, books in SQLite, two analysts and an owner."""
+"""A small service in this process: a CSV file, a ledger in SQLite, two analysts and an owner."""
 
 from __future__ import annotations
 

@@ -254,9 +254,9 @@ class Ledger:
         """Every entry about this data set, oldest first; only the last so many, only one analyst's, if asked for."""
         return self._store.entries(self.dataset, last, analyst)
 
-    def verify(self, seal: str | None = None) -> Verification:
-        """Check the whole database (all data sets): every hash, link and sum; and a seal kept elsewhere, if given."""
-        return self._store.verify(seal)
+    def verify(self, checksum: str | None = None) -> Verification:
+        """Check the whole database (all data sets): every hash, link and sum; and a checksum kept elsewhere."""
+        return self._store.verify(checksum)
 
     @property
     def shown(self) -> str:

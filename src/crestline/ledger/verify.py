@@ -5,7 +5,7 @@ were and how the last one hashed); any balance that the entries do not add up to
 about other users than those of its data set, which version 1 did not refuse.
 
 What it cannot find alone: a ledger rewritten from some point on by somebody who also rewrites the head row, or a whole
-older copy put in their place. Against that, keep a seal (`length:hash`) outside the database, and verify against it.
+older copy put in its place. Against that, keep a checksum (`length:hash`) outside the database and verify against it.
 """
 
 from __future__ import annotations
@@ -35,19 +35,24 @@ class Verification:
 
     findings: tuple[str, ...]
     entries: int
-    seal: str
+    checksum: str
     backwards: int
 
     @property
     def ok(self) -> bool:
         return not self.findings
 
+    @property
+    def seal(self) -> str:
+        """The checksum, under its earlier name."""
+        return self.checksum
+
 
 def verify(
-    entries: Iterable[Entry], length: int, head: str, balances: Balances, users: Users, seal: str | None = None
+    entries: Iterable[Entry], length: int, head: str, balances: Balances, users: Users, checksum: str | None = None
 ) -> Verification:
-    """Check all entries in order against the head row, the stored balances and users, and a seal kept elsewhere."""
-    audit = _Audit(_read_seal(seal))
+    """Check all entries in order against the head row, the stored balances and users, and a checksum kept elsewhere."""
+    audit = _Audit(_read_checksum(checksum))
     for entry in entries:
         audit.take(entry)
     audit.close(length, head, balances, users)
@@ -55,12 +60,12 @@ def verify(
 
 
 class _Audit:
-    def __init__(self, seal: tuple[int, str] | None) -> None:
+    def __init__(self, checksum: tuple[int, str] | None) -> None:
         self.findings: list[str] = []
         self.count = 0
         self.backwards = 0
-        self._seal = seal
-        self._sealed = seal is None or seal == (0, GENESIS)
+        self._checksum = checksum
+        self._met = checksum is None or checksum == (0, GENESIS)
         self._sequence = 0
         self._hash = GENESIS
         self._time = ""
@@ -75,8 +80,8 @@ class _Audit:
             self._content(entry, json.loads(entry.body))
         except UNREADABLE:
             self.findings.append(f"entry {entry.sequence}: it cannot be read; it was edited")
-        if self._seal == (entry.sequence, entry.hash):
-            self._sealed = True
+        if self._checksum == (entry.sequence, entry.hash):
+            self._met = True
         self._hash = entry.hash
 
     def close(self, length: int, head: str, balances: Balances, users: Users) -> None:
@@ -86,8 +91,8 @@ class _Audit:
             self.findings.append(f"{_span(length + 1, self._sequence)} not known to the head row; inserted")
         elif self._hash != head:
             self.findings.append("the last entry is not the one the head row names; one of the two was edited")
-        if not self._sealed:
-            self.findings.append("the seal is not in this ledger: it was rewritten, or replaced by an older copy")
+        if not self._met:
+            self.findings.append("the checksum is not in this ledger: it was rewritten, or replaced by an older copy")
         for key in sorted({*balances, *self._replay.balances}, key=str):
             if balances.get(key) != self._replay.balances.get(key):
                 self.findings.append(f"{_title(key)}: the stored balance is not what its entries add up to")
@@ -177,12 +182,12 @@ class _Replay:
         return amount
 
 
-def _read_seal(seal: str | None) -> tuple[int, str] | None:
-    if seal is None:
+def _read_checksum(checksum: str | None) -> tuple[int, str] | None:
+    if checksum is None:
         return None
-    length, _, hash_text = seal.partition(":")
+    length, _, hash_text = checksum.partition(":")
     if not length.isdecimal() or len(hash_text) != len(GENESIS):
-        raise ParameterError("a seal is written length:hash, as `crestline ledger show` prints it")
+        raise ParameterError("a checksum is written length:hash, as `crestline ledger show` prints it")
     return int(length), hash_text
 
 

@@ -107,7 +107,7 @@ def test_show_for_people(books: Path, shell: Shell, monkeypatch: pytest.MonkeyPa
     assert "30.0%" in out
     assert "They stay charged." in out
     assert "\x1b[31m" not in out
-    assert "seal 7:" in out
+    assert "checksum 7:" in out
 
 
 def test_show_for_programs(books: Path, shell: Shell) -> None:
@@ -139,11 +139,12 @@ def test_history_in_all_forms(books: Path, shell: Shell, monkeypatch: pytest.Mon
 def test_verify_says_so_and_exits_with_1_when_something_is_wrong(books: Path, shell: Shell) -> None:
     code, out, _ = shell("verify", books, "--format", "table")
     assert code == 0
-    assert out.startswith("The ledger holds. 7 entries; seal 7:")
-    seal = json.loads(shell("verify", books)[1])["seal"]
-    assert shell("verify", books, "--seal", seal)[0] == 0
-    assert shell("verify", books, "--seal", f"7:{GENESIS}")[0] == 1
-    assert shell("verify", books, "--seal", "nonsense")[0] == 2
+    assert out.startswith("The ledger holds. 7 entries; checksum 7:")
+    checksum = json.loads(shell("verify", books)[1])["checksum"]
+    assert shell("verify", books, "--checksum", checksum)[0] == 0
+    assert shell("verify", books, "--seal", checksum)[0] == 0  # its earlier name
+    assert shell("verify", books, "--checksum", f"7:{GENESIS}")[0] == 1
+    assert shell("verify", books, "--checksum", "nonsense")[0] == 2
     with sqlite3.connect(books) as raw:
         raw.execute("DELETE FROM crestline_entries WHERE sequence = 7")
     raw.close()

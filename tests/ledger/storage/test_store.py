@@ -61,9 +61,9 @@ def test_entries_by_their_numbers(store: Store) -> None:
     assert store.settlement(3) is None
 
 
-def test_a_seal_is_the_length_and_the_last_hash(store: Store) -> None:
-    assert store.seal() == f"7:{store.entries()[-1].hash}"
-    assert store.verify(store.seal()).ok
+def test_a_checksum_is_the_length_and_the_last_hash(store: Store) -> None:
+    assert store.checksum() == f"7:{store.entries()[-1].hash}"
+    assert store.verify(store.checksum()).ok
 
 
 def test_a_data_set_with_the_name_of_nobody(store: Store) -> None:

@@ -88,7 +88,7 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
             print_json(
                 {
                     "ledger": store.shown,
-                    "seal": store.seal(),
+                    "checksum": store.checksum(),
                     "accounts": [account_json(account) for account in accounts],
                     "users": {account.dataset: account.user for account in accounts if account.analyst is None},
                     "open_reservations": [entry_json(entry) for entry in waiting],
@@ -124,15 +124,18 @@ def history(
 @ledger_app.command()
 def verify(
     address: Address,
-    seal: Annotated[str | None, typer.Option(help="A seal (length:hash) that was kept outside the ledger.")] = None,
+    checksum: Annotated[
+        str | None,
+        typer.Option("--checksum", "--seal", help="A checksum (length:hash) that was kept outside the ledger."),
+    ] = None,
     form: Form = Format.AUTO,
 ) -> None:
     """Check every hash, every link and every sum. Exit code 1 when something is found."""
     with _store(address) as store:
-        found = store.verify(seal)
+        found = store.verify(checksum)
     if resolved(form) is Format.TABLE:
         verdict = "The ledger holds." if found.ok else "The ledger does not hold:"
-        typer.echo(f"{verdict} {found.entries} entries; seal {found.seal}")
+        typer.echo(f"{verdict} {found.entries} entries; checksum {found.checksum}")
         for finding in found.findings:
             typer.echo(f"  {finding}")
         if found.backwards:
@@ -140,8 +143,8 @@ def verify(
     elif resolved(form) is Format.CSV:
         print_csv(["finding"], [[finding] for finding in found.findings])
     else:
-        summary = {"ok": found.ok, "entries": found.entries, "seal": found.seal, "clock_backwards": found.backwards}
-        print_json({**summary, "findings": list(found.findings)})
+        summary = {"ok": found.ok, "entries": found.entries, "checksum": found.checksum}
+        print_json({**summary, "clock_backwards": found.backwards, "findings": list(found.findings)})
     raise typer.Exit(0 if found.ok else 1)
 
 
@@ -227,7 +230,7 @@ def _print_accounts(accounts: list[Account], form: Format) -> None:
 
 
 def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
-    """What a table of sums does not say: whose presence is hidden, reservations that hang, and the seal to keep."""
+    """What a table of sums does not say: whose presence is hidden, reservations that hang, and the checksum to keep."""
     from crestline.ledger.report import ENTRY_COLUMNS, entry_row
 
     if waiting:
@@ -236,4 +239,4 @@ def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) ->
     for account in accounts:
         if account.user is not None:
             console().print(f"data set {account.dataset!r}: the users of column {account.user!r}", markup=False)
-    console().print(f"seal {store.seal()}", markup=False)
+    console().print(f"checksum {store.checksum()}", markup=False)

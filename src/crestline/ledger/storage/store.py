@@ -216,18 +216,18 @@ class Store:
         found = self._database.read(lambda connection: [records.to_entry(row) for row in connection.execute(query)])
         return found[::-1]
 
-    def seal(self) -> str:
+    def checksum(self) -> str:
         """How long the ledger is, and the hash of the last entry: kept elsewhere, it makes any rewriting visible."""
         head = self._database.read(records.head)
         return f"{head.length}:{head.hash}"
 
-    def verify(self, seal: str | None = None) -> Verification:
+    def verify(self, checksum: str | None = None) -> Verification:
         """Check everything, as of one moment."""
 
         def check(connection: Connection) -> Verification:
             head, balances = records.head(connection), records.load_balances(connection)
             users = records.load_users(connection)
-            return verify(records.all_entries(connection), head.length, head.hash, balances, users, seal)
+            return verify(records.all_entries(connection), head.length, head.hash, balances, users, checksum)
 
         return self._database.read(check)
 
