@@ -69,7 +69,7 @@ class Charged:
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         paid = self.ledger.settle(receipt, cost, answer=answer.to_dict())
         bill = Bill(
-            ledger=self.ledger.shown,
+            ledger=self.ledger.address,
             reserved=str(receipt.reserved),
             paid=str(paid),
             remaining=str(self.ledger.payers(self.analyst)[-1].balance.remaining),

@@ -259,9 +259,14 @@ class Ledger:
         return self._store.verify(checksum)
 
     @property
-    def shown(self) -> str:
+    def address(self) -> str:
         """Where the ledger is, without a password."""
-        return self._store.shown
+        return self._store.address
+
+    @property
+    def shown(self) -> str:
+        """The address, under its earlier name."""
+        return self.address
 
     def _order(
         self, question: Mapping[str, Any] | None, data_version: str | None, analyst: str | None, mechanism: str | None
@@ -281,7 +286,7 @@ def _chosen(store: Store, dataset: str | None) -> str:
     store.close()
     listed = ", ".join(map(repr, known)) or "none"
     wanted = "name one of its data sets" if dataset is None else f"no budget is open for data set {dataset!r}"
-    raise LedgerError(f"ledger {store.shown}: {wanted}; it has: {listed}")
+    raise LedgerError(f"ledger {store.address}: {wanted}; it has: {listed}")
 
 
 def _user(user: str | None) -> str | None:

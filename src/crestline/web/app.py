@@ -23,7 +23,7 @@ from crestline.web.asking import Caller, stored
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.description import description
-from crestline.web.pages.forms import error_page, shown
+from crestline.web.pages.forms import error_page, page_response
 from crestline.web.pages.routes import pages
 from crestline.web.problems import Problem, problem_of
 from crestline.web.state import Served, ServiceState
@@ -145,7 +145,7 @@ async def healthz() -> dict[str, str]:
 @open_to_all.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
     """The description, for people."""
-    return shown("The API", description(request.app.openapi()), who=None)
+    return page_response("The API", description(request.app.openapi()), who=None)
 
 
 @open_to_all.get("/metrics", response_class=PlainTextResponse)

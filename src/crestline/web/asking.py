@@ -65,15 +65,15 @@ def answered(served: Served, caller: Caller, question: Question, limits: Limits,
     ready = prepared(served, caller, question, limits)
     answer = ask(ready, source=served.source, entropy=entropy, ledger=served.ledger, analyst=caller.payer)
     if answer.bill is not None:
-        return shown(answer, answer.bill.receipt)
+        return answer_json(answer, answer.bill.receipt)
     found = find_stored(served.ledger, Identity(ready, served.source, entropy), caller.payer, record=False)
-    return shown(answer, None if found is None else found.number)
+    return answer_json(answer, None if found is None else found.number)
 
 
 def stored(state: ServiceState, caller: Caller, number: int) -> dict[str, Any]:
     """An answer that was paid for, as JSON."""
     answer, time = recalled(state, caller, number)
-    return {**shown(answer, number), "stored": True, "time": time}
+    return {**answer_json(answer, number), "stored": True, "time": time}
 
 
 def recalled(state: ServiceState, caller: Caller, number: int) -> tuple[Answer, str]:
@@ -91,10 +91,10 @@ def _bill(state: ServiceState, served: Served, caller: Caller, number: int) -> B
     reserved, settled = state.store.entry(number), state.store.settlement(number)
     held, paid = ("" if entry is None else str(entry.charge_of(caller.payer)) for entry in (reserved, settled))
     left = str(served.ledger.payers(caller.payer)[-1].balance.remaining)
-    return Bill(served.ledger.shown, held, paid, left, number)
+    return Bill(served.ledger.address, held, paid, left, number)
 
 
-def shown(answer: Answer, number: int | None) -> dict[str, Any]:
+def answer_json(answer: Answer, number: int | None) -> dict[str, Any]:
     """An answer as JSON, with its number and its explanation; where the ledger is, is not the analyst's business."""
     body = answer.to_dict()
     if body["bill"] is not None:

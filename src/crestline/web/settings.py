@@ -71,7 +71,7 @@ class Section:
             if name not in names:
                 close = difflib.get_close_matches(name, names, 1)
                 hint = f"did you mean {close[0]!r}?" if close else f"it may hold: {', '.join(names)}"
-                raise Mistake((*self.path, name), f"{self._shown(name)} is not a setting; {hint}")
+                raise Mistake((*self.path, name), f"{self._full_name(name)} is not a setting; {hint}")
 
     def section(self, name: str) -> Section:
         """A table inside this one; empty where it is left out."""
@@ -127,7 +127,7 @@ class Section:
 
     def mistake(self, name: str, message: str) -> Mistake:
         """What is wrong with one setting."""
-        return Mistake((*self.path, name), f"{self._shown(name)} {message}")
+        return Mistake((*self.path, name), f"{self._full_name(name)} {message}")
 
     def _required(self, name: str, what: str) -> None:
         if name not in self.values:
@@ -139,5 +139,5 @@ class Section:
             raise self.mistake(name, f"must be {what}")
         return value
 
-    def _shown(self, name: str) -> str:
+    def _full_name(self, name: str) -> str:
         return ".".join((*self.path, name))

@@ -65,7 +65,7 @@ def price(
     try:
         with console(stderr=True).status("Working out prices …"):
             made = fitted(asked, _payers(paying)) if fit else batch(asked, _payers(paying))
-        print_batch(made, paying.shown, form)
+        print_batch(made, paying.address, form)
     finally:
         paying.close()
 

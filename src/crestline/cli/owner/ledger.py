@@ -87,7 +87,7 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
         if resolved(form) is Format.JSON:
             print_json(
                 {
-                    "ledger": store.shown,
+                    "ledger": store.address,
                     "checksum": store.checksum(),
                     "accounts": [account_json(account) for account in accounts],
                     "users": {account.dataset: account.user for account in accounts if account.analyst is None},
@@ -202,7 +202,7 @@ def _accounts(store: Store, dataset: str | None) -> list[Account]:
 
     accounts = store.accounts(dataset)
     if not accounts and dataset is not None:
-        raise LedgerError(f"ledger {store.shown}: no budget is open for data set {dataset!r}")
+        raise LedgerError(f"ledger {store.address}: no budget is open for data set {dataset!r}")
     return accounts
 
 

@@ -33,10 +33,10 @@ _SMALLEST = 512  # bytes of the smallest SQLite file
 
 
 class Database:
-    """One database, opened. `shown` names it in messages and holds no password."""
+    """One database, opened. `address` names it in messages and holds no password."""
 
-    def __init__(self, connect: Callable[[], Engine], shown: str, *, one_connection: bool = False) -> None:
-        self.shown = shown
+    def __init__(self, connect: Callable[[], Engine], address: str, *, one_connection: bool = False) -> None:
+        self.address = address
         self._connect = connect
         self._turn = threading.RLock()
         self._everyone_waits = one_connection
@@ -84,7 +84,7 @@ class Database:
                         return work(connection)
                 except SQLAlchemyError as error:
                     if sqlstate(error) not in RETRIED or left == 0:
-                        raise ledger_error(error, self.shown) from None  # the cause would repeat statement and address
+                        raise ledger_error(error, self.address) from None  # the cause repeats statement and password
 
 
 def open_database(address: str | os.PathLike[str], *, create: bool, timeout: float) -> Database:
@@ -164,7 +164,7 @@ def _may_be_sqlite(path: Path) -> bool:
 
 
 def _postgres(url: URL, timeout: float) -> Database:
-    shown = url.set(password=None, query={}, drivername="postgresql").render_as_string()
+    address = url.set(password=None, query={}, drivername="postgresql").render_as_string()
     options = f"-c lock_timeout={round(timeout * 1000)}"
     patience = max(2, round(timeout))  # nought would be for ever, and libpq waits two seconds at least
 
@@ -182,7 +182,7 @@ def _postgres(url: URL, timeout: float) -> Database:
         event.listen(engine, "connect", _durable)
         return engine
 
-    return Database(connect, shown)
+    return Database(connect, address)
 
 
 def _text(raw: bytes) -> str:

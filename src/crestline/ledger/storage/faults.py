@@ -53,9 +53,9 @@ _CONNECTING = {
 RETRIED = ("40001", "40P01")
 
 
-def ledger_error(error: SQLAlchemyError, shown: str) -> LedgerError:
+def ledger_error(error: SQLAlchemyError, address: str) -> LedgerError:
     """The error to raise in place of the database's own."""
-    return LedgerError(f"ledger {shown}: {_reason(error)}")
+    return LedgerError(f"ledger {address}: {_reason(error)}")
 
 
 def sqlstate(error: SQLAlchemyError) -> str:

@@ -103,17 +103,17 @@ def version(connection: Connection) -> int:
     return int(stored)
 
 
-def check(stored: int, shown: str) -> bool:
+def check(stored: int, address: str) -> bool:
     """Whether a ledger of this version must be migrated; an error when it cannot be used."""
     if stored > VERSION:
         raise LedgerError(
-            f"ledger {shown}: written by a newer crestline (version {stored}, this one knows {VERSION}): "
+            f"ledger {address}: written by a newer crestline (version {stored}, this one knows {VERSION}): "
             "upgrade crestline"
         )
     missing = [step for step in range(stored, VERSION) if step not in MIGRATIONS]
     if missing:
         raise LedgerError(
-            f"ledger {shown}: its version is {stored}, and this crestline knows no way from version {missing[0]} to "
+            f"ledger {address}: its version is {stored}, and this crestline knows no way from version {missing[0]} to "
             f"{missing[0] + 1}: open it once with an older release that does"
         )
     return stored < VERSION

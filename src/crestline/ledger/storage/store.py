@@ -37,14 +37,14 @@ class Store:
     def create(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
         """The ledger at this address, made if there is none."""
         database = open_database(address, create=True, timeout=timeout)
-        database.write(lambda connection: _build(connection, database.shown))
+        database.write(lambda connection: _build(connection, database.address))
         return cls(database, clock)
 
     @classmethod
     def open(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
         """The ledger at this address, migrated if it is older."""
         database = open_database(address, create=False, timeout=timeout)
-        if schema.check(database.read(lambda connection: _version(connection, database.shown)), database.shown):
+        if schema.check(database.read(lambda connection: _version(connection, database.address)), database.address):
             database.write(_migrate)
         return cls(database, clock)
 
@@ -56,9 +56,9 @@ class Store:
         return cls(database, clock)
 
     @property
-    def shown(self) -> str:
+    def address(self) -> str:
         """The address without its password."""
-        return self._database.shown
+        return self._database.address
 
     def close(self) -> None:
         self._database.close()
@@ -151,7 +151,7 @@ class Store:
             charged = entry.content["charge"]
             payers = records.load_payers(connection, entry.dataset, entry.analyst)[: len(charged)]
             if len(payers) < len(charged):
-                raise LedgerError(f"ledger {self.shown}: an account was removed; run `crestline ledger verify`")
+                raise LedgerError(f"ledger {self.address}: an account was removed; run `crestline ledger verify`")
             paid: list[Amount] = []
             for payer, exact in zip(payers, charged, strict=True):
                 reserved = Amount.from_json(exact, payer.balance.budget.limit.units)
@@ -176,7 +176,7 @@ class Store:
         if found is None:
             return None
         if digest(found.body) != found.hash:
-            raise LedgerError(f"ledger {self.shown}: entry {found.sequence} was edited; run `crestline ledger verify`")
+            raise LedgerError(f"ledger {self.address}: entry {found.sequence} was edited: `crestline ledger verify`")
         if record:
             draft = Draft("answered", order.dataset, order.analyst, found.receipt, found.answer_key)
             self._database.write(lambda c: records.append(c, records.lock(c), draft, self._clock()))
@@ -279,25 +279,25 @@ def _reservation(connection: Connection, receipt: Receipt) -> Entry:
     return entry
 
 
-def _version(connection: Connection, shown: str) -> int:
+def _version(connection: Connection, address: str) -> int:
     if not schema.is_ledger(connection):
-        raise _no_ledger(shown)
+        raise _no_ledger(address)
     return schema.version(connection)
 
 
-def _no_ledger(shown: str) -> LedgerError:
-    return LedgerError(f"ledger {shown}: a database, but not a ledger; make one with `crestline ledger create`")
+def _no_ledger(address: str) -> LedgerError:
+    return LedgerError(f"ledger {address}: a database, but not a ledger; make one with `crestline ledger create`")
 
 
-def _build(connection: Connection, shown: str) -> None:
+def _build(connection: Connection, address: str) -> None:
     """Tables where there are none; two servers that do so at once wait for each other."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _BUILDING})
     if not schema.is_ledger(connection):
         if connection.dialect.name == "sqlite" and schema.is_foreign(connection):
-            raise _no_ledger(shown)  # on a server, a ledger may share a database with other tables
+            raise _no_ledger(address)  # on a server, a ledger may share a database with other tables
         schema.build(connection)
-    elif schema.check(schema.version(connection), shown):
+    elif schema.check(schema.version(connection), address):
         schema.migrate(connection)
 
 

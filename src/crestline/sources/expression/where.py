@@ -233,12 +233,12 @@ class _Reader:
 
     def _refused(self, node: Node) -> QuestionError:
         return QuestionError(
-            f"where may not contain {_shown(node)}: only columns compared with values, and, or, not, in, between, "
+            f"where may not contain {_quoted(node)}: only columns compared with values, and, or, not, in, between, "
             "like, is null"
         )
 
 
-def _shown(node: Node) -> str:
+def _quoted(node: Node) -> str:
     """The offending part, as it was written, shortened. It is the caller's own text and no data."""
     text = node.sql() if hasattr(node, "sql") else str(node)
     return repr(text if len(text) <= 80 else text[:77] + "...")

@@ -15,7 +15,7 @@ from crestline.web.answering import answer_once
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.ask_view import ask_page, forecast_part
 from crestline.web.pages.forecast import PER_USER, forecast, offered
-from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, shown
+from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, page_response
 from crestline.web.pages.parts.layout import alert, capital
 from crestline.web.problems import Problem, problem_of
 
@@ -29,7 +29,7 @@ ask_pages = APIRouter(include_in_schema=False)
 @ask_pages.get("/datasets/{name}")
 def empty(name: str, state: CurrentState, caller: SignedIn) -> Response:
     dataset = caller.dataset(state, name).config
-    return _shown(dataset, caller.person.name, {}, _new_key(), None, items=list(dataset.items[:1]))
+    return _page(dataset, caller.person.name, {}, _new_key(), None, items=list(dataset.items[:1]))
 
 
 @ask_pages.post("/datasets/{name}")
@@ -47,15 +47,15 @@ def asked(name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Res
         said, status = alert(_refusal(problem)), problem.status
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
         key = key if open_end else _new_key()
-    return _shown(dataset, caller.person.name, form, key or _new_key(), said, items=form.get("item", []), status=status)
+    return _page(dataset, caller.person.name, form, key or _new_key(), said, items=form.get("item", []), status=status)
 
 
-def _shown(
+def _page(
     dataset: DatasetConfig, who: str, form: Form, key: str, said: Any, *, items: list[str], status: int = 200
 ) -> Response:
     given = {field: values[0] for field, values in form.items()}
     body = ask_page(dataset, given, items, key, said)
-    return shown(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
+    return page_response(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
 
 
 def _question(form: Form) -> Question:

@@ -86,8 +86,8 @@ def forecast(
         return prepared(served, caller, asked, state.config.limits)
 
     ready = prepare(question)
-    payers, shown = served.ledger.payers(caller.payer), caller.accounts(state)
-    accounts = [account for account in payers if account in shown]
+    payers, visible = served.ledger.payers(caller.payer), caller.accounts(state)
+    accounts = [account for account in payers if account in visible]
     cost = price(ready, [(account.title, account.balance) for account in accounts])
     lines = tuple(_lines(prepare, question, ready, guess, entropy))
     return Forecast(question, ready, cost, lines, guess, len(accounts) == len(payers))

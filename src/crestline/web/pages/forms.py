@@ -64,7 +64,7 @@ SignedIn = Annotated[Caller, Depends(_signed_in)]
 Fields = Annotated[Form, Depends(_form)]
 
 
-def shown(title: str, *body: Any, who: str | None, status: int = 200, **more: Any) -> HTMLResponse:
+def page_response(title: str, *body: Any, who: str | None, status: int = 200, **more: Any) -> HTMLResponse:
     """A page with its headers; `more` goes to `page`."""
     text = page(title, *body, who=who, **more)
     return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": POLICY})
@@ -76,7 +76,7 @@ def error_page(request: Request, problem: Problem) -> Response:
         return RedirectResponse("/", 303)
     body = (alert(problem.message), way_back(request.state.request_id))
     who = getattr(request.state, "signed_in", None)
-    return shown("This did not work", *body, who=who, status=problem.status)
+    return page_response("This did not work", *body, who=who, status=problem.status)
 
 
 def one(form: Form, name: str) -> str:

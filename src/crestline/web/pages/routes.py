@@ -16,7 +16,7 @@ from crestline.web.pages import views
 from crestline.web.pages.ask_routes import ask_pages
 from crestline.web.pages.assets import KINDS, asset
 from crestline.web.pages.budget_view import budget_page
-from crestline.web.pages.forms import COOKIE, CurrentState, Fields, SignedIn, one, shown
+from crestline.web.pages.forms import COOKIE, CurrentState, Fields, SignedIn, one, page_response
 from crestline.web.pages.history import asked, history
 from crestline.web.pages.parts.layout import alert, section
 from crestline.web.pages.spending import Point, spending, unknown_reservations
@@ -42,9 +42,11 @@ def static(request: Request) -> Response:
 def home(request: Request, state: CurrentState) -> Response:
     caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
-        return shown("Sign in", views.sign_in(), who=None, lead="Private top-k over data that stay where they are.")
+        return page_response(
+            "Sign in", views.sign_in(), who=None, lead="Private top-k over data that stay where they are."
+        )
     body = views.home([part.config for part in caller.sees(state)], caller.accounts(state))
-    return shown("Data sets", body, who=caller.person.name, here="/")
+    return page_response("Data sets", body, who=caller.person.name, here="/")
 
 
 @pages.post("/sign-in")
@@ -53,7 +55,7 @@ def sign_in(state: CurrentState, form: Fields) -> Response:
         caller = caller_by_token(state, one(form, "token").strip())
     except Problem as problem:
         message = "This token is not known." if problem.status == 403 else problem.message
-        return shown("Sign in", alert(message), views.sign_in(), who=None, status=problem.status)
+        return page_response("Sign in", alert(message), views.sign_in(), who=None, status=problem.status)
     response = RedirectResponse("/", 303)
     cookie = state.sessions.cookie(caller.token)
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=True)
@@ -72,14 +74,14 @@ def sign_out(request: Request, state: CurrentState, form: Fields) -> Response:
 def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: SignedIn) -> Response:
     found, time = recalled(state, caller, number)
     body = views.answer_page(found, explained(found, width=10**6), time)
-    return shown(f"Answer {number}", body, who=caller.person.name)
+    return page_response(f"Answer {number}", body, who=caller.person.name)
 
 
 @pages.get("/budget")
 def budget(state: CurrentState, caller: SignedIn) -> Response:
     spent = [line for part in caller.sees(state) for line in _spent(state, caller, part)]
     lead = "Everybody's budgets." if caller.is_owner else "Your own budgets. What others spend is the owner's to see."
-    return shown("Budget", budget_page(spent, utc_now()), who=caller.person.name, here="/budget", lead=lead)
+    return page_response("Budget", budget_page(spent, utc_now()), who=caller.person.name, here="/budget", lead=lead)
 
 
 def _spent(state: ServiceState, caller: Caller, part: Served) -> list[tuple[Account, list[Point]]]:
@@ -97,11 +99,11 @@ def past(state: CurrentState, caller: SignedIn) -> Response:
     lines = asked(entries, caller.payer)[:_SHOWN]
     lead = "Everybody's questions." if caller.is_owner else "Your own questions."
     body = section("Questions", history(lines, with_analysts=caller.is_owner), name="questions")
-    return shown("History", body, who=caller.person.name, here="/history", lead=lead)
+    return page_response("History", body, who=caller.person.name, here="/history", lead=lead)
 
 
 @pages.get("/mechanisms")
 def catalogue(caller: SignedIn) -> Response:
     lead = "Which mechanism answers is decided from the question alone, never from the data."
     body = (views.choices(), views.mechanisms(CATALOGUE))
-    return shown("Mechanisms", *body, who=caller.person.name, here="/mechanisms", lead=lead)
+    return page_response("Mechanisms", *body, who=caller.person.name, here="/mechanisms", lead=lead)

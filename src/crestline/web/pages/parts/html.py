@@ -24,14 +24,14 @@ def safe(value: Any) -> Html:
 
 def tag(name: str, /, *content: Any, **attributes: Any) -> Html:
     """An element. `class_` and `for_` stand for class and for, `_` for `-`; an attribute that is None is left out."""
-    shown = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
-    return Html(f"<{name}{shown}>{''.join(map(safe, content))}</{name}>")
+    inside = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    return Html(f"<{name}{inside}>{''.join(map(safe, content))}</{name}>")
 
 
 def void(name: str, /, **attributes: Any) -> Html:
     """An element without content."""
-    shown = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
-    return Html(f"<{name}{shown}/>")
+    inside = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    return Html(f"<{name}{inside}/>")
 
 
 def join(parts: Iterable[Any]) -> Html:
