@@ -19,6 +19,6 @@ def sources(
     form: FormatOption = Format.AUTO,
 ) -> None:
     """List every kind of source: how to write it, what it supports, and how that was tested."""
-    from crestline.sources.catalogue import CATALOGUE
+    from crestline.sources.supported import SUPPORTED
 
-    print_rows(COLUMNS, [asdict(line) for line in CATALOGUE], form)
+    print_rows(COLUMNS, [asdict(line) for line in SUPPORTED], form)

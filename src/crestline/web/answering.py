@@ -8,7 +8,7 @@ from crestline.errors import CrestlineError, EngineDefect
 from crestline.question import Question
 from crestline.randomness.entropy import system
 from crestline.web.asking import Caller, answered
-from crestline.web.once import CONFLICT, Outcome
+from crestline.web.once import CONFLICT, RequestResult
 from crestline.web.problems import Problem, problem_of
 from crestline.web.state import Served, ServiceState
 
@@ -17,35 +17,35 @@ def answer_once(state: ServiceState, caller: Caller, name: str, question: Questi
     """The answer as JSON, or a `Problem`. With a key, a question that is sent again is not paid again."""
     served = caller.dataset(state, name)
 
-    def run() -> Outcome:
-        return _outcome(state, served, caller, question)
+    def run() -> RequestResult:
+        return _result(state, served, caller, question)
 
-    outcome = (
+    result = (
         run()
         if key is None
         else state.requests.once(
             caller.person.name, key, [name, {**question.to_json(), "domain": question.domain}], run
         )
     )
-    if isinstance(outcome, str):
-        raise _not_once(outcome)
-    if outcome.status >= 400:
-        raise Problem(outcome.status, **outcome.body)
-    body: dict[str, Any] = outcome.body
+    if isinstance(result, str):
+        raise _not_once(result)
+    if result.status >= 400:
+        raise Problem(result.status, **result.body)
+    body: dict[str, Any] = result.body
     return body
 
 
-def _outcome(state: ServiceState, served: Served, caller: Caller, question: Question) -> Outcome:
+def _result(state: ServiceState, served: Served, caller: Caller, question: Question) -> RequestResult:
     """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
     try:
-        return Outcome(200, answered(served, caller, question, state.config.limits, system()))
+        return RequestResult(200, answered(served, caller, question, state.config.limits, system()))
     except CrestlineError as error:
         if isinstance(error, EngineDefect):
             state.metrics.defect(error.kind)
         problem = problem_of(error)
     except Problem as refusal:
         problem = refusal
-    return Outcome(problem.status, problem.body(), kept=problem.charged)
+    return RequestResult(problem.status, problem.body(), kept=problem.charged)
 
 
 def _not_once(why: str) -> Problem:

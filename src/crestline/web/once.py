@@ -24,7 +24,7 @@ from crestline.web.tables import requests
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RequestResult:
     """What a request came to: a status and a body. `kept` is false where nothing can have been charged."""
 
     status: int
@@ -45,7 +45,7 @@ class Requests:
         self._guard = threading.Lock()
         self._waiting: dict[str, tuple[threading.Lock, int]] = {}
 
-    def once(self, who: str, key: str, question: Any, run: Callable[[], Outcome]) -> Outcome | str:
+    def once(self, who: str, key: str, question: Any, run: Callable[[], RequestResult]) -> RequestResult | str:
         """What `run` came to, now or earlier; or CONFLICT (the key is another question's), or UNFINISHED."""
         name = hashlib.sha256(canonical([who, key]).encode()).hexdigest()
         asked = hashlib.sha256(canonical(question).encode()).hexdigest()
@@ -53,11 +53,11 @@ class Requests:
             before = self._database.write(lambda connection: self._begin(connection, name, asked))
             if before is not None:
                 return before
-            outcome = run()
-            self._database.write(lambda connection: _end(connection, name, outcome))
-            return outcome
+            result = run()
+            self._database.write(lambda connection: _end(connection, name, result))
+            return result
 
-    def _begin(self, connection: Connection, name: str, asked: str) -> Outcome | str | None:
+    def _begin(self, connection: Connection, name: str, asked: str) -> RequestResult | str | None:
         lock(connection)
         row = connection.execute(select(requests).where(requests.c.key == name)).first()
         if row is None:
@@ -66,7 +66,7 @@ class Requests:
             return None
         if row.question != asked:
             return CONFLICT
-        return UNFINISHED if row.outcome is None else Outcome(**json.loads(row.outcome))
+        return UNFINISHED if row.outcome is None else RequestResult(**json.loads(row.outcome))
 
     @contextmanager
     def _alone(self, name: str) -> Iterator[None]:
@@ -84,10 +84,10 @@ class Requests:
                     self._waiting[name] = (own, users - 1)
 
 
-def _end(connection: Connection, name: str, outcome: Outcome) -> None:
+def _end(connection: Connection, name: str, result: RequestResult) -> None:
     mine = requests.c.key == name
-    if not outcome.kept:
+    if not result.kept:
         connection.execute(delete(requests).where(mine))
         return
-    kept = canonical({"status": outcome.status, "body": outcome.body})
+    kept = canonical({"status": result.status, "body": result.body})
     connection.execute(update(requests).where(mine).values(outcome=kept))

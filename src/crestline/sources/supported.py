@@ -1,0 +1,46 @@
+"""What can be asked, what each engine supports, and how that was tested. `crestline sources` prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """One kind of source.
+
+    name       what it is
+    address    what to write
+    supports   `all` is: several item columns, contribution, where, score, domain, and ties in byte order
+    limits     how the connection is held to reading, and for how long
+    tested     what stands behind the row
+    """
+
+    name: str
+    address: str
+    supports: str
+    limits: str
+    tested: str
+
+
+SUPPORTED: tuple[SourceKind, ...] = (
+    SourceKind("Parquet", "t.parquet, 'logs/*.parquet'", "all", "reads only, time limit", "tests of files"),
+    SourceKind("CSV", "t.csv, t.tsv (also .gz)", "all; columns are text", "reads only, time limit", "tests of files"),
+    SourceKind("JSON lines", "t.jsonl (also .gz)", "all; columns are text", "reads only, time limit", "tests of files"),
+    SourceKind("Parquet from afar", "s3://…, https://…", "all", "reads only, time limit", "not tested"),
+    SourceKind("pandas, Polars, Arrow", "the table itself", "all", "in memory, time limit", "tests of each"),
+    SourceKind("DuckDB", "duckdb:///shop.duckdb", "all", "reads only, time limit", "conformance suite"),
+    SourceKind(
+        "PostgreSQL", "postgresql://host/shop", "all", "reads only, time limit", "conformance suite, real server"
+    ),
+    SourceKind(
+        "Spark", "spark://host:7077, spark://local", "all", "as the session, time limit", "conformance suite, local"
+    ),
+    SourceKind("Spark Connect", "sc://host", "all", "as the session, time limit", "not tested"),
+    SourceKind("SQLite", "sqlite:///shop.sqlite", "whole numbers only", "reads only, time limit", "tests of snapshots"),
+    SourceKind("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
+    SourceKind(
+        "other engines", "what ibis.connect takes", "no text as user or item", "none of ours: give a role", "not tested"
+    ),
+    SourceKind("ready histogram", "Histogram.from_counts(…)", "it is counted already", "no connection", "unit tests"),
+)
