@@ -14,7 +14,7 @@ from crestline.cli.analyst.top import top
 from crestline.price.batch import ARGUMENTS
 from crestline.question import Question, QuestionFields, Sum
 from crestline.session import Dataset
-from crestline.web.api.shapes import TopRequest
+from crestline.web.api.schemas import TopRequest
 
 # The total of a question is written as two numbers, and a sum as its text and its clip.
 WRITTEN = set(QuestionFields.__annotations__)

@@ -18,7 +18,7 @@ from crestline.ledger.report import account_json
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token
 from crestline.web.answering import answer_once
-from crestline.web.api.shapes import AnswerShape, Budgets, Datasets, Error, Health, TopRequest
+from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
 from crestline.web.asking import Caller, stored
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
@@ -90,7 +90,7 @@ CurrentState = Annotated[ServiceState, Depends(_state)]
 Known = Annotated[Caller, Depends(_caller)]
 
 
-@api.post("/datasets/{name}/top", response_model=AnswerShape)
+@api.post("/datasets/{name}/top", response_model=AnswerBody)
 def top(
     name: str,
     asked: TopRequest,
@@ -130,7 +130,7 @@ def budget(state: CurrentState, caller: Known) -> dict[str, Any]:
     return {"budgets": [account_json(account) for account in caller.accounts(state)]}
 
 
-@api.get("/answers/{id}", response_model=AnswerShape)
+@api.get("/answers/{id}", response_model=AnswerBody)
 def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: Known) -> JSONResponse:
     """An answer you were given before, at no cost."""
     return JSONResponse(stored(state, caller, id))

@@ -1,4 +1,4 @@
-"""The shapes of requests and responses, for the OpenAPI description."""
+"""Schemas of requests and responses, for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Health(BaseModel):
     status: str
 
 
-class DatasetShape(BaseModel):
+class DatasetBody(BaseModel):
     """What may be asked of a data set."""
 
     name: str
@@ -75,7 +75,7 @@ class DatasetShape(BaseModel):
 
 
 class Datasets(BaseModel):
-    datasets: list[DatasetShape]
+    datasets: list[DatasetBody]
 
 
 class Budgets(BaseModel):
@@ -84,7 +84,7 @@ class Budgets(BaseModel):
     budgets: list[dict[str, Any]]
 
 
-class AnswerShape(BaseModel):
+class AnswerBody(BaseModel):
     """An answer: its items in order, the promise, the bill, and why it stopped."""
 
     model_config = ConfigDict(extra="allow")
