@@ -64,9 +64,9 @@ def test_several_data_sets_in_one_file(tmp_path: Path) -> None:
 def test_ledgers_are_still_there_tomorrow(make_ledger: MakeLedger, tmp_path: Path) -> None:
     ledger = make_ledger(small_budget())
     receipt = ledger.reserve(drawn(5))
-    if ledger.shown == "in memory":
+    if ledger.address == "in memory":
         return
-    address: Any = tmp_path / "ledger.db" if "://" not in ledger.shown else ledger.shown
+    address: Any = tmp_path / "ledger.db" if "://" not in ledger.address else ledger.address
     with Ledger.open(address) as again:
         assert again.spent().loss == 5 * EPSILON
         assert again.settle(receipt, drawn(2)).loss == 2 * EPSILON

@@ -104,13 +104,13 @@ class Answer:
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table` with one row for each item."""
-        from crestline.answer.views import to_arrow
+        from crestline.answer.tabular import to_arrow
 
         return to_arrow(self)
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with one row for each item."""
-        from crestline.answer.views import to_pandas
+        from crestline.answer.tabular import to_pandas
 
         return to_pandas(self)
 
@@ -130,7 +130,7 @@ class Answer:
         return picture
 
     def _repr_html_(self) -> str:
-        from crestline.answer.views import to_html
+        from crestline.answer.tabular import to_html
 
         return to_html(self)
 

@@ -252,7 +252,7 @@ def test_no_engine_shows_parameters(tmp_path: Path, address: str | None) -> None
     else:
         books = database.open_database(address if ":" in address else tmp_path / address, create=True, timeout=1)
     assert books._engine.hide_parameters
-    assert "s3cret" not in books.shown
+    assert "s3cret" not in books.address
     books.close()
 
 

@@ -76,7 +76,7 @@ def test_packages_that_import_one_another_are_found_wherever_the_import_stands(s
         mechanisms__two__b="from crestline.mechanisms.three import c\n",
         mechanisms__three__c="if TYPE_CHECKING:\n    from crestline.mechanisms.one.a import y\n",
         mechanisms__catalogue="from crestline.mechanisms.one.a import y\n",
-        answer__answer="from crestline.answer.views import z\n",
+        answer__answer="from crestline.answer.tabular import z\n",
         answer__views="from crestline.answer.answer import z\n",
     )
     assert cycles(source) == ["cli ↔ web", "mechanisms/one ↔ mechanisms/three ↔ mechanisms/two"]

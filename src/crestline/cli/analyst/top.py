@@ -98,7 +98,7 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
     if form is Format.JSON:
         print_json(answer.to_dict())
     elif form is Format.CSV:
-        from crestline.answer.views import columns
+        from crestline.answer.tabular import columns
 
         table = columns(answer)
         print_csv(list(table), list(zip(*table.values(), strict=True)))
@@ -112,7 +112,7 @@ def _print_table(answer: Answer) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from crestline.answer.views import cell_text, columns
+    from crestline.answer.tabular import cell_text, columns
 
     data = columns(answer)
     table = Table()

@@ -176,7 +176,8 @@ class Store:
         if found is None:
             return None
         if digest(found.body) != found.hash:
-            raise LedgerError(f"ledger {self.address}: entry {found.sequence} was edited: `crestline ledger verify`")
+            edited = f"entry {found.sequence} was edited; run `crestline ledger verify`"
+            raise LedgerError(f"ledger {self.address}: {edited}")
         if record:
             draft = Draft("answered", order.dataset, order.analyst, found.receipt, found.answer_key)
             self._database.write(lambda c: records.append(c, records.lock(c), draft, self._clock()))

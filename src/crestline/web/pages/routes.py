@@ -12,7 +12,7 @@ from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.web.access.callers import caller_by_cookie, caller_by_token
 from crestline.web.asking import Caller, explained, recalled
 from crestline.web.clock import utc_now
-from crestline.web.pages import views
+from crestline.web.pages import contents
 from crestline.web.pages.ask_routes import ask_pages
 from crestline.web.pages.assets import KINDS, asset
 from crestline.web.pages.budget_view import budget_page
@@ -43,9 +43,9 @@ def home(request: Request, state: CurrentState) -> Response:
     caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
         return page_response(
-            "Sign in", views.sign_in(), who=None, lead="Private top-k over data that stay where they are."
+            "Sign in", contents.sign_in(), who=None, lead="Private top-k over data that stay where they are."
         )
-    body = views.home([part.config for part in caller.sees(state)], caller.accounts(state))
+    body = contents.home([part.config for part in caller.sees(state)], caller.accounts(state))
     return page_response("Data sets", body, who=caller.person.name, here="/")
 
 
@@ -55,7 +55,7 @@ def sign_in(state: CurrentState, form: Fields) -> Response:
         caller = caller_by_token(state, one(form, "token").strip())
     except Problem as problem:
         message = "This token is not known." if problem.status == 403 else problem.message
-        return page_response("Sign in", alert(message), views.sign_in(), who=None, status=problem.status)
+        return page_response("Sign in", alert(message), contents.sign_in(), who=None, status=problem.status)
     response = RedirectResponse("/", 303)
     cookie = state.sessions.cookie(caller.token)
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=True)
@@ -73,7 +73,7 @@ def sign_out(request: Request, state: CurrentState, form: Fields) -> Response:
 @pages.get("/answers/{number}")
 def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: SignedIn) -> Response:
     found, time = recalled(state, caller, number)
-    body = views.answer_page(found, explained(found, width=10**6), time)
+    body = contents.answer_page(found, explained(found, width=10**6), time)
     return page_response(f"Answer {number}", body, who=caller.person.name)
 
 
@@ -103,7 +103,7 @@ def past(state: CurrentState, caller: SignedIn) -> Response:
 
 
 @pages.get("/mechanisms")
-def catalogue(caller: SignedIn) -> Response:
+def mechanisms(caller: SignedIn) -> Response:
     lead = "Which mechanism answers is decided from the question alone, never from the data."
-    body = (views.choices(), views.mechanisms(CATALOGUE))
+    body = (contents.choices(), contents.mechanisms(CATALOGUE))
     return page_response("Mechanisms", *body, who=caller.person.name, here="/mechanisms", lead=lead)

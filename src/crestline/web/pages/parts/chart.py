@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crestline.answer.answer import Answer
-from crestline.answer.views import cell_text
+from crestline.answer.tabular import cell_text
 from crestline.web.pages.parts.html import Html, tag, void
 
 _ROW, _LINE, _BAR = 44, 16, 14

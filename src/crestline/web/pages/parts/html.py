@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Any
 
-from crestline.answer.views import cell_text
+from crestline.answer.tabular import cell_text
 
 _NARROW = 3  # columns that fit any screen
 

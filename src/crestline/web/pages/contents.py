@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from crestline.answer.answer import Answer
-from crestline.answer.views import columns
+from crestline.answer.tabular import columns
 from crestline.ledger.report import used
 from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import Entry

@@ -10,7 +10,7 @@ import pytest
 from tests.answer.made import made
 
 from crestline.answer.answer import Answer
-from crestline.answer.views import cell_text, columns
+from crestline.answer.tabular import cell_text, columns
 
 
 def test_an_ordered_answer_has_ranks() -> None:
