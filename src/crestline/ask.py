@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from crestline.answer.answer import Answer
 from crestline.charging import charging
+from crestline.errors import charged
 from crestline.identity import Identity
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.selection import Selection
@@ -38,8 +39,10 @@ def ask(
         return stored
     with source.ready() as connected:  # before the charge: a connection that was lost costs nobody
         receipt = charge.reserve(prepared, known)
-        selection = _selected(prepared, connected, entropy)
-    return charge.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
+        with charged():
+            selection = _selected(prepared, connected, entropy)
+    with charged():
+        return charge.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
 
 
 def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection:

@@ -20,11 +20,28 @@ names, not even whether a table was empty (an empty table is a legal histogram).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
 class CrestlineError(Exception):
     """The root: catch this to catch everything crestline raises on purpose."""
+
+
+def was_charged(error: BaseException) -> bool:
+    """Whether an error was raised after the question had been charged."""
+    return bool(getattr(error, "charged", False))
+
+
+@contextmanager
+def charged() -> Iterator[None]:
+    """Around everything that follows a charge: whatever is raised inside says that it was charged."""
+    try:
+        yield
+    except BaseException as error:
+        error.charged = True  # type: ignore[attr-defined] # read by `was_charged`
+        raise
 
 
 class ParameterError(CrestlineError, ValueError):

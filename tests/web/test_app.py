@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from crestline.errors import EngineDefect, SourceError
+from crestline.errors import EngineDefect, SourceError, SourceUnavailable, StatementTimeout
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
+from crestline.sources.delegated import Delegated
+from crestline.sources.pool import Pool
 from crestline.sources.table import TableSource
 from crestline.web.app import create_app
 from crestline.web.config import load_config
@@ -346,3 +349,81 @@ def test_with_a_stated_version_nobody_sees_that_the_file_was_touched(service: Se
     file = folder / "loans.csv"
     file.write_text(file.read_text() + "r1,Ponds,nature,DE,1\n")
     assert service.top().json()["stored"] is True
+
+
+def test_a_question_that_took_too_long_is_charged_once_and_not_asked_again_for_a_while(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: Any) -> Any:
+        raise StatementTimeout("too long")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TableSource, "reading", late)
+        assert service.top().status_code == 503
+        spent = service.spent()
+        refused = service.top()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "took_too_long")
+    assert 0 < int(refused.headers["Retry-After"]) <= 600
+    assert service.spent() == spent
+    assert service.top(k=1).status_code == 200  # another question is asked
+
+
+def test_no_connection_is_a_free_refusal_that_says_when_to_come_back(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: Any) -> Any:
+        raise SourceUnavailable("cut", wait=3)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Delegated, "ready", lost)
+        patch.setattr(Pool, "_new", lost)
+        refused = service.top(key="one")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "3")
+    assert "Nothing was charged" in refused.json()["error"]["message"]
+    assert service.spent().loss == 0
+    assert service.top(key="one").status_code == 200  # the key was not used up
+
+
+def test_an_error_before_the_charge_does_not_use_up_a_key_and_one_after_it_does(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("a defect")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pool, "check", broken)
+        assert service.top(key="one").status_code == 500
+    assert service.spent().loss == 0
+    assert service.top(key="one").status_code == 200
+    with monkeypatch.context() as patch:
+        patch.setattr(TableSource, "reading", broken)
+        assert service.top(key="two", k=1).status_code == 500
+    refused = service.top(key="two", k=1)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "unfinished")
+
+
+def test_slow_questions_keep_nobody_from_anything_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty-eight questions that do not end: pages, budgets and counts are there, and the next question is refused."""
+    config = folder / "crestline.toml"
+    limits = "[limits]\nconnections = 2\nwaiting = 46\n"
+    config.write_text(config.read_text().replace("[limits]\n", limits))
+    go_on = threading.Event()
+    plain = TableSource.reading
+
+    def slow(self: TableSource, *arguments: Any) -> Any:
+        assert go_on.wait(PATIENCE)
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(TableSource, "reading", slow)
+    with started(folder) as service, ThreadPoolExecutor(48) as pool:
+        queue = service.state.datasets["loans"].queue
+        asked = [pool.submit(service.top, k=1, epsilon=f"0.00{number}1", delta="1e-10") for number in range(48)]
+        while queue.length < 48:
+            time.sleep(0.01)
+        for path in ("/healthz", "/metrics", "/v1/budget", "/v1/datasets", "/"):
+            assert service.get(path).status_code == 200
+        refused = service.top(k=2)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
+        go_on.set()
+        assert {answer.result(PATIENCE).status_code for answer in asked} == {200}
+        assert queue.length == 0

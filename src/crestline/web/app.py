@@ -17,7 +17,7 @@ from crestline.errors import CrestlineError
 from crestline.ledger.report import account_json
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token
-from crestline.web.answering import answer_once
+from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
 from crestline.web.asking import Caller, stored
 from crestline.web.metrics import CONTENT_TYPE
@@ -91,7 +91,8 @@ Known = Annotated[Caller, Depends(_caller)]
 
 
 @api.post("/datasets/{name}/top", response_model=AnswerBody)
-def top(
+async def top(
+    request: Request,
     name: str,
     asked: TopRequest,
     state: CurrentState,
@@ -102,7 +103,8 @@ def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    return JSONResponse(answer_once(state, caller, name, _question(asked), idempotency_key))
+    question = Asked(caller, name, _question(asked), idempotency_key)
+    return JSONResponse(await answer_in_turn(state, question, request.is_disconnected))
 
 
 def _question(asked: TopRequest) -> Question:

@@ -12,6 +12,7 @@ from crestline.errors import (
     LedgerError,
     SourceError,
     SourceUnavailable,
+    was_charged,
 )
 
 NOT_ALLOWED = "forbidden"
@@ -63,16 +64,16 @@ def problem_of(error: CrestlineError) -> Problem:
             503,
             "source_unavailable",
             "The data did not answer. If the question was charged, it stays charged; ask the owner to look.",
-            charged=True,
+            charged=was_charged(error),
         )
     if isinstance(error, LedgerError):
         return Problem(
             503,
             "ledger_unavailable",
             "The ledger did not answer. If the question was charged, it stays charged; ask the owner to look.",
-            charged=True,
+            charged=True,  # it may have been written all the same
         )
-    return Problem(422, "bad_question", str(error), charged=True)
+    return Problem(422, "bad_question", str(error), charged=was_charged(error))
 
 
 def internal_error() -> Problem:

@@ -25,7 +25,9 @@ from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
 from crestline.web.config import Config, DatasetConfig
 from crestline.web.metrics import Metrics
-from crestline.web.once import Requests
+from crestline.web.requests.once import Requests
+from crestline.web.requests.queue import QuestionQueue
+from crestline.web.requests.timeouts import Timeouts
 from crestline.web.tables import open_tables
 
 
@@ -63,6 +65,7 @@ class Served:
     config: DatasetConfig
     source: Source
     ledger: Ledger
+    queue: QuestionQueue
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class ServiceState:
     rate_limit: RateLimit
     metrics: Metrics
     sessions: Sessions
+    timeouts: Timeouts
     store: Store
     tables: Database
 
@@ -95,12 +99,13 @@ def open_state(
     tables = open_tables(config.ledger)
     return ServiceState(
         config,
-        {name: Served(config.datasets[name], sources[name], ledgers[name]) for name in config.datasets},
+        {name: Served(part, sources[name], ledgers[name], _queue(config)) for name, part in config.datasets.items()},
         Tokens(tables, clock),
         Requests(tables, clock),
         RateLimit(config.limits.requests_per_minute, seconds),
         Metrics(),
         Sessions(tables, clock),
+        Timeouts(seconds),
         store,
         tables,
     )
@@ -168,6 +173,11 @@ def _is_open(ledger: Ledger, analyst: str, budget: Budget) -> bool:
                 )
             return True
     return False
+
+
+def _queue(config: Config) -> QuestionQueue:
+    limits = config.limits
+    return QuestionQueue(limits.connections, limits.waiting, float(limits.seconds))
 
 
 @contextmanager

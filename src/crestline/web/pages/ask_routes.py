@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from crestline.errors import CrestlineError
 from crestline.question import AUTO, Question
 from crestline.randomness.entropy import system
-from crestline.web.answering import answer_once
+from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.ask_view import ask_page, forecast_part
 from crestline.web.pages.forecast import PER_USER, forecast, offered
@@ -33,15 +34,16 @@ def empty(name: str, state: CurrentState, caller: SignedIn) -> Response:
 
 
 @ask_pages.post("/datasets/{name}")
-def asked(name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Response:
+async def asked(request: Request, name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     dataset = caller.dataset(state, name).config
     key, status = one(form, "key")[:200], 200
     try:
         question = _question(form)
         if one(form, "do") != "forecast":
-            body = answer_once(state, caller, name, question, key or None)
+            body = await answer_in_turn(state, Asked(caller, name, question, key or None), request.is_disconnected)
             return RedirectResponse(f"/answers/{body['id']}", 303)
-        said = forecast_part(forecast(state, caller, name, question, _guess(form, dataset), system()))
+        guess = _guess(form, dataset)
+        said = forecast_part(await run_in_threadpool(forecast, state, caller, name, question, guess, system()))
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         said, status = alert(_refusal(problem)), problem.status

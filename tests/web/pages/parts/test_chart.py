@@ -7,9 +7,9 @@ from dataclasses import replace
 from tests.answer.made import made
 from tests.web.pages.conftest import Page
 
+from crestline.web.pages.contents import answer_page
 from crestline.web.pages.parts.chart import chart
 from crestline.web.pages.parts.html import tag
-from crestline.web.pages.contents import answer_page
 
 HOSTILE = '<script>alert("x")</script>'
 

@@ -1,7 +1,8 @@
 """Requests that carry a key: sent twice, answered once, paid once; also at the same time, also on two servers.
 
 A request is written down before anything is reserved. What it came to is kept under its key; where nothing was charged
-(a refusal), it is forgotten again. One that was begun and never ended (the server died) is not asked anew.
+(a refusal, an error before the charge), it is forgotten again, and the key can be used anew. One that was begun and
+never ended (the server died) is not asked anew.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from crestline.errors import was_charged
 from crestline.ledger.entries import canonical, stamp
 from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.records import lock
@@ -30,6 +32,7 @@ class RequestResult:
     status: int
     body: Any
     kept: bool = True
+    wait: int | None = None
 
 
 CONFLICT = "conflict"
@@ -53,7 +56,12 @@ class Requests:
             before = self._database.write(lambda connection: self._begin(connection, name, asked))
             if before is not None:
                 return before
-            result = run()
+            try:
+                result = run()
+            except Exception as error:
+                if not was_charged(error):  # the key is free again
+                    self._database.write(lambda connection: _forget(connection, name))
+                raise
             self._database.write(lambda connection: _end(connection, name, result))
             return result
 
@@ -85,9 +93,12 @@ class Requests:
 
 
 def _end(connection: Connection, name: str, result: RequestResult) -> None:
-    mine = requests.c.key == name
     if not result.kept:
-        connection.execute(delete(requests).where(mine))
+        _forget(connection, name)
         return
     kept = canonical({"status": result.status, "body": result.body})
-    connection.execute(update(requests).where(mine).values(outcome=kept))
+    connection.execute(update(requests).where(requests.c.key == name).values(outcome=kept))
+
+
+def _forget(connection: Connection, name: str) -> None:
+    connection.execute(delete(requests).where(requests.c.key == name))
