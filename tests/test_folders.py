@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources/files": {"engine", "arrow", "delegated", "source", "table"},
     "audit/testers": {"claims", "finding", "neighbours", "outcomes", "subject"},
     "audit/program": set(),
-    "ledger/storage": {"amount", "budget", "entries", "receipt", "rules", "unit", "verify"},
+    "ledger/storage": {"amount", "budget", "entries", "periods", "receipt", "rules", "unit", "verify"},
     "cli/analyst": {"output"},
     "cli/owner": {"output"},
 }

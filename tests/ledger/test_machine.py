@@ -252,7 +252,9 @@ def test_in_a_file() -> None:
 def test_on_a_server(postgres_database: str) -> None:
     def place() -> str:
         with psycopg.connect(postgres_database) as raw:
-            raw.execute("DROP TABLE IF EXISTS crestline_books, crestline_accounts, crestline_entries")
+            raw.execute(
+                "DROP TABLE IF EXISTS crestline_books, crestline_accounts, crestline_periods, crestline_entries"
+            )
         return postgres_database
 
     run_state_machine_as_test(machine(place), settings=settings(max_examples=15, stateful_step_count=40))

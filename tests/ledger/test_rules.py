@@ -106,7 +106,7 @@ def test_the_largest_k_fits_and_the_next_does_not(k: int, spent: int, spent_belo
     accounts = [balance(), balance()]
     for place, amount in enumerate((spent, spent_below)):
         accounts[place], _ = rules.reserve(accounts[place], drawn(amount))
-    size = rules.largest_k(drawn, k, accounts)
+    size = rules.largest_k(drawn, k, [(account, 1) for account in accounts])
     assert size == min(k, 10 - max(spent, spent_below))
 
 

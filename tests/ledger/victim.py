@@ -19,9 +19,24 @@ from pathlib import Path
 
 from tests.ledger.conftest import EPSILON, drawn, small_budget
 
+from crestline.ledger.budget import Budget, Window
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.periods import Reach
+from crestline.periods.calendar import Calendar, Periods
 
 _KILLS_PER_FILE = 50
+_PERIOD = "2026-10"
+_REACH = Reach(Periods.between(Calendar("month", "day"), "2026-09", _PERIOD))
+
+
+def by_period(budget: Budget) -> Budget:
+    """The same for each month: every question is about two of them, and about the windows that meet these."""
+    cap = Window(3, 3 * budget.epsilon, budget.delta * 3, kind="pure")
+    return Budget(budget.epsilon, budget.delta, "pure", per="month", time="day", cap=cap)
+
+
+def reach_of(ledger: Ledger) -> Reach | None:
+    return None if ledger.budget.calendar is None else _REACH
 
 
 def live(path: Path, releases: Path, ready: int) -> None:
@@ -33,8 +48,9 @@ def live(path: Path, releases: Path, ready: int) -> None:
     out = os.open(releases, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with Ledger.open(path) as ledger:
         os.write(ready, b"!")
+        reach = reach_of(ledger)
         while True:
-            receipt = ledger.reserve(drawn(4))
+            receipt = ledger.reserve(drawn(4), reach=reach)
             os.write(ready, b"!")
             paid = choice.randint(1, 4)
             os.write(out, f"{receipt.number} {paid}\n".encode())
@@ -70,7 +86,8 @@ def check(path: Path, releases: Path) -> str:
     with Ledger.open(path) as ledger:
         assert ledger.verify().findings == ()
         history = [entry.content for entry in ledger.history()]
-        assert ledger.spent().loss >= sum(released.values())
+        period = None if reach_of(ledger) is None else _PERIOD
+        assert ledger.spent(period=period).loss >= sum(released.values())
     held = {one["sequence"]: Fraction(one["charge"][0]["epsilon"]) for one in history if one["kind"] == "reserved"}
     paid = {one["receipt"]: Fraction(one["charge"][0]["epsilon"]) for one in history if one["kind"] == "settled"}
     for number, loss in released.items():
@@ -88,7 +105,9 @@ def main(folder: Path, kills: int) -> None:
         path = folder / f"{number // _KILLS_PER_FILE}.db"
         releases = path.with_suffix(".released")
         if number % _KILLS_PER_FILE == 0:
-            Ledger.create(path, small_budget(10**6)).close()
+            whole = small_budget(10**6)
+            every_other = number // _KILLS_PER_FILE % 2
+            Ledger.create(path, by_period(whole) if every_other else whole).close()
         by_the_clock = number % 2 == 0  # at any moment; the others soon after a step
         steps, moment = (0, 0.02) if by_the_clock else (choice.randint(0, 8), 0.001)
         kill_one(path, releases, steps, choice.uniform(0, moment))

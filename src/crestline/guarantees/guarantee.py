@@ -18,6 +18,7 @@ class Adjacency(Enum):
     """Which two data sets must look alike."""
 
     ADD_REMOVE = "add or remove one user"
+    USER_PERIOD = "add or remove one user's rows of one period"
 
 
 @runtime_checkable

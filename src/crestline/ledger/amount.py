@@ -38,6 +38,9 @@ class Amount:
         self._same_units(other)
         return Amount(self.units, self.loss - other.loss, self.failure - other.failure)
 
+    def __mul__(self, times: int) -> Amount:
+        return Amount(self.units, self.loss * times, self.failure * times)
+
     def fits_in(self, other: Amount) -> bool:
         """Whether neither part is larger than the other's."""
         self._same_units(other)

@@ -9,10 +9,11 @@ from typing import Any
 
 from crestline.errors import ParameterError
 from crestline.guarantees.cost import Cost
-from crestline.guarantees.guarantee import ApproxDP
+from crestline.guarantees.guarantee import Adjacency, ApproxDP
 from crestline.ledger.amount import Amount, chargeable, fraction_text
 from crestline.ledger.kinds import Concentrated, Homogeneous, Kind, Pure, concentrated, homogeneous
-from crestline.parameters import Exact, decimal_text, not_negative, positive, probability, proportion, whole
+from crestline.parameters import Exact, decimal_text, fill, not_negative, positive, probability, proportion, whole
+from crestline.periods.calendar import MOST_PERIODS, Calendar
 
 _KINDS: dict[str, type[Concentrated] | type[Pure] | type[Homogeneous]] = {
     kind.name: kind for kind in (Concentrated, Pure, Homogeneous)
@@ -28,6 +29,9 @@ class Budget:
                    "homogeneous": `items` drawn items over `questions` questions, all with the same ε and δ (P10.6)
     slack          the part of `delta` that pays for the conversion to ε (half of it unless given); not for "pure"
     item_epsilon, question_delta    "homogeneous" only; as large as epsilon and delta allow unless given
+    per, time, zone    one account for each day, week, month, quarter or year of the column `time`: new data bring new
+                   budget, and old data stay spent (P16.1); days begin in `zone`, UTC unless given
+    cap            a `Window`: a budget of its own for any so many consecutive periods together (P16.3)
 
     >>> budget = Budget(epsilon=2, delta=1e-7)
     >>> str(budget.guarantee())
@@ -37,6 +41,8 @@ class Budget:
     epsilon: Fraction
     delta: Fraction
     terms: Kind
+    calendar: Calendar | None = None
+    cap: Window | None = None
 
     def __init__(
         self,
@@ -49,6 +55,10 @@ class Budget:
         questions: int | None = None,
         item_epsilon: Exact | None = None,
         question_delta: Exact | None = None,
+        per: str | None = None,
+        time: str | None = None,
+        zone: str | None = None,
+        cap: Window | None = None,
     ) -> None:
         total, failure = positive(epsilon, "epsilon"), _delta(delta)
         chosen = {
@@ -69,7 +79,10 @@ class Budget:
             terms = _homogeneous(total, failure, _slack(slack, failure, kind), chosen)
         else:
             raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-        _fill(self, total, failure, terms)
+        calendar = _calendar(kind, per, {"time": time, "zone": zone, "cap": cap})
+        if cap is not None:
+            cap.check(kind)
+        _fill(self, total, failure, terms, calendar, cap)
 
     @property
     def kind(self) -> str:
@@ -85,38 +98,95 @@ class Budget:
         return chargeable(self.terms.measure(cost))
 
     def guarantee(self) -> ApproxDP:
-        """What holds for everything that is ever charged to this budget, taken together."""
-        return ApproxDP(self.epsilon, self.delta, theorem=self.terms.theorem)
+        """What holds for everything that is ever charged to this budget, taken together; with a calendar, for a user's
+        rows of one period."""
+        if self.calendar is None:
+            return ApproxDP(self.epsilon, self.delta, theorem=self.terms.theorem)
+        return ApproxDP(self.epsilon, self.delta, theorem="P16.1", adjacency=Adjacency.USER_PERIOD)
 
     def same_as(self, other: Budget) -> bool:
         """Whether both were opened with the same choices. ρ follows from them; another release may round it closer."""
         mine, theirs = self.to_json(), other.to_json()
-        mine["terms"].pop("rho", None)
-        theirs["terms"].pop("rho", None)
+        for written in (mine, theirs):
+            written["terms"].pop("rho", None)
+            written.get("cap", written)["terms"].pop("rho", None)
         return mine == theirs
 
     def to_json(self) -> dict[str, Any]:
         """Everything that was decided, as exact text; the limits are kept, not derived again."""
         terms = {field.name: fraction_text(getattr(self.terms, field.name)) for field in fields(_KINDS[self.kind])}
         exact = {"epsilon": fraction_text(self.epsilon), "delta": fraction_text(self.delta)}
-        return {"kind": self.kind, **exact, "terms": terms}
+        periods = {} if self.calendar is None else {"calendar": self.calendar.to_json()}
+        cap = {} if self.cap is None else {"cap": {"periods": self.cap.periods, **self.cap.budget.to_json()}}
+        return {"kind": self.kind, **exact, "terms": terms, **periods, **cap}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Budget:
         """The budget that `to_json` wrote."""
         terms = _KINDS[value["kind"]](**{name: Fraction(text) for name, text in value["terms"].items()})
+        calendar = Calendar(**value["calendar"]) if "calendar" in value else None
+        cap = Window.from_json(value["cap"]) if "cap" in value else None
         budget = cls.__new__(cls)
-        _fill(budget, Fraction(value["epsilon"]), Fraction(value["delta"]), terms)
+        _fill(budget, Fraction(value["epsilon"]), Fraction(value["delta"]), terms, calendar, cap)
         return budget
 
     def __str__(self) -> str:
-        return f"epsilon {decimal_text(self.epsilon)}, delta {decimal_text(self.delta)} ({self.kind})"
+        amount = f"epsilon {decimal_text(self.epsilon)}, delta {decimal_text(self.delta)} ({self.kind})"
+        periods = "" if self.calendar is None else f" for {self.calendar}"
+        return amount + periods + ("" if self.cap is None else f", {self.cap}")
 
 
-def _fill(budget: Budget, epsilon: Fraction, delta: Fraction, terms: Kind) -> None:
-    object.__setattr__(budget, "epsilon", epsilon)
-    object.__setattr__(budget, "delta", delta)
-    object.__setattr__(budget, "terms", terms)
+@dataclass(frozen=True)
+class Window:
+    """A cap: what any `periods` consecutive periods may cost one user together, a budget of its own (P16.3).
+
+    >>> str(Window(12, epsilon=4, delta="1e-6"))
+    'any 12 together epsilon 4, delta 1e-06'
+    """
+
+    periods: int
+    budget: Budget
+
+    def __init__(self, periods: int, epsilon: Exact, delta: Exact = 0, kind: str = "zcdp") -> None:
+        whole(periods, "periods", at_least=2, at_most=MOST_PERIODS)
+        if kind == Homogeneous.name:
+            raise ParameterError("a cap is of kind 'zcdp' or 'pure', like the budget it belongs to")
+        fill(self, periods=periods, budget=Budget(epsilon, delta, kind))
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Window:
+        """What the budget of a ledger wrote."""
+        window = cls.__new__(cls)
+        fill(window, periods=value["periods"], budget=Budget.from_json(value))
+        return window
+
+    def check(self, kind: str) -> None:
+        """The units must be those of the budget, so that one charge is an amount of both."""
+        if self.budget.kind != kind:
+            raise ParameterError(f"the cap is of kind {self.budget.kind!r} and the budget of kind {kind!r}: take one")
+
+    def __str__(self) -> str:
+        limits = f"epsilon {decimal_text(self.budget.epsilon)}, delta {decimal_text(self.budget.delta)}"
+        return f"any {self.periods} together {limits}"
+
+
+def _calendar(kind: str, per: str | None, options: Mapping[str, object]) -> Calendar | None:
+    if per is None:
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise ParameterError(f"{', '.join(given)} goes with per, such as per='month', time='day'")
+        return None
+    if kind == Homogeneous.name:
+        raise ParameterError("a budget by period is of kind 'zcdp' or 'pure': items and questions are counted once")
+    if options["time"] is None:
+        raise ParameterError("per needs time, the column that says when: per='month', time='day'")
+    return Calendar(per, str(options["time"]), str(options["zone"] or "UTC"))
+
+
+def _fill(
+    budget: Budget, epsilon: Fraction, delta: Fraction, terms: Kind, calendar: Calendar | None, cap: Window | None
+) -> None:
+    fill(budget, epsilon=epsilon, delta=delta, terms=terms, calendar=calendar, cap=cap)
     chargeable(budget.limit)
 
 

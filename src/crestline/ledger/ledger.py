@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from crestline.errors import BudgetError, LedgerError, ParameterError
+from crestline.errors import BudgetError, BudgetMismatch, LedgerError, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.ledger import rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical
+from crestline.ledger.periods import Reach
 from crestline.ledger.receipt import Clock, Order, Receipt, StoredAnswer
 from crestline.ledger.verify import Verification
 from crestline.parameters import whole
+from crestline.periods.calendar import Periods
 
 if TYPE_CHECKING:  # the database interface is heavy, and only loaded when a ledger is opened
+    from crestline.ledger.storage.drawn import Part
     from crestline.ledger.storage.records import Account
     from crestline.ledger.storage.store import Store
 
@@ -144,15 +148,18 @@ class Ledger:
         data_version: str | None = None,
         analyst: str | None = None,
         mechanism: str | None = None,
+        reach: Reach | None = None,
     ) -> Receipt:
         """Hold the worst case, durably, before any row is read; `BudgetExhausted` if it does not fit.
 
         `question` is plain JSON and must name everything the answer depends on besides the data; neither it nor
         `data_version` may depend on private rows. Its `user` is the column that holds the user: the first one fixes it
         for the data set, and another is refused with `BudgetMismatch`. A charge that names none is taken to be about
-        the same users.
+        the same users. Where the budget is by period, `reach` names the periods: each of their accounts is charged,
+        or none.
         """
-        return self._store.reserve(self._order(question, data_version, analyst, mechanism), lambda payers: (cost, None))
+        order = replace(self._order(question, data_version, analyst, mechanism), reach=reach)
+        return self._store.reserve(order, lambda parts: (cost, None))
 
     def reserve_largest(
         self,
@@ -163,6 +170,7 @@ class Ledger:
         data_version: str | None = None,
         analyst: str | None = None,
         mechanism: str | None = None,
+        reach: Reach | None = None,
     ) -> Receipt:
         """`reserve` with the largest number up to `k` that fits, which is `receipt.k`; refused if not even 1 fits.
 
@@ -170,11 +178,12 @@ class Ledger:
         """
         wanted = whole(k, "k")
 
-        def choose(payers: list[Account]) -> tuple[Cost, int]:
-            size = rules.largest_k(cost_of_k, wanted, [payer.balance for payer in payers]) or 1
+        def choose(parts: list[Part]) -> tuple[Cost, int]:
+            size = rules.largest_k(cost_of_k, wanted, [(part.account.balance, part.times) for part in parts]) or 1
             return cost_of_k(size), size  # one item that does not fit is refused like any other cost
 
-        return self._store.reserve(self._order(question, data_version, analyst, mechanism), choose)
+        order = replace(self._order(question, data_version, analyst, mechanism), reach=reach)
+        return self._store.reserve(order, choose)
 
     def settle(self, receipt: Receipt, cost: Cost, *, answer: Any = None) -> Amount:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
@@ -218,6 +227,19 @@ class Ledger:
         """The accounts that pay for an analyst's questions: the data set's, then their own where they have one."""
         return self._store.payers(self.dataset, analyst)
 
+    def drawn(self, analyst: str | None = None, reach: Reach | None = None) -> list[Part]:
+        """The accounts that a question of an analyst is charged to, and how many times its cost: those of `payers`, or,
+        where the budget is by period, those of the periods and of the windows that meet them."""
+        return self._store.drawn(self.dataset, analyst, reach)
+
+    def periods(self, analyst: str | None = None) -> list[Account]:
+        """The accounts of the periods that were ever asked about, then of the windows; of an analyst, their own."""
+        return self._store.periods(self.dataset, analyst)
+
+    def now(self) -> datetime:
+        """What the clock of the ledger says: it decides which periods have ended."""
+        return self._store.now()
+
     @property
     def accounts(self) -> list[Account]:
         """The account of the data set, then those of its analysts."""
@@ -238,13 +260,28 @@ class Ledger:
         """The column whose users the budget is about; None until the first question fixes it."""
         return self.account().user
 
-    def remaining(self, analyst: str | None = None) -> Amount:
-        """What is left."""
-        return self.account(analyst).balance.remaining
+    def remaining(self, analyst: str | None = None, *, period: str | None = None) -> Amount:
+        """What is left; of one period where the budget is by period."""
+        return self._balance(analyst, period).remaining
 
-    def spent(self, analyst: str | None = None) -> Amount:
-        """What is charged: settled, and reserved but not settled."""
-        return self.account(analyst).balance.charged
+    def spent(self, analyst: str | None = None, *, period: str | None = None) -> Amount:
+        """What is charged: settled, and reserved but not settled; to one period where the budget is by period."""
+        return self._balance(analyst, period).charged
+
+    def _balance(self, analyst: str | None, period: str | None) -> rules.Balance:
+        account = self.account(analyst)
+        calendar = account.balance.budget.calendar
+        if calendar is None and period is not None:
+            raise BudgetMismatch(f"{account.title} is not by period: ask without a period")
+        if calendar is None:
+            return account.balance
+        if period is None:
+            raise BudgetMismatch(f"{account.title} is for {calendar}: say which period, such as period='2026-10'")
+        reach = Reach(Periods.between(calendar, period, period))
+        return min(
+            (part.account.balance for part in self.drawn(account.analyst, reach) if _own(part, account)),
+            key=lambda balance: balance.remaining.loss,
+        )
 
     def open_reservations(self) -> list[Entry]:
         """Reservations that were never settled (or not yet); they stay charged."""
@@ -275,6 +312,11 @@ class Ledger:
             _name(analyst, "analyst")
         canonical(question)
         return Order(self.dataset, analyst, question or {}, data_version, mechanism)
+
+
+def _own(part: Part, account: Account) -> bool:
+    """Whether it is the account of a period, and of this payer."""
+    return part.account.span == 1 and part.account.analyst == account.analyst
 
 
 def _chosen(store: Store, dataset: str | None) -> str:

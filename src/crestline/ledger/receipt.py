@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from crestline.ledger.amount import Amount
+from crestline.ledger.periods import Reach
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -21,6 +22,7 @@ class Order:
     question: Mapping[str, Any]
     data_version: str | None
     mechanism: str | None
+    reach: Reach | None = None  # which periods, where the budget is by period
 
 
 @dataclass(frozen=True)

@@ -38,26 +38,38 @@ class Balance:
         return self.budget.limit - self.charged
 
 
-def fits(balance: Balance, cost: Cost) -> bool:
-    """Would this cost fit?"""
-    return balance.budget.measure(cost).fits_in(balance.remaining)
+def fits(balance: Balance, cost: Cost, times: int = 1) -> bool:
+    """Would this cost, so many times, fit?"""
+    return (balance.budget.measure(cost) * times).fits_in(balance.remaining)
 
 
 def reserve(balance: Balance, cost: Cost, whose: str = "the budget") -> tuple[Balance, Amount]:
     """Hold the worst case: the new balance and the amount held. What does not fit is refused and costs nothing."""
     requested = bounded(balance.budget.measure(cost), balance.charged)
+    return hold(balance, requested, whose), requested
+
+
+def hold(balance: Balance, requested: Amount, whose: str = "the budget") -> Balance:
+    """The balance with so much more held; refused where it does not fit."""
     if not requested.fits_in(balance.remaining):
         raise BudgetExhausted(_refusal(whose, requested, balance), requested=requested, remaining=balance.remaining)
-    return replace(balance, held=balance.held + requested), requested
+    return replace(balance, held=balance.held + requested)
 
 
 def settle(balance: Balance, reserved: Amount, cost: Cost) -> tuple[Balance, Amount]:
-    """Turn a reservation into the charge that a theorem allows: the new balance and the amount paid.
+    """Turn a reservation into the charge that a theorem allows: the new balance and the amount paid."""
+    paid = payment(balance.budget, reserved, cost)
+    paid = not_above(bounded(paid, balance.charged - reserved), reserved)
+    return pay(balance, reserved, paid), paid
+
+
+def payment(budget: Budget, reserved: Amount, cost: Cost) -> Amount:
+    """What a theorem lets us charge instead of a reservation.
 
     Steps that were not drawn are given back (P10.6). The probability of failure never is, and whatever was released
     drew at least one step (a stop counts as one). An error leaves the reservation charged in full.
     """
-    measured = balance.budget.measure(cost)
+    measured = budget.measure(cost)
     measured = replace(measured, failure=max(measured.failure, reserved.failure))
     if not measured.fits_in(reserved):
         raise BudgetError(
@@ -69,17 +81,21 @@ def settle(balance: Balance, reserved: Amount, cost: Cost) -> tuple[Balance, Amo
             "a release draws at least one step (a stop counts as one), so it cannot be settled at no loss; "
             "the reservation stays charged"
         )
-    paid = _not_above(bounded(measured, balance.charged - reserved), reserved)
-    return replace(balance, held=balance.held - reserved, settled=balance.settled + paid), paid
+    return measured
 
 
-def largest_k(cost_of_k: Callable[[int], Cost], k: int, balances: Iterable[Balance]) -> int:
-    """The largest number up to `k` whose cost fits all balances, or 0; the cost must not fall as k grows."""
+def pay(balance: Balance, reserved: Amount, paid: Amount) -> Balance:
+    """The balance with the payment in place of the reservation."""
+    return replace(balance, held=balance.held - reserved, settled=balance.settled + paid)
+
+
+def largest_k(cost_of_k: Callable[[int], Cost], k: int, balances: Iterable[tuple[Balance, int]]) -> int:
+    """The largest number up to `k` whose cost, so many times, fits every balance, or 0; it must not fall as k grows."""
     accounts = tuple(balances)
 
     def too_much(size: int) -> bool:
         cost = cost_of_k(size)
-        return not all(fits(balance, cost) for balance in accounts)
+        return not all(fits(balance, cost, times) for balance, times in accounts)
 
     return bisect_left(range(1, k + 1), True, key=too_much)  # as many sizes fit as come before the first that does not
 
@@ -107,5 +123,6 @@ _ADVICE = {
 _WORTHLESS = 1000  # less than this part of a budget pays for nothing that would name an item
 
 
-def _not_above(amount: Amount, cap: Amount) -> Amount:
+def not_above(amount: Amount, cap: Amount) -> Amount:
+    """The amount, but no part of it above the same part of `cap`."""
     return Amount(amount.units, min(amount.loss, cap.loss), min(amount.failure, cap.failure))

@@ -19,10 +19,11 @@ from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import GENESIS, UNREADABLE, Entry, canonical, digest
+from crestline.ledger.periods import Reach, limit_of, shares
 from crestline.ledger.rules import Balance
 from crestline.ledger.unit import named_user
 
-Key = tuple[str, str | None]
+Key = tuple[str, str | None, str | None, int]  # data set, analyst, period, and how many periods a window has
 Balances = Mapping[Key, Balance | None]  # None: a row that cannot be read
 Users = Mapping[str, str | None]  # the user column of each data set; None: not fixed yet
 _KEPT_TWICE = ("sequence", "kind", "dataset", "analyst", "receipt", "answer_key")
@@ -123,7 +124,7 @@ class _Replay:
     def __init__(self) -> None:
         self.balances: dict[Key, Balance] = {}
         self.users: dict[str, str] = {}
-        self._held: dict[int, list[tuple[Key, Amount]]] = {}
+        self._held: dict[int, list[tuple[Key, Amount, int]]] = {}
 
     def apply(self, content: dict[str, Any]) -> list[str]:
         if content["kind"] == "opened":
@@ -135,21 +136,22 @@ class _Replay:
         return [] if content["kind"] in ("answered", "refused") else ["its kind is not known"]
 
     def _opened(self, content: dict[str, Any]) -> list[str]:
-        key = (content["dataset"], content["analyst"])
+        key = (content["dataset"], content["analyst"], None, 1)
         twice = key in self.balances
         self.balances[key] = Balance.opened(Budget.from_json(content["budget"]))
         faults = [f"{_title(key)} is opened twice"] if twice else []
         return faults + self._about(content["dataset"], named_user(content))
 
     def _reserved(self, content: dict[str, Any]) -> list[str]:
-        keys: list[Key] = [(content["dataset"], None), (content["dataset"], content["analyst"])][
-            : len(content["charge"])
-        ]
-        charged = [(key, self._amount(key, exact)) for key, exact in zip(keys, content["charge"], strict=True)]
+        payers = [None, content["analyst"]][: len(content["charge"])]
+        charged: list[tuple[Key, Amount, int]] = []
+        for payer, exact in zip(payers, content["charge"], strict=True):
+            amount = self._amount((content["dataset"], payer, None, 1), exact)
+            charged += [(key, amount, times) for key, times in self._drawn(content, payer)]
         faults = []
-        for key, amount in charged:
+        for key, amount, times in charged:
             balance = self.balances[key]
-            self.balances[key] = replace(balance, held=balance.held + amount)
+            self.balances[key] = replace(balance, held=balance.held + amount * times)
             if amount.is_negative or self.balances[key].remaining.is_negative:
                 faults.append(f"{_title(key)} is charged more than there is, or less than nothing")
         self._held[content["sequence"]] = charged
@@ -167,14 +169,32 @@ class _Replay:
     def _settled(self, content: dict[str, Any]) -> list[str]:
         if content["receipt"] not in self._held:
             return ["it settles what is not reserved, or is settled already"]
-        reserved = zip(self._held.pop(content["receipt"]), content["charge"], strict=True)
+        held_for = self._held.pop(content["receipt"])
+        payers = sorted({key[1] for key, *_ in held_for}, key=lambda payer: payer is not None)  # the data set first
+        paid_by = dict(zip(payers, content["charge"], strict=True))
         faults = []
-        for key, held, paid in [(key, held, self._amount(key, exact)) for (key, held), exact in reserved]:
+        for key, held, times in held_for:
+            paid = self._amount(key, paid_by[key[1]])
             balance = self.balances[key]
-            self.balances[key] = replace(balance, held=balance.held - held, settled=balance.settled + paid)
+            self.balances[key] = replace(
+                balance, held=balance.held - held * times, settled=balance.settled + paid * times
+            )
             if paid.is_negative or not paid.fits_in(held) or paid.failure != held.failure:
                 faults.append(f"{_title(key)} pays what the rules do not allow")
         return faults
+
+    def _drawn(self, content: dict[str, Any], payer: str | None) -> list[tuple[Key, int]]:
+        """The accounts of a payer that a reservation is charged to, and how many times; new ones are opened."""
+        whole: Key = (content["dataset"], payer, None, 1)
+        budget = self.balances[whole].budget
+        if budget.calendar is None:
+            return [(whole, 1)]
+        found: list[tuple[Key, int]] = []
+        for share in shares(budget, Reach.of_json(content["periods"], budget)):
+            key = (content["dataset"], payer, share.period, share.span)
+            self.balances.setdefault(key, Balance.opened(limit_of(budget, share.span)))
+            found.append((key, share.times))
+        return found
 
     def _amount(self, key: Key, exact: dict[str, str]) -> Amount:
         amount = Amount.from_json(exact, self.balances[key].budget.limit.units)
@@ -196,5 +216,8 @@ def _span(first: int, last: int) -> str:
 
 
 def _title(key: Key) -> str:
-    dataset, analyst = key
-    return f"data set {dataset!r}" if analyst is None else f"analyst {analyst!r} of data set {dataset!r}"
+    dataset, analyst, period, span = key
+    whole = f"data set {dataset!r}" if analyst is None else f"analyst {analyst!r} of data set {dataset!r}"
+    if period is None:
+        return whole
+    return f"{whole} in {period}" if span == 1 else f"{whole} in the {span} periods from {period}"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, or_, select, update
 
 from crestline.errors import LedgerError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import UNREADABLE, Draft, Entry, canonical, chained
+from crestline.ledger.periods import limit_of
 from crestline.ledger.rules import Balance
-from crestline.ledger.storage.schema import accounts, chain_head, entries
+from crestline.ledger.storage.schema import accounts, chain_head, entries, periods
+from crestline.ledger.verify import Key
 
 DATASET = ""  # the analyst column of a data set's own account
 
@@ -24,19 +27,30 @@ DATASET = ""  # the analyst column of a data set's own account
 class Account:
     """The account of a data set (analyst None), or of an analyst under it, and its balance.
 
-    `user` is the column whose users the data set's budget is about, once it is fixed.
+    `user` is the column whose users the data set's budget is about, once it is fixed. Where the budget is by period,
+    `period` is the label of one of its periods, or, with a `span` above 1, the first of the window of so many.
     """
 
     dataset: str
     analyst: str | None
     balance: Balance
     user: str | None = None
+    period: str | None = None
+    span: int = 1
 
     @property
     def title(self) -> str:
         """How the account is called in messages."""
         whose = f"data set {self.dataset!r}"
-        return f"the budget of {whose}" if self.analyst is None else f"the budget of {self.analyst!r} for {whose}"
+        whole = f"the budget of {whose}" if self.analyst is None else f"the budget of {self.analyst!r} for {whose}"
+        if self.period is None:
+            return whole
+        return f"{whole} in {self.period}" if self.span == 1 else f"the cap on {self.when} in {whole}"
+
+    @property
+    def when(self) -> str:
+        """The period, or the window, in words."""
+        return self.period or "" if self.span == 1 else f"the {self.span} periods from {self.period}"
 
 
 @dataclass(frozen=True)
@@ -77,14 +91,15 @@ def load_accounts(connection: Connection, dataset: str | None = None) -> list[Ac
     return [_account(row) for row in rows]
 
 
-def load_balances(connection: Connection) -> dict[tuple[str, str | None], Balance | None]:
+def load_balances(connection: Connection) -> dict[Key, Balance | None]:
     """The balance of every account, None where its row cannot be read: `verify` must be able to say so."""
-    balances: dict[tuple[str, str | None], Balance | None] = {}
+    balances: dict[Key, Balance | None] = {}
     for row in connection.execute(_ACCOUNTS):
-        try:
-            balances[row.dataset, row.analyst or None] = _balance(row)
-        except UNREADABLE:
-            balances[row.dataset, row.analyst or None] = None
+        balances[row.dataset, row.analyst or None, None, 1] = _readable(partial(_balance, row))
+    for row in connection.execute(select(periods)):
+        whole = balances.get((row.dataset, row.analyst or None, None, 1))
+        key = (row.dataset, row.analyst or None, row.period, row.span)
+        balances[key] = None if whole is None else _readable(partial(_part, row, whole.budget))
     return balances
 
 
@@ -109,13 +124,13 @@ def open_account(connection: Connection, account: Account) -> None:
     """A new row for a new account."""
     key = {"dataset": account.dataset, "analyst": account.analyst or DATASET}
     fixed = {"budget": canonical(account.balance.budget.to_json()), "user_column": account.user}
-    connection.execute(insert(accounts), {**key, **fixed, **_sums(account.balance)})
+    connection.execute(insert(accounts), {**key, **fixed, **sums(account.balance)})
 
 
 def save_balance(connection: Connection, account: Account) -> None:
     """Write the sums of an account."""
     key = {"wanted": account.dataset, "who": account.analyst or DATASET}
-    connection.execute(_SAVE, {**key, **_sums(account.balance)})
+    connection.execute(_SAVE, {**key, **sums(account.balance)})
 
 
 def fix_user(connection: Connection, dataset: str, user: str) -> None:
@@ -177,7 +192,7 @@ def _head(row: Any) -> Head:
     return Head(int(row.length), str(row.head))
 
 
-def _account(row: Any) -> Account:
+def _account(row: Row[Any]) -> Account:
     try:
         return Account(row.dataset, row.analyst or None, _balance(row), row.user_column)
     except UNREADABLE:
@@ -186,14 +201,40 @@ def _account(row: Any) -> Account:
         ) from None
 
 
-def _balance(row: Any) -> Balance:
-    budget = Budget.from_json(json.loads(row.budget))
+def _readable(read: Callable[[], Balance]) -> Balance | None:
+    try:
+        return read()
+    except UNREADABLE:
+        return None
+
+
+def _part(row: Row[Any], budget: Budget) -> Balance:
+    return _summed(row, limit_of(budget, row.span))
+
+
+def told(row: Row[Any], budget: Budget) -> Balance:
+    """The balance in a row of a period, or of a window, under a budget by period."""
+    try:
+        return _part(row, budget)
+    except UNREADABLE:
+        raise LedgerError(
+            f"the balance of data set {row.dataset!r} in {row.period} cannot be read; it was edited: run `crestline "
+            "ledger verify`"
+        ) from None
+
+
+def _balance(row: Row[Any]) -> Balance:
+    return _summed(row, Budget.from_json(json.loads(row.budget)))
+
+
+def _summed(row: Row[Any], budget: Budget) -> Balance:
     units = budget.limit.units
     settled, held = (Amount.from_json(json.loads(text), units) for text in (row.settled, row.held))
     return Balance(budget, settled, held)
 
 
-def _sums(balance: Balance) -> dict[str, str]:
+def sums(balance: Balance) -> dict[str, str]:
+    """What changes in the row of an account."""
     return {"settled": canonical(balance.settled.to_json()), "held": canonical(balance.held.to_json())}
 
 

@@ -3,6 +3,7 @@
 crestline_books      one row: version of the schema, number of entries, hash of the last. The lock of every writer.
 crestline_accounts   one row per budget: a data set, or an analyst under it; the sums over its entries; for a data set,
                      the user column that they fix
+crestline_periods    one row for each period, or window of periods, that was asked about, where a budget is by period
 crestline_entries    append-only; everything else can be computed from it, and `verify` does
 """
 
@@ -30,7 +31,7 @@ from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, UNREADABLE
 from crestline.ledger.unit import named_user
 
-VERSION = 2
+VERSION = 3
 
 metadata = MetaData()
 
@@ -52,6 +53,17 @@ accounts = Table(
     Column("settled", Text, nullable=False),
     Column("held", Text, nullable=False),
     Column("user_column", Text),  # of a data set: what its entries say; null before anything names one, and of analysts
+)
+
+periods = Table(
+    "crestline_periods",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("analyst", Text, primary_key=True),  # as above
+    Column("period", Text, primary_key=True),  # its label; of a window, that of its first period
+    Column("span", Integer, primary_key=True, autoincrement=False),  # 1, or how many periods the window has
+    Column("settled", Text, nullable=False),
+    Column("held", Text, nullable=False),
 )
 
 entries = Table(
@@ -149,5 +161,13 @@ def _earliest_user(connection: Connection, dataset: str) -> str | None:
     return None
 
 
+def _add_periods(connection: Connection) -> None:
+    """Version 2 knew no budgets by period: their accounts get a table of their own, and the others stay as they are."""
+    periods.create(connection, checkfirst=True)
+
+
 # Version n to n + 1, each in one transaction with the others. A migration never touches an entry: they are hashed.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_user_columns}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    1: _add_user_columns,
+    2: _add_periods,
+}

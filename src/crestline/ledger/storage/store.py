@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select, text
@@ -14,9 +15,11 @@ from crestline.ledger import rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Draft, Entry, answer_key, digest
+from crestline.ledger.periods import Reach, check_same_calendar
 from crestline.ledger.receipt import Clock, Order, Receipt
 from crestline.ledger.storage import records, schema
 from crestline.ledger.storage.database import Database, memory_database, open_database
+from crestline.ledger.storage.drawn import Part, drawn_from, load_periods, save
 from crestline.ledger.storage.records import Account
 from crestline.ledger.unit import check_user, named_user
 from crestline.ledger.verify import Verification, verify
@@ -97,11 +100,14 @@ class Store:
     def _open(self, connection: Connection, account: Account) -> None:
         head = records.lock(connection)
         dataset, analyst = account.dataset, account.analyst
-        present = [known.analyst for known in records.load_payers(connection, dataset, analyst)]
+        known = records.load_payers(connection, dataset, analyst)
+        present = [one.analyst for one in known]
         if analyst in present:
             raise LedgerError(f"{account.title} is open already, and is never changed: use it, or another name")
         if analyst is not None and not present:
             raise _no_budget(dataset)
+        if known:
+            check_same_calendar(known[0].balance.budget, account.balance.budget)
         if analyst is not None and records.has_asked(connection, dataset, analyst):
             raise LedgerError(f"{account.title} comes too late: {analyst!r} has been answered already")
         records.open_account(connection, account)
@@ -109,7 +115,7 @@ class Store:
         draft = Draft("opened", dataset, analyst, details={"budget": account.balance.budget.to_json(), **users})
         records.append(connection, head, draft, self._clock())
 
-    def reserve(self, order: Order, choose: Callable[[list[Account]], tuple[Cost, int | None]]) -> Receipt:
+    def reserve(self, order: Order, choose: Callable[[list[Part]], tuple[Cost, int | None]]) -> Receipt:
         """Hold what `choose` asks for in every account concerned, or refuse: a refusal is recorded, at no cost.
 
         The first reservation that names a user column fixes it for the data set.
@@ -121,15 +127,16 @@ class Store:
             payers = _payers(connection, order.dataset, order.analyst)
             pinned = payers[0].user
             check_user(order.dataset, pinned, user)
+            drawn = [drawn_from(connection, payer, order.reach) for payer in payers]
             try:
-                cost, k = choose(payers)
-                held = [(payer, *rules.reserve(payer.balance, cost, payer.title)) for payer in payers]
+                cost, k = choose([part for one in drawn for part in one.parts])
+                held = [one.hold(cost) for one in drawn]
             except BudgetExhausted as refusal:
                 records.append(connection, head, _refused(order, refusal), self._clock())
                 return refusal
-            charge = [amount for _, _, amount in held]
-            for payer, balance, _ in held:
-                records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
+            charge = [amount for _, amount in held]
+            for one, _ in held:
+                save(connection, one)
             if pinned is None and user is not None:
                 records.fix_user(connection, order.dataset, user)
             key = _answer_key(order, payers)
@@ -155,8 +162,8 @@ class Store:
             paid: list[Amount] = []
             for payer, exact in zip(payers, charged, strict=True):
                 reserved = Amount.from_json(exact, payer.balance.budget.limit.units)
-                balance, amount = rules.settle(payer.balance, reserved, cost)
-                records.save_balance(connection, Account(payer.dataset, payer.analyst, balance))
+                settled, amount = drawn_from(connection, payer, _reach(entry, payer)).settle(reserved, cost)
+                save(connection, settled)
                 paid.append(amount)
             details = {**_charge(paid), "answer": answer}
             draft = Draft("settled", entry.dataset, entry.analyst, entry.sequence, entry.answer_key, details)
@@ -202,6 +209,27 @@ class Store:
     def payers(self, dataset: str, analyst: str | None) -> list[Account]:
         """The accounts that a question of this analyst is charged to."""
         return self._database.read(lambda connection: _payers(connection, dataset, analyst))
+
+    def drawn(self, dataset: str, analyst: str | None, reach: Reach | None) -> list[Part]:
+        """The accounts that a question about these periods is charged to, and how many times."""
+
+        def work(connection: Connection) -> list[Part]:
+            payers = _payers(connection, dataset, analyst)
+            return [part for payer in payers for part in drawn_from(connection, payer, reach).parts]
+
+        return self._database.read(work)
+
+    def periods(self, dataset: str, analyst: str | None) -> list[Account]:
+        """The accounts of all periods, then of all windows, that were asked about; the payer's own."""
+
+        def work(connection: Connection) -> list[Account]:
+            return load_periods(connection, _payers(connection, dataset, analyst)[-1])
+
+        return self._database.read(work)
+
+    def now(self) -> datetime:
+        """What the clock of the ledger says."""
+        return self._clock()
 
     def open_reservations(self, dataset: str | None = None) -> list[Entry]:
         """Reservations that were never settled; they stay charged."""
@@ -258,7 +286,12 @@ def _answer_key(order: Order, payers: list[Account]) -> str | None:
 def _asked(order: Order, k: int | None) -> dict[str, Any]:
     largest = {} if k is None else {"k": k}
     asked = {"question": order.question, "data_version": order.data_version, "mechanism": order.mechanism}
-    return {**asked, **largest}
+    return {**asked, **largest, **({} if order.reach is None else {"periods": order.reach.to_json()})}
+
+
+def _reach(entry: Entry, payer: Account) -> Reach | None:
+    """Which periods a reservation was for."""
+    return Reach.of_json(entry.content["periods"], payer.balance.budget) if "periods" in entry.content else None
 
 
 def _charge(amounts: list[Amount]) -> dict[str, Any]:

@@ -1,0 +1,115 @@
+"""The accounts of one payer that one question draws on: one, or, where the budget is by period, one for each period and
+one for each window that meets them. All of them are charged, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from crestline.guarantees.cost import Cost
+from crestline.ledger import rules
+from crestline.ledger.amount import Amount, bounded
+from crestline.ledger.periods import Reach, check_reach, limit_of, shares
+from crestline.ledger.rules import Balance
+from crestline.ledger.storage.records import DATASET, Account, save_balance, sums, told
+from crestline.ledger.storage.schema import periods
+
+
+@dataclass(frozen=True)
+class Part:
+    """One account, how many times the cost it bears, and whether it has a row already."""
+
+    account: Account
+    times: int = 1
+    stored: bool = True
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a payer's share of a question is charged to."""
+
+    payer: Account
+    parts: tuple[Part, ...]
+
+    def hold(self, cost: Cost) -> tuple[Drawn, Amount]:
+        """Hold the same amount in every account (in a window, so many times); `BudgetExhausted` where one has less."""
+        requested = self.payer.balance.budget.measure(cost)
+        for part in self.parts:
+            requested = bounded(requested, part.account.balance.charged)
+        return self._with(
+            lambda part: rules.hold(part.account.balance, requested * part.times, part.account.title)
+        ), requested
+
+    def settle(self, reserved: Amount, cost: Cost) -> tuple[Drawn, Amount]:
+        """Put what was paid in place of what was reserved."""
+        paid = rules.payment(self.payer.balance.budget, reserved, cost)
+        for part in self.parts:
+            paid = bounded(paid, part.account.balance.charged - reserved * part.times)
+        paid = rules.not_above(paid, reserved)
+        return self._with(lambda part: rules.pay(part.account.balance, reserved * part.times, paid * part.times)), paid
+
+    def _with(self, balance: Callable[[Part], Balance]) -> Drawn:
+        parts = (replace(part, account=replace(part.account, balance=balance(part))) for part in self.parts)
+        return Drawn(self.payer, tuple(parts))
+
+
+def drawn_from(connection: Connection, payer: Account, reach: Reach | None) -> Drawn:
+    """The accounts as they stand; those of periods that nobody asked about before are empty, and have no row yet."""
+    budget = payer.balance.budget
+    check_reach(payer.title, budget, reach)
+    if reach is None:
+        return Drawn(payer, (Part(payer),))
+    wanted = list(shares(budget, reach))
+    known = _stored(connection, payer, [share.period for share in wanted])
+    parts = []
+    for share in wanted:
+        key = share.period, share.span
+        balance = known.get(key) or Balance.opened(limit_of(budget, share.span))
+        account = replace(payer, balance=balance, period=share.period, span=share.span)
+        parts.append(Part(account, share.times, key in known))
+    return Drawn(payer, tuple(parts))
+
+
+def save(connection: Connection, drawn: Drawn) -> None:
+    """Write the sums; an account that has no row gets one."""
+    if drawn.parts[0].account.period is None:
+        save_balance(connection, drawn.parts[0].account)
+        return
+    for stored, statement in ((True, _SAVE), (False, insert(periods))):
+        rows = [_row(part.account, known=stored) for part in drawn.parts if part.stored == stored]
+        if rows:
+            connection.execute(statement, rows)
+
+
+def load_periods(connection: Connection, payer: Account) -> list[Account]:
+    """Every period account and window of a payer that was ever asked about, in order of time."""
+    rows = connection.execute(_OF_PAYER.order_by(periods.c.span, periods.c.period), _payer(payer))
+    return [replace(payer, balance=told(row, payer.balance.budget), period=row.period, span=row.span) for row in rows]
+
+
+def _stored(connection: Connection, payer: Account, labels: list[str]) -> dict[tuple[str, int], Balance]:
+    rows = connection.execute(_OF_PAYER.where(periods.c.period.in_(sorted(set(labels)))), _payer(payer))
+    budget = payer.balance.budget
+    spans = (1,) if budget.cap is None else (1, budget.cap.periods)
+    return {(row.period, row.span): told(row, budget) for row in rows if row.span in spans}
+
+
+def _payer(payer: Account) -> dict[str, str]:
+    return {"wanted": payer.dataset, "who": payer.analyst or DATASET}
+
+
+def _row(account: Account, *, known: bool) -> dict[str, object]:
+    key = (account.dataset, account.analyst or DATASET, account.period, account.span)
+    names = ("wanted", "who", "when", "wide") if known else ("dataset", "analyst", "period", "span")
+    return {**dict(zip(names, key, strict=True)), **sums(account.balance)}
+
+
+_OF_PAYER = select(periods).where(periods.c.dataset == bindparam("wanted"), periods.c.analyst == bindparam("who"))
+_SAVE = update(periods).where(
+    periods.c.dataset == bindparam("wanted"),
+    periods.c.analyst == bindparam("who"),
+    periods.c.period == bindparam("when"),
+    periods.c.span == bindparam("wide"),
+)

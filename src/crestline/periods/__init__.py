@@ -1,0 +1,1 @@
+"""Periods of time: which of them a question reads, and whose accounts pay."""

@@ -1,0 +1,192 @@
+"""Periods of time, their labels, and how a calendar puts moments into them (P16.1).
+
+    day       2026-10-05
+    week      2026-W41, from Monday to Sunday (ISO 8601)
+    month     2026-10
+    quarter   2026-Q4
+    year      2026
+
+A period begins at midnight in the calendar's time zone. Midnights are computed here, so engines compare moments only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+
+from crestline.errors import ParameterError, QuestionError
+
+KINDS = ("day", "week", "month", "quarter", "year")
+MOST_PERIODS = 1000  # of one question: nearly three years of days
+
+_LABEL = re.compile(r"(?P<year>[1-9]\d{3})(-(W(?P<week>\d\d)|Q(?P<quarter>[1-4])|(?P<month>\d\d)(-(?P<day>\d\d))?))?")
+_LAST_YEAR = 9998  # the day after it is still a day
+
+
+def index_of(kind: str, day: date) -> int:
+    """The number of the period that a day lies in; the next period has the next number."""
+    if kind == "day":
+        return day.toordinal()
+    if kind == "week":
+        return (day.toordinal() - 1) // 7  # the first day of the calendar was a Monday
+    if kind == "year":
+        return day.year
+    months = day.year * 12 + day.month - 1
+    return months if kind == "month" else months // 3
+
+
+def first_day(kind: str, index: int) -> date:
+    """The day on which a period begins."""
+    if kind == "day":
+        return date.fromordinal(index)
+    if kind == "week":
+        return date.fromordinal(index * 7 + 1)
+    if kind == "year":
+        return date(index, 1, 1)
+    months = index if kind == "month" else index * 3
+    return date(months // 12, months % 12 + 1, 1)
+
+
+def label_of(kind: str, index: int) -> str:
+    """How a period is written.
+
+    >>> label_of("quarter", index_of("quarter", date(2026, 11, 18)))
+    '2026-Q4'
+    """
+    day = first_day(kind, index)
+    if kind == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year:04d}-W{week:02d}"
+    quarter = f"{day.year:04d}-Q{(day.month + 2) // 3}"
+    return {"day": day.isoformat(), "month": day.isoformat()[:7], "quarter": quarter, "year": f"{day.year:04d}"}[kind]
+
+
+def days_of(label: str) -> tuple[date, date]:
+    """The first day of what a label names, and the first day after it."""
+    match = _LABEL.fullmatch(label) if isinstance(label, str) else None
+    try:
+        if match is None or int(match["year"]) > _LAST_YEAR:
+            raise ValueError
+        kind = next((kind for kind in ("day", "week", "quarter", "month") if match[kind]), "year")
+        index = index_of(kind, _first(match))
+    except ValueError:
+        raise QuestionError(
+            f"{label!r} is no period: write a day as 2026-10-05, a week as 2026-W41, a month as 2026-10, a quarter as "
+            "2026-Q4, a year as 2026"
+        ) from None
+    return first_day(kind, index), first_day(kind, index + 1)
+
+
+def _first(match: re.Match[str]) -> date:
+    year = int(match["year"])
+    if match["week"]:
+        return date.fromisocalendar(year, int(match["week"]), 1)
+    if match["quarter"]:
+        return date(year, int(match["quarter"]) * 3 - 2, 1)
+    return date(year, int(match["month"] or 1), int(match["day"] or 1))
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """How rows are put into periods: fixed when a ledger is opened.
+
+    per    day, week, month, quarter or year
+    time   the column that says when; rows without a time are left out
+    zone   the time zone in which a day begins
+    """
+
+    per: str
+    time: str
+    zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        if self.per not in KINDS:
+            raise ParameterError(f"per must be one of {', '.join(KINDS)}, not {self.per!r}")
+        if not isinstance(self.time, str) or not self.time:
+            raise ParameterError("time must name the column that says when: time='day'")
+        _zone(self.zone)
+
+    def midnight(self, day: date) -> datetime:
+        """The moment at which a day begins, in UTC."""
+        return datetime(day.year, day.month, day.day, tzinfo=_zone(self.zone)).astimezone(UTC)
+
+    def running(self, now: datetime) -> int:
+        """The number of the period that has begun and not ended."""
+        return index_of(self.per, now.astimezone(_zone(self.zone)).date())
+
+    def covering(self, first: date, after: date) -> Periods:
+        """The periods that these days are made of; `QuestionError` where they are not whole periods."""
+        start, end = index_of(self.per, first), index_of(self.per, after - timedelta(days=1))
+        if first_day(self.per, start) != first or first_day(self.per, end + 1) != after:
+            raise QuestionError(
+                f"from {first} to {after - timedelta(days=1)} is no whole number of {self.per}s, and this budget is by "
+                f"the {self.per}: name {self.per}s, such as {label_of(self.per, start)!r}"
+            )
+        return Periods(self, start, end - start + 1)
+
+    def to_json(self) -> dict[str, str]:
+        return {"per": self.per, "time": self.time, "zone": self.zone}
+
+    def __str__(self) -> str:
+        return f"each {self.per} of {self.time!r}" + ("" if self.zone == "UTC" else f" in {self.zone}")
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Consecutive periods of one calendar: what a question reads, and whose accounts pay."""
+
+    calendar: Calendar
+    first: int
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.size <= MOST_PERIODS:
+            raise QuestionError(f"a question reads from 1 to {MOST_PERIODS} periods: name fewer of them")
+
+    @property
+    def indices(self) -> range:
+        return range(self.first, self.first + self.size)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(label_of(self.calendar.per, index) for index in self.indices)
+
+    @property
+    def edges(self) -> tuple[date, ...]:
+        """The first day of each period, and the first day after the last."""
+        return tuple(first_day(self.calendar.per, index) for index in (*self.indices, self.first + self.size))
+
+    @classmethod
+    def between(cls, calendar: Calendar, first: str, last: str) -> Periods:
+        """From one label to another, both included; each may name something longer than a period."""
+        start, end = days_of(first)[0], days_of(last)[1]
+        if start >= end:
+            raise QuestionError(f"{first!r} begins after {last!r} has ended")
+        return calendar.covering(start, end)
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, str]) -> Periods:
+        calendar = Calendar(value["per"], value["time"], value["zone"])
+        return cls.between(calendar, value["first"], value["last"])
+
+    def to_json(self) -> dict[str, str]:
+        labels = self.labels
+        return {**self.calendar.to_json(), "first": labels[0], "last": labels[-1]}
+
+    def __str__(self) -> str:
+        labels = self.labels
+        return labels[0] if self.size == 1 else f"{labels[0]} to {labels[-1]}"
+
+
+def _zone(name: str) -> tzinfo:
+    """A time zone by its name; UTC needs no table of zones."""
+    from zoneinfo import ZoneInfo
+
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError, TypeError):
+        raise ParameterError(f"zone must be the name of a time zone, such as Europe/Berlin, not {name!r}") from None
