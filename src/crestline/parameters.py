@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Collection
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -33,7 +34,7 @@ def exact(value: Exact, name: str) -> Fraction:
     number = _unwrap(value)
     if isinstance(number, bool) or not isinstance(number, int | Fraction | Decimal | str | float):
         raise ParameterError(
-            f"{name} must be a number (int, Fraction, Decimal, float or decimal string), not {value!r}"
+            f"{name} must be a number (int, Fraction, Decimal, float or decimal string), not {_said(value)}"
         )
     if isinstance(number, float):
         number = _finite(number, math.isfinite(number), name, repr(number))
@@ -48,7 +49,7 @@ def positive(value: Exact, name: str) -> Fraction:
     """`exact`, and larger than zero."""
     number = exact(value, name)
     if number <= 0:
-        raise ParameterError(f"{name} must be larger than zero, not {value!r}")
+        raise ParameterError(f"{name} must be larger than zero, not {_said(value)}")
     return number
 
 
@@ -56,7 +57,7 @@ def not_negative(value: Exact, name: str) -> Fraction:
     """`exact`, and zero or larger."""
     number = exact(value, name)
     if number < 0:
-        raise ParameterError(f"{name} must not be negative, not {value!r}")
+        raise ParameterError(f"{name} must not be negative, not {_said(value)}")
     return number
 
 
@@ -64,7 +65,7 @@ def probability(value: Exact, name: str) -> Fraction:
     """`exact`, and strictly between zero and one."""
     number = positive(value, name)
     if number >= 1:
-        raise ParameterError(f"{name} must be smaller than one, not {value!r}")
+        raise ParameterError(f"{name} must be smaller than one, not {_said(value)}")
     return number
 
 
@@ -72,7 +73,7 @@ def proportion(value: Exact, name: str) -> Fraction:
     """`exact`, in the closed interval from zero to one."""
     number = not_negative(value, name)
     if number > 1:
-        raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}")
+        raise ParameterError(f"{name} must lie between 0 and 1, not {_said(value)}")
     return number
 
 
@@ -80,12 +81,23 @@ def whole(value: Any, name: str, *, at_least: int = 1, at_most: int | None = Non
     """A whole number not below `at_least`, and not above `at_most`."""
     number = _unwrap(value)
     if isinstance(number, bool) or not isinstance(number, int):
-        raise ParameterError(f"{name} must be a whole number, not {value!r}")
+        raise ParameterError(f"{name} must be a whole number, not {_said(value)}")
     if number < at_least:
         raise ParameterError(f"{name} must be at least {at_least}, not {number}")
     if at_most is not None and number > at_most:
         raise ParameterError(f"{name} must be at most {at_most:,}: ask for less")  # it may be too long to print
     return number
+
+
+def one_of(names: Collection[str]) -> Callable[[str, str], str]:
+    """A converter that takes one of these names, and lists them where it is given another."""
+
+    def known(given: str, name: str) -> str:
+        if given not in names:
+            raise ParameterError(f"{name} must be one of {', '.join(names)}, not {given!r}")
+        return given
+
+    return known
 
 
 def fill(value: object, **fields: object) -> None:
@@ -106,6 +118,11 @@ def decimal_text(number: Fraction, digits: int = 6) -> str:
     with localcontext() as context:  # what a float cannot hold
         context.prec = digits + 2
         return f"{(Decimal(rounded.numerator) / Decimal(rounded.denominator)).normalize():.{digits}g}"
+
+
+def _said(value: object) -> str:
+    """A value as its author may have written it."""
+    return str(value) if isinstance(value, Fraction) else repr(value)
 
 
 def _unwrap(value: Any) -> Any:

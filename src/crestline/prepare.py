@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from crestline import mechanisms
 from crestline.answer.answer import Choice
@@ -26,6 +26,7 @@ from crestline.mechanisms.identity import identity, shown
 from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stated import contribution_of, parts
+from crestline.mechanisms.total import Total
 from crestline.question import AUTO, NO_LIMITS, Limits, Question
 
 _Result = TypeVar("_Result")
@@ -186,13 +187,19 @@ def _computed(step: Callable[[], _Result]) -> _Result:
     )
 
 
+def total_of(question: Question, k_bar: int | None = None) -> Total:
+    """What a question says may be spent, for `k_bar` slots; refused where it says nothing."""
+    if question.epsilon is None or question.delta is None:
+        raise MechanismError(
+            "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)"
+        )
+    return Total(question.k, question.epsilon, question.delta, k_bar=k_bar, contribution=question.contribution)
+
+
 def _with_total(question: Question, budget: Budget | None, made: Callable[[Question], BuiltIn]) -> Question:
     """The question with its total: what it says, or else the usual share of the budget, by what it then costs."""
     if budget is None:
-        if question.epsilon is None or question.delta is None:
-            raise MechanismError(
-                "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)"
-            )
+        total_of(question)
         return question
     asked = replace(question, delta=usual_delta(budget) if question.delta is None else question.delta)
     if asked.epsilon is not None:
@@ -267,19 +274,14 @@ def _charged_by_items(mechanism: object) -> bool:
 def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
     """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
     kind = entry(rule.name).load()
-    options: dict[str, Any] = {
-        "k": question.k,
-        "k_bar": k_bar,
-        "epsilon": question.epsilon,
-        "delta": question.delta,
-        "contribution": question.contribution,
-    }
+    total = total_of(question, k_bar)
+    options: dict[str, object] = {}
     if question.counts:
-        if question.contribution is not None and "counts" in signature(kind.for_budget).parameters:
+        if question.contribution is not None and "counts" in signature(kind.fit).parameters:
             options["counts"] = True  # P4.1, P4.2
         else:
             kind, options["mechanism"] = mechanisms.NoisyCounts, kind  # P3.7
-    made: BuiltIn = _computed(lambda: kind.for_budget(**options))
+    made: BuiltIn = _computed(lambda: kind.fit(total, **options))
     return made
 
 

@@ -9,20 +9,26 @@ import pytest
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.slots import (
+    at_least_k,
     check_slots,
     contribution_bound,
+    item_number,
     orderings,
-    slot_numbers,
+    slot_number,
+    slot_number_or_none,
     unit_rate,
     unstable_slots,
 )
 
 
 def test_numbers_of_slots() -> None:
-    assert slot_numbers(2, 2) == (2, 2)
-    for k, k_bar in ((3, 2), (0, 2), (1, 0)):
-        with pytest.raises(ParameterError):
-            slot_numbers(k, k_bar)
+    assert (item_number(2), slot_number(3), slot_number_or_none(None), at_least_k(2, 2)) == (2, 3, None, 2)
+    for refused in (item_number, slot_number, slot_number_or_none):
+        for number in (0, 10**9, 1.5):
+            with pytest.raises(ParameterError, match=r"^k"):
+                refused(number)  # type: ignore[arg-type] # one is no whole number: that is the test
+    with pytest.raises(ParameterError, match="k is 3, k_bar is 2"):
+        at_least_k(3, 2)
     assert contribution_bound(None) is None
     assert contribution_bound(1) == 1
     with pytest.raises(ParameterError, match="contribution"):

@@ -59,6 +59,9 @@ class Adopted(BuiltIn):
 
     mechanism: Mechanism
 
+    def __post_init__(self) -> None:
+        """Nothing is compared: it is not ours."""
+
     def __repr__(self) -> str:
         return repr(self.mechanism)
 

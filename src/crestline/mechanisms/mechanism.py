@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from crestline.errors import MechanismError
-from crestline.guarantees.accountants import total
+from crestline.guarantees import accountants
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import at_least_k
+from crestline.mechanisms.total import Total
 from crestline.parameters import Exact
 from crestline.randomness.entropy import Entropy
 
@@ -72,6 +74,7 @@ class BuiltIn(ABC):
 
     theorem: str
     slack: Fraction = Fraction(0)
+    needs_a_part: ClassVar[bool] = False  # whether its user must bring one, so that a total is not enough to make it
 
     @unless_stated
     def k(self) -> int | None:
@@ -118,12 +121,22 @@ class BuiltIn(ABC):
         """The error of a published count, in users, that is not exceeded with a chance."""
         return None
 
+    def __post_init__(self) -> None:
+        """Checks that compare fields; a subclass adds its own. Called once all fields are converted."""
+        if self.k is not None and self.k_bar is not None:
+            at_least_k(self.k, self.k_bar)
+
+    @classmethod
+    def fit(cls, total: Total) -> Self:
+        """The instance within a total: the one way in which mechanisms are made from ε and δ."""
+        raise MechanismError(f"{cls.__name__} cannot be made from a total: give its parameters")
+
     @classmethod
     def for_budget(
         cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
     ) -> Self:
-        """The instance within a total (epsilon, delta)."""
-        raise MechanismError(f"{cls.__name__} cannot be made from a total: give its parameters")
+        """The instance within a total (epsilon, delta): `fit`, as people spell it."""
+        return cls.fit(Total(k, epsilon, delta, k_bar=k_bar, contribution=contribution))
 
     @property
     def selecting(self) -> BuiltIn:
@@ -144,7 +157,7 @@ class BuiltIn(ABC):
 
     def guarantee(self) -> Guarantee:
         """The promise for one release, by the tightest accountant that applies."""
-        return total(self.cost(), self.slack, theorem=self.theorem)
+        return accountants.total(self.cost(), self.slack, theorem=self.theorem)
 
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
         """One release: a random selection that is charged before it is made."""

@@ -10,14 +10,14 @@ Proof note  docs/proofs/noisy_counts.md
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.errors import HistogramError, MechanismError, ParameterError
+from crestline.errors import HistogramError, MechanismError
+from crestline.fields import Converted, Name, Number, Whole, WholeOrNone, field, value
 from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.cost import Cost, steps
@@ -36,7 +36,8 @@ from crestline.mechanisms.numerics.thresholds import gaussian_threshold
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.stages import better
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import Exact, not_negative, one_of, positive, probability, whole
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import rounded
 from crestline.randomness.entropy import Entropy
@@ -57,84 +58,64 @@ class _Fitting(Protocol):
     ) -> Mechanism: ...
 
 
-@dataclass(frozen=True, init=False)
+def _selecting(mechanism: Mechanism, name: str) -> BuiltIn:
+    """A mechanism whose items can be counted afterwards."""
+    selecting = adopt(mechanism, _NEEDED)
+    if selecting.k is None:
+        raise MechanismError(_NEEDED)
+    if view_of(selecting).kind != SLOTS.kind:
+        raise MechanismError(
+            f"{type(mechanism).__name__} names items whose counts it does not see: ask without counts, or take "
+            "Observed with contribution and counts, which cost nothing there"
+        )
+    if selecting.counts:
+        raise MechanismError("this mechanism publishes counts already, at no extra cost")
+    selecting.cost()  # one that cannot be charged is refused here
+    return selecting
+
+
+@value
 class NoisyCounts(BuiltIn):
     """`scale` of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise. `slack` is that of the counts."""
 
-    mechanism: BuiltIn
-    scale: Fraction
-    noise: str
-    contribution: int | None
-    grid: int
-    slack: Fraction
+    mechanism: Converted[Mechanism, BuiltIn] = field(_selecting)
+    scale: Number = field(positive)
+    noise: Name = field(one_of(_NOISES), default=GAUSSIAN.name)
+    contribution: WholeOrNone = field(contribution_bound, default=None)
+    grid: Whole = field(whole, default=1, kw_only=True)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P3.7"
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        scale: Exact,
-        noise: str = GAUSSIAN.name,
-        contribution: int | None = None,
-        *,
-        grid: int = 1,
-        slack: Exact = 0,
-    ) -> None:
-        selecting = adopt(mechanism, _NEEDED)
-        if selecting.k is None:
-            raise MechanismError(_NEEDED)
-        if view_of(selecting).kind != SLOTS.kind:
-            raise MechanismError(
-                f"{type(mechanism).__name__} names items whose counts it does not see: ask without counts, or take "
-                "Observed with contribution and counts, which cost nothing there"
-            )
-        if selecting.counts:
-            raise MechanismError("this mechanism publishes counts already, at no extra cost")
-        if noise not in _NOISES:
-            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
-        fill(
-            self,
-            mechanism=selecting,
-            scale=positive(scale, "scale"),
-            noise=noise,
-            contribution=contribution_bound(contribution),
-            grid=whole(grid, "grid"),
-            slack=not_negative(slack, "slack"),
-        )
-        selecting.cost()  # one that cannot be charged is refused here
-
     @classmethod
     def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        mechanism: _Fitting = LimitedDomain,
-        share: Exact = _SHARE,
+        cls, *, mechanism: _Fitting = LimitedDomain, share: Exact = _SHARE, **total: Unpack[TotalArguments]
     ) -> Self:
         """The instance within a total (epsilon, delta) whose counts are the least noisy; a `share` of ε is for them.
 
         `mechanism` is a class with `for_budget`. Laplace noise needs no δ; Gaussian noise gets the same share of it.
         """
-        part, budget = probability(share, "share"), positive(epsilon, "epsilon")
-        failure, bound = probability(delta, "delta"), contribution_bound(contribution)
-        moved = most_moved(whole(k, "k"), bound)
+        return cls.fit(Total(**total), mechanism=mechanism, share=share)
 
-        def selection(left: Fraction) -> BuiltIn:
-            total_left = (1 - part) * budget
-            made = mechanism.for_budget(k=k, k_bar=k_bar, epsilon=total_left, delta=left, contribution=bound)
+    @classmethod
+    def fit(cls, total: Total, *, mechanism: _Fitting = LimitedDomain, share: Exact = _SHARE) -> Self:
+        part, bound = probability(share, "share"), total.contribution
+        moved = most_moved(total.k, bound)
+        epsilon = part * total.epsilon  # of the counts
+        delta_selection, delta_slack = total.split_delta(1 - part)
+
+        def selection(delta: Fraction) -> BuiltIn:
+            left = total.epsilon - epsilon
+            made = mechanism.for_budget(k=total.k, k_bar=total.k_bar, epsilon=left, delta=delta, contribution=bound)
             return adopt(made, _NEEDED)
 
-        spare = part * failure
-        thrifty = selection(failure - spare)
-        sigma = min([sigma_within(part * budget, spare, moved), *_sigmas_left(thrifty, budget, spare, moved)])
-        laplace = moved / (part * budget)
+        thrifty = selection(delta_selection)
+        composed = _sigmas_left(thrifty, total.epsilon, delta_slack, moved)
+        sigma = min([sigma_within(epsilon, delta_slack, moved), *composed])
+        laplace = moved / epsilon
         if 2 * laplace**2 <= sigma**2:  # the smaller variance
-            return cls(selection(failure), laplace, LAPLACE.name, bound)
-        return cls(thrifty, sigma, GAUSSIAN.name, bound, slack=spare)
+            return cls(selection(total.delta), laplace, LAPLACE.name, bound)
+        return cls(thrifty, sigma, GAUSSIAN.name, bound, slack=delta_slack)
 
     @property
     def k(self) -> int:

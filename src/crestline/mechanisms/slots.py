@@ -20,18 +20,31 @@ NO_SLOT = -1  # stands in a table of slots where none was chosen
 _MOST_ORDERS = 200_000  # more would take too long to list
 
 
-def slot_numbers(k: int, k_bar: int) -> tuple[int, int]:
-    """`k` and `k_bar`, checked: whole numbers with 1 ≤ k ≤ k_bar."""
-    whole(k, "k", at_most=LARGEST_K)
-    whole(k_bar, "k_bar", at_most=LARGEST_K_BAR)
+def item_number(k: int, name: str = "k") -> int:
+    """How many items are wanted: a whole number that is not too large to account for."""
+    return whole(k, name, at_most=LARGEST_K)
+
+
+def slot_number(k_bar: int, name: str = "k_bar") -> int:
+    """How many slots are looked at: a whole number that is not too large to hold."""
+    return whole(k_bar, name, at_most=LARGEST_K_BAR)
+
+
+def slot_number_or_none(k_bar: int | None, name: str = "k_bar") -> int | None:
+    """How many slots are looked at, or None when nobody has said."""
+    return None if k_bar is None else slot_number(k_bar, name)
+
+
+def at_least_k(k: int, k_bar: int) -> int:
+    """`k_bar`, which must not be below `k`."""
     if k > k_bar:
         raise ParameterError(f"k_bar must be at least k: k is {k}, k_bar is {k_bar}")
-    return k, k_bar
+    return k_bar
 
 
-def contribution_bound(contribution: int | None) -> int | None:
+def contribution_bound(contribution: int | None, name: str = "contribution") -> int | None:
     """A public bound on the items of one user, or None when there is none."""
-    return None if contribution is None else whole(contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
+    return None if contribution is None else whole(contribution, name, at_most=LARGEST_CONTRIBUTION)
 
 
 def check_slots(histogram: Histogram, k_bar: int, *, raw_rows: bool = False) -> None:

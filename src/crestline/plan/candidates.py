@@ -10,6 +10,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, view_of
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
 from crestline.mechanisms.mechanism import KNOWN, BuiltIn
+from crestline.prepare import total_of
 from crestline.question import Question
 
 MULTIPLES = (1, 2, 5, 10)  # of k: how many items a mechanism may see, unless the caller says
@@ -52,13 +53,7 @@ def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool
     if known and not known_domain:
         return Skipped(line.name, "needs a public list of all items")
     try:
-        mechanism: BuiltIn = line.load().for_budget(
-            k=question.k,
-            k_bar=k_bar,
-            epsilon=question.epsilon,
-            delta=question.delta,
-            contribution=question.contribution,
-        )
+        mechanism: BuiltIn = line.load().fit(total_of(question, k_bar))
     except CrestlineError as error:
         return Skipped(line.name, str(error))
     if view_of(mechanism) != SLOTS:

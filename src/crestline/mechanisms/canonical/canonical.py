@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self, Unpack
 
+from crestline.fields import Flag, Name, Number, Whole, field, flag, value
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import BoundedRange, PureDP
@@ -25,7 +26,8 @@ from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.public_list.noises import lipschitz_noise
 from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import Exact, not_negative, positive, proportion, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gumbel import GUMBEL
@@ -33,7 +35,7 @@ from crestline.randomness.laws.gumbel import GUMBEL
 _SUBSETS = Remembered()
 
 
-@dataclass(frozen=True, init=False)
+@value
 class Canonical(BuiltIn):
     """`epsilon` is for the whole selection.
 
@@ -41,54 +43,31 @@ class Canonical(BuiltIn):
     returned, 0 only what is missed. `monotone` is as in `Lipschitz`.
     """
 
-    k: int
-    epsilon: Fraction
-    gamma: Fraction
-    noise: str
-    monotone: bool
-    slack: Fraction
+    k: Whole = field(whole)
+    epsilon: Number = field(positive)
+    gamma: Number = field(proportion, default=Fraction(1, 2))
+    noise: Name = field(lipschitz_noise, default=GUMBEL.name)
+    monotone: Flag = field(flag, default=True, kw_only=True)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P8.2"
 
-    def __init__(
-        self,
-        k: int,
-        epsilon: Exact,
-        gamma: Exact = Fraction(1, 2),
-        noise: str = "gumbel",
-        *,
-        monotone: bool = True,
-        slack: Exact = 0,
-    ) -> None:
-        fill(
-            self,
-            k=whole(k, "k"),
-            epsilon=positive(epsilon, "epsilon"),
-            gamma=proportion(gamma, "gamma"),
-            noise=lipschitz_noise(noise),
-            monotone=bool(monotone),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
     def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        gamma: Exact = Fraction(1, 2),
-        noise: str = "gumbel",
-    ) -> Canonical:
-        """The instance within a total (epsilon, delta), all of δ being slack.
+        cls, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name, **total: Unpack[TotalArguments]
+    ) -> Self:
+        """The instance within a total (epsilon, delta).
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        spare = proportion(delta, "delta")
+        return cls.fit(Total(**total), gamma=gamma, noise=noise)
+
+    @classmethod
+    def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name) -> Self:
+        """All of δ is slack."""
         step = BoundedRange if lipschitz_noise(noise) == GUMBEL.name else PureDP
-        return cls(k, per_step_epsilon(1, epsilon, spare, step=step), gamma, noise, slack=spare)
+        epsilon = per_step_epsilon(1, total.epsilon, total.delta, step=step)
+        return cls(total.k, epsilon, gamma, noise, slack=total.delta)
 
     def cost(self) -> Cost:
         step: Step = PureDP(self.epsilon, theorem=self.theorem)

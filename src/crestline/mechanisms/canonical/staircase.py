@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
 from crestline.errors import ParameterError
+from crestline.fields import Number, Whole, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.groups import Remembered
@@ -25,8 +25,9 @@ from crestline.mechanisms.canonical.stairs import Level, Stairs
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.thresholds import success_threshold
 from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import NO_SLOT, check_slots, slot_numbers
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.slots import NO_SLOT, check_slots, item_number, slot_number
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive, probability, whole
 from crestline.randomness.batches import batches
 from crestline.randomness.entropy import Entropy
 
@@ -37,7 +38,7 @@ _SHARE = Fraction(1, 4)  # P19.1
 _KEPT = Remembered()
 
 
-@dataclass(frozen=True, init=False)
+@value
 class Staircase(BuiltIn):
     """A set of k items, or of fewer where k do not lead clearly. `epsilon` and `delta` are for the whole release.
 
@@ -45,35 +46,19 @@ class Staircase(BuiltIn):
     not left out; `share` of ε is for the noise of the threshold, which all sizes have in common.
     """
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    delta: Fraction
-    kappa: Fraction
-    share: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    kappa: Number = field(not_negative, default=_KAPPA)
+    share: Number = field(probability, default=_SHARE)
 
     theorem = "P19.2"
 
-    def __init__(
-        self, k: int, k_bar: int, epsilon: Exact, delta: Exact, kappa: Exact = _KAPPA, share: Exact = _SHARE
-    ) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            kappa=not_negative(kappa, "kappa"),
-            share=probability(share, "share"),
-        )
-
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> Self:
-        """The instance within a total (epsilon, delta): all of both; ten slots for each item wanted (P19.1)."""
-        return cls(k, _SLOTS * whole(k, "k") if k_bar is None else k_bar, epsilon, delta)
+    def fit(cls, total: Total) -> Self:
+        """All of ε and δ; ten slots for each item wanted unless said (P19.1)."""
+        return cls(total.k, total.slots(_SLOTS), total.epsilon, total.delta)
 
     def cost(self) -> Cost:
         return steps(PureDP(self.epsilon, theorem=self.theorem), delta=self.delta)

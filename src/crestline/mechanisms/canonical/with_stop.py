@@ -12,8 +12,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from typing import Self
@@ -21,13 +19,15 @@ from typing import Self
 import numpy as np
 
 from crestline.errors import ParameterError
+from crestline.fields import Number, Whole, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, slot_numbers, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, item_number, slot_number, unit_rate
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive, probability
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
 from crestline.randomness.draws import OneEach
@@ -42,36 +42,22 @@ _MOST_OUTCOMES = 200_000  # more would take too long to list
 _SLOTS = 5  # P9.1 says four to ten for each item wanted; the lead needed grows with them
 
 
-@dataclass(frozen=True, init=False)
+@value
 class CanonicalBottom(BuiltIn):
     """Releases all k items as a set, or stops. `epsilon` and `delta` are for the whole release."""
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    delta: Fraction
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P9.1"
 
-    def __init__(self, k: int, k_bar: int, epsilon: Exact, delta: Exact, *, slack: Exact = 0) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> Self:
-        """The instance within a total (epsilon, delta): all of both; five slots for each item wanted (P9.1)."""
-        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
-        return cls(k, slots, epsilon, delta)
+    def fit(cls, total: Total) -> Self:
+        """All of ε and δ; five slots for each item wanted unless said (P9.1)."""
+        return cls(total.k, total.slots(_SLOTS), total.epsilon, total.delta)
 
     def cost(self) -> Cost:
         return steps(BoundedRange(self.epsilon, theorem=self.theorem), delta=self.delta)

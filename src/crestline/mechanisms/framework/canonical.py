@@ -10,18 +10,19 @@ Proof note  docs/proofs/restricted_canonical.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Self, Unpack
 
+from crestline.fields import Converted, Number, Whole, field, value
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.framework.framework import Choices, Framework, checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
 from crestline.mechanisms.framework.slot_orders import order_law, orders_of
-from crestline.mechanisms.slots import Slots, slot_numbers
-from crestline.parameters import Exact, fill, not_negative, positive, probability, proportion, whole
+from crestline.mechanisms.slots import Slots, item_number, slot_number
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import Exact, not_negative, positive, proportion
 from crestline.randomness.entropy import Entropy
 
 _MOST = 81  # the choice gets nine tenths at most
@@ -30,57 +31,41 @@ _SHARES = 1000  # how round a share is
 _SLOTS = 4  # for each item wanted; the noise grows with the number of subsets
 
 
-@dataclass(frozen=True, init=False)
+@value
 class RestrictedCanonical(Framework):
     """`epsilon` is for the whole choice; `gamma` weighs the lowest count taken against the largest left out."""
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    gamma: Fraction
-    test: GapTest
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    gamma: Number = field(proportion)
+    test: Converted[GapTest, GapTest] = field(checked_test)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P5.1, P9.2"
 
-    def __init__(self, k: int, k_bar: int, epsilon: Exact, gamma: Exact, test: GapTest, *, slack: Exact = 0) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            gamma=proportion(gamma, "gamma"),
-            test=checked_test(test),
-            slack=not_negative(slack, "slack"),
-        )
+    @classmethod
+    def for_budget(cls, *, gamma: Exact = Fraction(1, 2), **total: Unpack[TotalArguments]) -> Self:
+        """The instance within a total (epsilon, delta), with the joint test."""
+        return cls.fit(Total(**total), gamma=gamma)
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        gamma: Exact = Fraction(1, 2),
-    ) -> Self:
-        """The instance within a total (epsilon, delta), with the joint test; four slots for each item wanted.
+    def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2)) -> Self:
+        """With the joint test; four slots for each item wanted unless said.
 
         A set is chosen as one, so it is tested as one. The split makes `full_margin()` smallest: a choice at ε = 1
         that falls short by A users and a test at ε = 1 that needs a lead of B cost `A/(1 - s) + B/s` together, which
         is least at `s = √B/(√A + √B)`. A contribution bound does not help here.
         """
-        whole_epsilon, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
-        slots = _SLOTS * whole(k, "k") if k_bar is None else slot_numbers(k, k_bar)[1]
-        unit = cls(k, slots, 1, gamma, JointTest(1, failure))
-        lead = math.sqrt(max(0.0, unit.test.needed_gap(k, _BETA)))  # a large δ needs no lead at all
+        delta_failure, _ = total.split_delta()
+        slots = total.slots(_SLOTS)
+        unit = cls(total.k, slots, 1, gamma, JointTest(1, delta_failure))
+        lead = math.sqrt(max(0.0, unit.test.needed_gap(total.k, _BETA)))  # a large δ needs no lead at all
         fall = math.sqrt(min(unit.shortfall(_BETA), _MOST * lead**2))  # γ = 0 has no bound: most for the choice
         parts = round(_SHARES * lead / (lead + fall)) if lead else 0
         share = Fraction(min(max(parts, 1), _SHARES - 1), _SHARES)  # choice and test both need some of ε
-        test = JointTest(whole_epsilon * share, failure)
-        return cls(k, slots, whole_epsilon * (1 - share), gamma, test)
+        test = JointTest(total.epsilon * share, delta_failure)
+        return cls(total.k, slots, total.epsilon * (1 - share), gamma, test)
 
     def cost(self) -> Cost:
         return self._inner.cost() + self.test.cost()

@@ -117,7 +117,7 @@ def named(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> 
     return selections(np.column_stack([kept, wanted]).astype(np.int64), make)
 
 
-def checked_test(test: GapTest) -> GapTest:
+def checked_test(test: GapTest, name: str = "test") -> GapTest:
     """The test, checked to be one."""
     if not all(hasattr(test, name) for name in ("delta", "cost", "passed", "lengths", "needed_gap")):
         raise MechanismError("test must be a LaplaceTest, an ExponentialTest or a JointTest, or have their methods")

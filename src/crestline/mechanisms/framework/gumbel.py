@@ -9,13 +9,12 @@ Proof note  docs/proofs/restricted_gumbel.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
 from crestline.errors import ParameterError
+from crestline.fields import Converted, Flag, Number, Whole, field, flag, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
@@ -24,11 +23,12 @@ from crestline.mechanisms.framework.framework import checked_test, named, slot_v
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.gap_tests.sparse import SparseTest
 from crestline.mechanisms.framework.noisy_order import OneShot
-from crestline.mechanisms.framework.split.budget import gumbel_parts, slots_for
+from crestline.mechanisms.framework.split.budget import SLOTS, gumbel_parts
 from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import NO_SLOT, Slots, slot_numbers, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, probability
+from crestline.mechanisms.slots import NO_SLOT, Slots, item_number, slot_number, unit_rate
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding, largest
 from crestline.randomness.entropy import Entropy
@@ -38,47 +38,35 @@ from crestline.randomness.scores import Linear
 from crestline.randomness.unit_points import Floats
 
 
-@dataclass(frozen=True, init=False)
+@value
 class RestrictedGumbel(OneShot):
     """`epsilon` is per drawn item. `lazy` draws an item, tests it, stops at a failure: the same law, paid as drawn."""
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    test: GapTest
-    lazy: bool
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    test: Converted[GapTest, GapTest] = field(checked_test)
+    lazy: Flag = field(flag, default=False, kw_only=True)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     noise = GUMBEL
     theorem = "P5.1, P5.4"
 
-    def __init__(
-        self, k: int, k_bar: int, epsilon: Exact, test: GapTest, *, lazy: bool = False, slack: Exact = 0
-    ) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        if lazy and not isinstance(test, SparseTest):
+    def __post_init__(self) -> None:
+        if self.lazy and not isinstance(self.test, SparseTest):
             raise ParameterError("lazy needs a test that looks at one item at a time: LaplaceTest or ExponentialTest")
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            test=checked_test(test),
-            lazy=bool(lazy),
-            slack=not_negative(slack, "slack"),
-        )
+        super().__post_init__()
 
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> Self:
-        """The instance within a total (epsilon, delta), with the one-sided test; ten slots for each item wanted.
+    def fit(cls, total: Total) -> Self:
+        """With the one-sided test; ten slots for each item wanted unless said.
 
         The split names most items on a public reference (split/split.py). A contribution bound does not help here.
         """
-        slots = slots_for(k, k_bar)
-        parts = gumbel_parts(k, slots, positive(epsilon, "epsilon"), probability(delta, "delta"))
-        return cls(k, slots, parts.size, parts.test, slack=parts.slack)
+        delta, _ = total.split_delta()
+        slots = total.slots(SLOTS)
+        parts = gumbel_parts(total.k, slots, total.epsilon, delta)
+        return cls(total.k, slots, parts.size, parts.test, slack=parts.slack)
 
     def cost(self) -> Cost:
         return self._drawn(self.k)

@@ -9,10 +9,10 @@ Proof note  docs/proofs/restricted_normal.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from crestline.fields import Converted, Number, Whole, WholeOrNone, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import GaussianDP
 from crestline.guarantees.rounding import ball, precision, upper
@@ -20,63 +20,42 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.noisy_order import OneShot
-from crestline.mechanisms.framework.split.budget import normal_parts, slots_for
+from crestline.mechanisms.framework.split.budget import SLOTS, normal_parts
 from crestline.mechanisms.numerics.sensitivity import order_sensitivity_squared
-from crestline.mechanisms.slots import contribution_bound, slot_numbers
-from crestline.parameters import Exact, fill, not_negative, positive, probability
+from crestline.mechanisms.slots import contribution_bound, item_number, slot_number
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive
 from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.scores import Linear
 
 
-@dataclass(frozen=True, init=False)
+@value
 class RestrictedNormal(OneShot):
     """`sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost."""
 
-    k: int
-    k_bar: int
-    sigma: Fraction
-    test: GapTest
-    contribution: int | None
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    sigma: Number = field(positive)
+    test: Converted[GapTest, GapTest] = field(checked_test)
+    contribution: WholeOrNone = field(contribution_bound, default=None)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     noise = GAUSSIAN
     theorem = "P5.1, P5.5"
 
-    def __init__(
-        self,
-        k: int,
-        k_bar: int,
-        sigma: Exact,
-        test: GapTest,
-        contribution: int | None = None,
-        *,
-        slack: Exact = 0,
-    ) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            sigma=positive(sigma, "sigma"),
-            test=checked_test(test),
-            contribution=contribution_bound(contribution),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> Self:
-        """The instance within a total (epsilon, delta), with the one-sided test; ten slots for each item wanted.
+    def fit(cls, total: Total) -> Self:
+        """With the one-sided test; ten slots for each item wanted unless said.
 
         The split names most items on a public reference (split/split.py).
         """
-        slots, bound = slots_for(k, k_bar), contribution_bound(contribution)
+        delta, _ = total.split_delta()
+        slots, bound = total.slots(SLOTS), total.contribution
         squared = order_sensitivity_squared(slots, bound) or Fraction(1)  # a single slot has no order: any noise does
-        parts = normal_parts(k, slots, positive(epsilon, "epsilon"), probability(delta, "delta"), squared)
+        parts = normal_parts(total.k, slots, total.epsilon, delta, squared)
         with precision():
             sigma = upper((ball(squared) / ball(parts.size)).sqrt())
-        return cls(k, slots, sigma, parts.test, bound, slack=parts.slack)
+        return cls(total.k, slots, sigma, parts.test, bound, slack=parts.slack)
 
     @property
     def scale(self) -> Fraction:

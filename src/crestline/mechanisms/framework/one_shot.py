@@ -9,58 +9,46 @@ Proof note  docs/proofs/restricted_one_shot.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Self
 
+from crestline.fields import Converted, Number, Whole, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.noisy_order import OneShot
-from crestline.mechanisms.framework.split.budget import pure_parts, slots_for
-from crestline.mechanisms.slots import slot_numbers, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, probability
+from crestline.mechanisms.framework.split.budget import SLOTS, pure_parts
+from crestline.mechanisms.slots import item_number, slot_number, unit_rate
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import Linear
 
 
-@dataclass(frozen=True, init=False)
+@value
 class _PureOneShot(OneShot):
     """`epsilon` is for the whole choice: each of the k items has the rate `epsilon / k` (P8.1, monotone counts)."""
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    test: GapTest
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    test: Converted[GapTest, GapTest] = field(checked_test)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P5.1, P8.1"
 
-    def __init__(self, k: int, k_bar: int, epsilon: Exact, test: GapTest, *, slack: Exact = 0) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            test=checked_test(test),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> Self:
-        """The instance within a total (epsilon, delta), with the one-sided test; ten slots for each item wanted.
+    def fit(cls, total: Total) -> Self:
+        """With the one-sided test; ten slots for each item wanted unless said.
 
         The split names most items on a public reference (split/split.py). A contribution bound does not help here.
         """
-        slots = slots_for(k, k_bar)
-        parts = pure_parts(k, slots, positive(epsilon, "epsilon"), probability(delta, "delta"), cls.noise.name)
-        return cls(k, slots, parts.size, parts.test, slack=parts.slack)
+        delta, _ = total.split_delta()
+        slots = total.slots(SLOTS)
+        parts = pure_parts(total.k, slots, total.epsilon, delta, cls.noise.name)
+        return cls(total.k, slots, parts.size, parts.test, slack=parts.slack)
 
     def scores(self, view: Histogram) -> Linear:
         return Linear(view.array, unit_rate(self.epsilon / self.k, view))
@@ -69,14 +57,14 @@ class _PureOneShot(OneShot):
         return steps(PureDP(self.epsilon, theorem="P8.1")) + self.test.cost()
 
 
-@dataclass(frozen=True, init=False)
+@value
 class RestrictedPermuteAndFlip(_PureOneShot):
     """Exponential noise: for k = 1 this is permute-and-flip, then the test."""
 
     noise = EXPONENTIAL
 
 
-@dataclass(frozen=True, init=False)
+@value
 class RestrictedLaplace(_PureOneShot):
     """Laplace noise, all at once."""
 

@@ -9,13 +9,12 @@ Proof note  docs/proofs/restricted.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from crestline.errors import MechanismError
+from crestline.fields import Converted, Number, Whole, field, value
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.adopt import adopt, fast_release
@@ -26,12 +25,17 @@ from crestline.mechanisms.framework.slot_orders import order_law, orders_of
 from crestline.mechanisms.mechanism import BuiltIn, Mechanism
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import Slots
-from crestline.parameters import Exact, fill, not_negative, whole
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.sampling import subsets
 
 
-@dataclass(frozen=True, init=False)
+def _black_box(mechanism: Mechanism, name: str) -> BuiltIn:
+    return adopt(mechanism, "the black box needs guarantee() and release(histogram, entropy)")
+
+
+@value
 class Restricted(Framework):
     """A black box chooses among nameless slots; the test decides which of them are named.
 
@@ -41,24 +45,20 @@ class Restricted(Framework):
     equal counts.
     """
 
-    mechanism: BuiltIn
-    k_bar: int
-    test: GapTest
-    slack: Fraction
+    mechanism: Converted[Mechanism, BuiltIn] = field(_black_box)
+    k_bar: Whole = field(whole)
+    test: Converted[GapTest, GapTest] = field(checked_test)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
-    def __init__(self, mechanism: Mechanism, k_bar: int, test: GapTest, *, slack: Exact = 0) -> None:
-        fill(
-            self,
-            mechanism=adopt(mechanism, "the black box needs guarantee() and release(histogram, entropy)"),
-            k_bar=whole(k_bar, "k_bar"),
-            test=checked_test(test),
-            slack=not_negative(slack, "slack"),
-        )
+    needs_a_part = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.mechanism.cost()  # one that cannot be charged is refused here
         check_equivariance(self.mechanism, self.k_bar)
 
     @classmethod
-    def for_budget(cls, **question: Any) -> NoReturn:
+    def fit(cls, total: Total) -> NoReturn:
         """Always an error: without a black box the framework has nothing to fit to a budget."""
         raise MechanismError("Restricted needs a black box of your own: give Restricted(mechanism, k_bar, test) itself")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from crestline.mechanisms.limited_domain.additive_law import length_law, ordered
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, unstable_slots
+from crestline.mechanisms.total import Total, TotalArguments
 from crestline.parameters import Exact
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding, largest, rounded
@@ -46,6 +47,22 @@ class AdditiveNoise(BuiltIn):
     threshold: str
 
     noise: ClassVar[Law]
+
+    def __post_init__(self) -> None:
+        if self.counts and self.contribution is None:
+            # Counts are free only when the noise covers every number one user moves, so that must be bounded.
+            raise ParameterError("counts=True needs a contribution bound: without one only the order is covered (P2.7)")
+        super().__post_init__()
+
+    @classmethod
+    def for_budget(cls, *, counts: bool = False, **total: Unpack[TotalArguments]) -> Self:
+        """The instance within a total (epsilon, delta); with `counts` it publishes the noisy counts."""
+        return cls.fit(Total(**total), counts=counts)
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, total: Total, *, counts: bool = False) -> Self:
+        """The instance within a total."""
 
     @property
     @abstractmethod
@@ -138,20 +155,6 @@ class AdditiveNoise(BuiltIn):
         if bottom is None:
             return counts, np.array(scales)
         return np.append(counts, float(bottom)), np.array([*scales, float(self.bottom_scale * histogram.step)])
-
-
-def checked_threshold(threshold: str) -> str:
-    """`union` integrates over the shared noise of ⊥; `closed` is the union bound, a little larger."""
-    if threshold not in (UNION, CLOSED):
-        raise ParameterError(f"threshold must be {UNION!r} or {CLOSED!r}, not {threshold!r}")
-    return threshold
-
-
-def checked_counts(counts: bool, contribution: int | None) -> bool:
-    """Counts are free only when the noise covers every number one user moves, so that must be bounded."""
-    if counts and contribution is None:
-        raise ParameterError("counts=True needs a contribution bound: without one only the order is covered (P2.7)")
-    return bool(counts)
 
 
 def _with_counts(named: Selection, counts: list[int]) -> Selection:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Self
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
+from crestline.fields import Name, Number, Whole, WholeOrNone, field, value
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import BoundedRange, PureDP
@@ -28,7 +28,8 @@ from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.poisson_binomial import capped
 from crestline.mechanisms.selection import Selection, collected, selections
 from crestline.mechanisms.slots import check_slots, contribution_bound, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import not_negative, one_of, positive, probability, whole
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
@@ -42,65 +43,38 @@ _NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, LOGISTIC)}
 _MOST_ITEMS = 16  # more would take too long to list
 
 
-@dataclass(frozen=True, init=False)
+@value
 class FixedThreshold(BuiltIn):
     """`epsilon` and `delta` are for each item. The mechanism sees k items and the next count, so its k_bar is k."""
 
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-    noise: str
-    contribution: int | None
-    slack: Fraction
+    k: Whole = field(whole)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    noise: Name = field(one_of(_NOISES), default=LOGISTIC.name)
+    contribution: WholeOrNone = field(contribution_bound, default=None)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P7"
 
-    def __init__(
-        self,
-        k: int,
-        epsilon: Exact,
-        delta: Exact,
-        noise: str = LOGISTIC.name,
-        contribution: int | None = None,
-        *,
-        slack: Exact = 0,
-    ) -> None:
-        if noise not in _NOISES:
-            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
-        each, bound = probability(delta, "delta"), contribution_bound(contribution)
-        if each > Fraction(1, 2):
-            raise ParameterError(f"delta is for each item, and must be at most one half, not {delta!r}")
-        if _swapped(whole(k, "k"), bound) * each >= 1:
+    def __post_init__(self) -> None:
+        if self.delta > Fraction(1, 2):
+            raise ParameterError(f"delta is for each item, and must be at most one half, not {self.delta}")
+        if _swapped(self.k, self.contribution) * self.delta >= 1:
             raise ParameterError("delta is for each item: for all items of one user together it must stay below one")
-        fill(
-            self,
-            k=k,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=each,
-            noise=noise,
-            contribution=bound,
-            slack=not_negative(slack, "slack"),
-        )
+        super().__post_init__()
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        noise: str = LOGISTIC.name,
-    ) -> Self:
-        """The instance within a total (epsilon, delta): half of δ for failures, half for composition.
+    def for_budget(cls, *, noise: str = LOGISTIC.name, **total: Unpack[TotalArguments]) -> Self:
+        """The instance within a total (epsilon, delta). It sees exactly k items, so `k_bar` changes nothing."""
+        return cls.fit(Total(**total), noise=noise)
 
-        The mechanism sees exactly k items, so `k_bar` changes nothing.
-        """
-        half = probability(delta, "delta") / 2
-        each = half / _swapped(whole(k, "k"), contribution_bound(contribution))
-        step = per_step_epsilon(k, epsilon, half, step=lambda size: _step(noise, size))
-        return cls(k, step, each, noise, contribution, slack=half)
+    @classmethod
+    def fit(cls, total: Total, *, noise: str = LOGISTIC.name) -> Self:
+        """Half of δ is for failures, in equal parts for the items that one user can swap, and half for composition."""
+        delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
+        each = delta_failure / _swapped(total.k, total.contribution)
+        epsilon = per_step_epsilon(total.k, total.epsilon, delta_slack, step=lambda size: _step(noise, size))
+        return cls(total.k, epsilon, each, noise, total.contribution, slack=delta_slack)
 
     @property
     def k_bar(self) -> int:

@@ -11,18 +11,19 @@ Proof note  docs/proofs/limited_domain_gauss.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from crestline.fields import Converted, Flag, Name, Number, Whole, WholeOrNone, field, flag, later, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import sigma as sigma_for
 from crestline.guarantees.guarantee import GaussianDP
-from crestline.mechanisms.limited_domain.additive import UNION, AdditiveNoise, checked_counts, checked_threshold
+from crestline.mechanisms.limited_domain.additive import CLOSED, UNION, AdditiveNoise
 from crestline.mechanisms.numerics.sensitivity import number_distance, order_distance
 from crestline.mechanisms.numerics.thresholds import gaussian_threshold, gaussian_union_threshold
-from crestline.mechanisms.slots import contribution_bound, slot_numbers
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.slots import contribution_bound, item_number, slot_number
+from crestline.mechanisms.total import Total
+from crestline.parameters import Exact, fill, not_negative, one_of, positive, probability, whole
 from crestline.randomness.laws.gaussian import GAUSSIAN
 
 # Slots for each item wanted, when the caller does not say. Without a bound the noise grows with their number (P12.1);
@@ -32,78 +33,43 @@ _SLOTS, _SLOTS_BOUNDED = 2, 100  # a matter of utility: any number keeps the pro
 _ROUNDING = 1 - Fraction(2, 10**11)
 
 
-@dataclass(frozen=True, init=False)
+@value
 class LimitedDomainGauss(AdditiveNoise):
     """`sigma` is the standard deviation of the noise, in users; `bottom` that of ⊥'s, the same unless given. The number
     of items does not enter the cost."""
 
-    k: int
-    k_bar: int
-    sigma: Fraction
-    delta: Fraction
-    contribution: int | None
-    counts: bool
-    grid: int
-    threshold: str
-    slack: Fraction
-    bottom: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    sigma: Number = field(positive)
+    delta: Number = field(probability)
+    contribution: WholeOrNone = field(contribution_bound, default=None)
+    counts: Flag = field(flag, default=False, kw_only=True)
+    grid: Whole = field(whole, default=1, kw_only=True)
+    threshold: Name = field(one_of((UNION, CLOSED)), default=UNION, kw_only=True)
+    slack: Number = field(not_negative, default=0, kw_only=True)
+    bottom: Converted[Exact | None, Fraction] = field(later(positive), default=None, kw_only=True)
 
     noise = GAUSSIAN
     theorem = "P4.2"
 
-    def __init__(
-        self,
-        k: int,
-        k_bar: int,
-        sigma: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        *,
-        counts: bool = False,
-        grid: int = 1,
-        threshold: str = UNION,
-        slack: Exact = 0,
-        bottom: Exact | None = None,
-    ) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        bound = contribution_bound(contribution)
-        sigma = positive(sigma, "sigma")
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            sigma=sigma,
-            delta=probability(delta, "delta"),
-            contribution=bound,
-            counts=checked_counts(counts, bound),
-            grid=whole(grid, "grid"),
-            threshold=checked_threshold(threshold),
-            slack=not_negative(slack, "slack"),
-            bottom=sigma if bottom is None else positive(bottom, "bottom"),
-        )
+    def __post_init__(self) -> None:
+        if self.bottom is None:
+            fill(self, bottom=self.sigma)
+        super().__post_init__()
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        counts: bool = False,
-    ) -> Self:
-        """The instance within a total (epsilon, delta): two fifths of δ for failures, the rest for the noise.
+    def fit(cls, total: Total, *, counts: bool = False) -> Self:
+        """Two fifths of δ are for failures, the rest for the noise.
 
         That share minimises the margin to within one percent, from ε = 0.1 to 3, δ = 1e-3 to 1e-8, 1 to 100 slots.
         """
-        whole_delta, bound = probability(delta, "delta"), contribution_bound(contribution)
-        slots = (_SLOTS if bound is None else _SLOTS_BOUNDED) * whole(k, "k") if k_bar is None else k_bar
-        failure = whole_delta * 2 / 5
-        spare = whole_delta - failure
+        delta_failure, delta_slack = total.split_delta(Fraction(2, 5))
+        bound = total.contribution
+        slots = total.slots(_SLOTS if bound is None else _SLOTS_BOUNDED)
         quiet = _quietness(slots, bound)
-        noise = sigma_within(epsilon, spare, distance_squared(slots, bound, counts, Fraction(1), quiet))
-        return cls(k, slots, noise, failure, bound, counts=counts, slack=spare, bottom=noise * quiet)
+        squared = distance_squared(slots, bound, counts, Fraction(1), quiet)
+        noise = sigma_within(total.epsilon, delta_slack, squared)
+        return cls(total.k, slots, noise, delta_failure, bound, counts=counts, slack=delta_slack, bottom=noise * quiet)
 
     @property
     def scale(self) -> Fraction:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from crestline.fields import Flag, Number, Whole, WholeOrNone, field, flag, value
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
@@ -24,8 +25,16 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.law import exact_law, length_law
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection, ranked_selections
-from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate, unstable_slots
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.slots import (
+    check_slots,
+    contribution_bound,
+    item_number,
+    slot_number,
+    unit_rate,
+    unstable_slots,
+)
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive, probability
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
@@ -34,56 +43,30 @@ from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.reals import Real, ln
 from crestline.randomness.scores import Linear, Listed, Scores, joined
 
+_SLOTS = 5  # slots for each item wanted, when the caller does not say: utility
 
-@dataclass(frozen=True, init=False)
+
+@value
 class LimitedDomain(BuiltIn):
     """`epsilon` is per drawn item. `strict` sees only items above the next count; `sharp` takes the least ⊥ weight."""
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    delta: Fraction
-    contribution: int | None
-    strict: bool
-    sharp: bool
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    contribution: WholeOrNone = field(contribution_bound, default=None)
+    strict: Flag = field(flag, default=False)
+    sharp: Flag = field(flag, default=False, kw_only=True)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P3.2"
 
-    def __init__(
-        self,
-        k: int,
-        k_bar: int,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        strict: bool = False,
-        *,
-        sharp: bool = False,
-        slack: Exact = 0,
-    ) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            contribution=contribution_bound(contribution),
-            strict=bool(strict),
-            sharp=bool(sharp),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> LimitedDomain:
-        """The instance within a total (epsilon, delta): half of δ for failures, half for composition."""
-        half = probability(delta, "delta") / 2
-        slots = 5 * whole(k, "k") if k_bar is None else k_bar
-        step = per_step_epsilon(k, epsilon, half)
-        return cls(k, slots, step, half, contribution, slack=half)
+    def fit(cls, total: Total) -> Self:
+        """Half of δ is for failures, half for composition; five slots for each item wanted unless said."""
+        delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
+        epsilon = per_step_epsilon(total.k, total.epsilon, delta_slack)
+        return cls(total.k, total.slots(_SLOTS), epsilon, delta_failure, total.contribution, slack=delta_slack)
 
     def cost(self) -> Cost:
         return self._drawn(self.k)

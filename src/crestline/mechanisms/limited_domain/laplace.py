@@ -10,21 +10,22 @@ Proof note  docs/proofs/limited_domain_laplace.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from operator import attrgetter
 from typing import Self
 
 from crestline.errors import HistogramError
+from crestline.fields import Flag, Name, Number, Whole, WholeOrNone, field, flag, value
 from crestline.guarantees.accountants import per_step_epsilon, total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.limited_domain.additive import UNION, AdditiveNoise, checked_counts, checked_threshold
+from crestline.mechanisms.limited_domain.additive import CLOSED, UNION, AdditiveNoise
 from crestline.mechanisms.numerics.sensitivity import most_moved, order_sensitivity
 from crestline.mechanisms.numerics.thresholds import laplace_threshold, laplace_union_threshold
-from crestline.mechanisms.slots import contribution_bound, slot_numbers
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.slots import contribution_bound, item_number, slot_number
+from crestline.mechanisms.total import Total
+from crestline.parameters import Exact, not_negative, one_of, positive, probability, whole
 from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import Scores
 
@@ -32,79 +33,40 @@ from crestline.randomness.scores import Scores
 _SLOTS, _SLOTS_BOUNDED = 5, 100  # a matter of utility: any number keeps the promise
 
 
-@dataclass(frozen=True, init=False)
+@value
 class LimitedDomainLaplace(AdditiveNoise):
     """`epsilon` is for each item of one user. `counts` publishes the noisy counts, rounded to multiples of `grid`."""
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    delta: Fraction
-    contribution: int | None
-    counts: bool
-    grid: int
-    threshold: str
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    contribution: WholeOrNone = field(contribution_bound)
+    counts: Flag = field(flag, default=False, kw_only=True)
+    grid: Whole = field(whole, default=1, kw_only=True)
+    threshold: Name = field(one_of((UNION, CLOSED)), default=UNION, kw_only=True)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     noise = LAPLACE
     theorem = "P4.1"
 
-    def __init__(
-        self,
-        k: int,
-        k_bar: int,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None,
-        *,
-        counts: bool = False,
-        grid: int = 1,
-        threshold: str = UNION,
-        slack: Exact = 0,
-    ) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        bound = contribution_bound(contribution)
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            contribution=bound,
-            counts=checked_counts(counts, bound),
-            grid=whole(grid, "grid"),
-            threshold=checked_threshold(threshold),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        counts: bool = False,
-    ) -> Self:
-        """The instance within a total (epsilon, delta) that needs the smallest margin.
+    def fit(cls, total: Total, *, counts: bool = False) -> Self:
+        """The instance that needs the smallest margin.
 
         Either steps are simply added up and all of δ is for failures, or half of δ pays for a tighter composition.
         """
-        budget, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
-        bound = contribution_bound(contribution)
-        free = (_SLOTS if bound is None else _SLOTS_BOUNDED) * whole(k, "k")
-        _, slots = slot_numbers(k, free if k_bar is None else k_bar)
+        k, bound = total.k, total.contribution
+        slots = total.slots(_SLOTS if bound is None else _SLOTS_BOUNDED)
         moved = most_moved if counts else order_sensitivity
         times = moved(slots + 1, bound)
 
-        half = failure / 2
-        composed = per_step_epsilon(times, budget, half, step=PureDP)
+        delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
+        composed = per_step_epsilon(times, total.epsilon, delta_slack, step=PureDP)
         if not counts:
-            composed = max(composed, 2 * per_step_epsilon(slots + 1, budget, half, step=PureDP))
-        added = cls(k, slots, budget / times, failure, contribution, counts=counts)
-        tight = cls(k, slots, composed, half, contribution, counts=counts, slack=half)
+            composed = max(composed, 2 * per_step_epsilon(slots + 1, total.epsilon, delta_slack, step=PureDP))
+        added = cls(k, slots, total.epsilon / times, total.delta, bound, counts=counts)
+        tight = cls(k, slots, composed, delta_failure, bound, counts=counts, slack=delta_slack)
         return min(added, tight, key=lambda instance: instance.margin())
 
     @property

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import HistogramError
+from crestline.fields import Number, Whole, WholeOrNone, field, value
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
@@ -27,8 +27,15 @@ from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import check_slots, contribution_bound, slot_numbers, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, probability, whole
+from crestline.mechanisms.slots import (
+    check_slots,
+    contribution_bound,
+    item_number,
+    slot_number,
+    unit_rate,
+)
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive, probability
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
@@ -39,48 +46,25 @@ from crestline.randomness.scores import Linear, Logarithms, Scores, Summed
 _SLOTS = 10  # slots for each item wanted, when the caller does not say: utility
 
 
-@dataclass(frozen=True, init=False)
+@value
 class OptimalThreshold(BuiltIn):
     """`epsilon` is per drawn item, and once more for the choice of k_bar between `k` and `k_bar_max`."""
 
-    k: int
-    k_bar_max: int
-    epsilon: Fraction
-    delta: Fraction
-    contribution: int | None
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar_max: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    contribution: WholeOrNone = field(contribution_bound, default=None)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P3.5"
 
-    def __init__(
-        self,
-        k: int,
-        k_bar_max: int,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        *,
-        slack: Exact = 0,
-    ) -> None:
-        k, k_bar_max = slot_numbers(k, k_bar_max)
-        fill(
-            self,
-            k=k,
-            k_bar_max=k_bar_max,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            contribution=contribution_bound(contribution),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> Self:
-        """The instance within a total (epsilon, delta): half of δ for failures, half for composition."""
-        half = probability(delta, "delta") / 2
-        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
-        return cls(k, slots, per_step_epsilon(k + 1, epsilon, half), half, contribution, slack=half)
+    def fit(cls, total: Total) -> Self:
+        """Half of δ is for failures, half for composition; ten slots for each item wanted unless said."""
+        delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
+        epsilon = per_step_epsilon(total.k + 1, total.epsilon, delta_slack)
+        return cls(total.k, total.slots(_SLOTS), epsilon, delta_failure, total.contribution, slack=delta_slack)
 
     @property
     def k_bar(self) -> int:

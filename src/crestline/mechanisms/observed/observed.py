@@ -10,11 +10,12 @@ Proof note  docs/proofs/observed.md
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import field as plain_field
 from fractions import Fraction
-from typing import Self
+from typing import Self, Unpack, cast
 
 from crestline.errors import HistogramError, ParameterError
+from crestline.fields import Converted, Flag, Name, Number, Whole, field, flag, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP
@@ -29,7 +30,8 @@ from crestline.mechanisms.observed.draw import Passed, Rule, passed
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
 from crestline.mechanisms.selection import Selection
-from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import Exact, fill, one_of, positive, probability, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
 
@@ -43,7 +45,17 @@ LARGEST_CAP = 1 << 16
 """The most items of a user: there is a weight for each number of them, and a certificate that covers them all."""
 
 
-@dataclass(frozen=True, init=False)
+def _cap(cap: int | None, name: str) -> int:
+    """None stays None for the moment: the cap is then the contribution."""
+    return cast("int", None) if cap is None else whole(cap, name)
+
+
+def _slack(slack: Exact, name: str) -> Fraction:
+    """Zero, or a probability."""
+    return Fraction(0) if slack == 0 else probability(slack, name)
+
+
+@value
 class Observed(BuiltIn):
     """`scale` is σ of Gaussian noise, or Δ/ε of Laplace noise, in users.
 
@@ -53,87 +65,56 @@ class Observed(BuiltIn):
     noisy scores on a public grid, which are numbers of users where nothing is weighted.
     """
 
-    k: int
-    contribution: int
-    scale: Fraction
-    delta: Fraction
-    noise: str
-    cap: int
-    counts: bool
-    grid: int
-    promise: ApproxDP | None
-    slack: Fraction
+    k: Whole = field(whole)
+    contribution: Whole = field(whole)
+    scale: Number = field(positive)
+    delta: Number = field(probability)
+    noise: Name = field(one_of(_NOISES), default=GAUSSIAN.name)
+    cap: Converted[int | None, int] = field(_cap, default=None, kw_only=True)
+    counts: Flag = field(flag, default=False, kw_only=True)
+    grid: Whole = field(whole, default=1, kw_only=True)
+    promise: ApproxDP | None = plain_field(default=None, kw_only=True)
+    slack: Number = field(_slack, default=0, kw_only=True)
 
     theorem = "P17.3"
 
-    def __init__(
-        self,
-        k: int,
-        contribution: int,
-        scale: Exact,
-        delta: Exact,
-        noise: str = GAUSSIAN.name,
-        *,
-        cap: int | None = None,
-        counts: bool = False,
-        grid: int = 1,
-        promise: ApproxDP | None = None,
-        slack: Exact = 0,
-    ) -> None:
-        bound = whole(contribution, "contribution")
-        if noise not in _NOISES:
-            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
-        most = whole(bound if cap is None else cap, "cap", at_least=bound, at_most=LARGEST_CAP)
-        if counts and most > bound:
+    def __post_init__(self) -> None:
+        if self.cap is None:
+            fill(self, cap=self.contribution)
+        whole(self.cap, "cap", at_least=self.contribution, at_most=LARGEST_CAP)
+        if self.counts and self.weighted:
             raise ParameterError("with a cap above the contribution scores are weighted: they are no counts of users")
-        if noise == LAPLACE.name and probability(delta, "delta") > Fraction(1, 2):
+        if self.noise == LAPLACE.name and self.delta > Fraction(1, 2):
             raise ParameterError("Laplace noise needs a delta of at most one half")
-        fill(
-            self,
-            k=whole(k, "k"),
-            contribution=bound,
-            scale=positive(scale, "scale"),
-            delta=probability(delta, "delta"),
-            noise=noise,
-            cap=most,
-            counts=bool(counts),
-            grid=whole(grid, "grid"),
-            promise=promise,
-            slack=Fraction(0) if slack == 0 else probability(slack, "slack"),
-        )
-        if promise is not None and not self._keeps(promise):
+        if self.promise is not None and not self._keeps(self.promise):
             raise ParameterError(
                 "the promise is not kept with this noise and threshold: take more noise or a smaller δ"
             )
+        super().__post_init__()
 
     @classmethod
     def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        counts: bool = False,
-        cap: int | None = None,
-        noise: str | None = None,
+        cls, *, counts: bool = False, cap: int | None = None, noise: str | None = None, **total: Unpack[TotalArguments]
     ) -> Self:
         """The instance within a total (epsilon, delta) with the lowest threshold. Every observed item is looked at, so
         `k_bar` changes nothing."""
-        if contribution is None:
+        return cls.fit(Total(**total), counts=counts, cap=cap, noise=noise)
+
+    @classmethod
+    def fit(cls, total: Total, *, counts: bool = False, cap: int | None = None, noise: str | None = None) -> Self:
+        """Laplace noise for a few items each, else Gaussian noise with the promise certified."""
+        if total.contribution is None:
             raise ParameterError("Observed needs a contribution bound; without one take Sieve, which finds its own")
-        bound = whole(contribution, "contribution")
-        total = ApproxDP(positive(epsilon, "epsilon"), probability(delta, "delta"))
+        bound, (delta, _) = total.contribution, total.split_delta()
         kind = noise or (LAPLACE.name if bound <= _FEW_EACH else GAUSSIAN.name)
         if kind == LAPLACE.name:
-            scale = bound / total.epsilon
-            return cls(k, bound, scale, total.delta, kind, cap=cap, counts=counts)
+            return cls(total.k, bound, bound / total.epsilon, delta, kind, cap=cap, counts=counts)
+        promise = ApproxDP(total.epsilon, delta)
         for room in _ROOM:
-            part = total.delta * (1 - room)
+            part = delta * (1 - room)
             sigma = _sigma(bound, largest_mu_squared(total.epsilon, part))
-            if certified(total.epsilon, part, bound / sigma**2, total.delta):
-                return cls(k, bound, sigma, part, kind, cap=cap, counts=counts, promise=total)
+            if certified(total.epsilon, part, bound / sigma**2, delta):
+                return cls(total.k, bound, sigma, part, kind, cap=cap, counts=counts, promise=promise)
         raise ParameterError(
             "no Gaussian noise is certain to keep this total: take noise='laplace' or a larger epsilon"
         )

@@ -9,7 +9,6 @@ Proof note  docs/proofs/sieve.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Self
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
+from crestline.fields import Number, Whole, field, value
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
@@ -31,7 +31,8 @@ from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
 from crestline.mechanisms.selection import Selection
-from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.mechanisms.total import Total
+from crestline.parameters import positive, probability, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import GAUSSIAN
 
@@ -50,41 +51,28 @@ _ROUNDING = 1 - Fraction(2, 10**11)
 _KEY_WORDS = 4
 
 
-@dataclass(frozen=True, init=False)
+def _bucket_number(buckets: int, name: str) -> int:
+    return whole(buckets, name, at_least=2)
+
+
+@value
 class Sieve(BuiltIn):
     """`epsilon` and `delta` are the total of one release. There is nothing else to choose."""
 
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-    buckets: int
+    k: Whole = field(whole)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    buckets: Whole = field(_bucket_number, default=BUCKETS, kw_only=True)
 
     theorem = "P18.2"
     view = PAIRS
 
-    def __init__(self, k: int, epsilon: Exact, delta: Exact, *, buckets: int = BUCKETS) -> None:
-        fill(
-            self,
-            k=whole(k, "k"),
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            buckets=whole(buckets, "buckets", at_least=2),
-        )
-
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-    ) -> Self:
-        """The instance within a total (epsilon, delta). It looks at all pairs, so `k_bar` changes nothing."""
-        if contribution is not None:
+    def fit(cls, total: Total) -> Self:
+        """All of ε and δ. It looks at all pairs, so `k_bar` changes nothing."""
+        if total.contribution is not None:
             raise ParameterError("Sieve finds its own bound on items: leave contribution out, or take Observed")
-        return cls(k, epsilon, delta)
+        return cls(total.k, total.epsilon, total.delta)
 
     @cached_property
     def mu_squared(self) -> Fraction:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
+from crestline.fields import Number, Whole, field, value
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
@@ -26,35 +27,30 @@ from crestline.mechanisms.public_list.joint_draw import sequences
 from crestline.mechanisms.public_list.joint_values import Values, log_sequences, values_of
 from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import orderings, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
+from crestline.mechanisms.total import Total
+from crestline.parameters import not_negative, positive, whole
 from crestline.randomness.entropy import Entropy
 
 _VALUES = Remembered()
 
 
-@dataclass(frozen=True, init=False)
+@value
 class JointExponential(BuiltIn):
     """`epsilon` is for the whole selection. A baseline: the list is only as good as its worst place."""
 
-    k: int
-    epsilon: Fraction
-    slack: Fraction
+    k: Whole = field(whole)
+    epsilon: Number = field(positive)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P14.4"
 
-    def __init__(self, k: int, epsilon: Exact, *, slack: Exact = 0) -> None:
-        fill(self, k=whole(k, "k"), epsilon=positive(epsilon, "epsilon"), slack=not_negative(slack, "slack"))
-
     @classmethod
-    def for_budget(
-        cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
-    ) -> JointExponential:
-        """The instance within a total (epsilon, delta), all of δ being slack.
+    def fit(cls, total: Total) -> Self:
+        """All of δ is slack.
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        spare = proportion(delta, "delta")
-        return cls(k, per_step_epsilon(1, epsilon, spare), slack=spare)
+        return cls(total.k, per_step_epsilon(1, total.epsilon, total.delta), slack=total.delta)
 
     def cost(self) -> Cost:
         return steps(BoundedRange(self.epsilon, theorem=self.theorem))

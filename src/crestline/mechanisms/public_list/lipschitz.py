@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self, Unpack
 
 import numpy as np
 
+from crestline.fields import Flag, Name, Number, Whole, field, flag, value
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange, PureDP
@@ -30,13 +31,14 @@ from crestline.mechanisms.public_list.noises import lead, lipschitz_noise
 from crestline.mechanisms.public_list.top_ranks import top_ranks
 from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import orderings, unit_rate
-from crestline.parameters import Exact, fill, not_negative, positive, proportion, whole
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import not_negative, positive, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gumbel import GUMBEL
 
 
-@dataclass(frozen=True, init=False)
+@value
 class Lipschitz(BuiltIn):
     """`epsilon` is for the whole selection.
 
@@ -44,54 +46,30 @@ class Lipschitz(BuiltIn):
     that may move either way by one need twice the noise.
     """
 
-    k: int
-    epsilon: Fraction
-    noise: str
-    ordered: bool
-    monotone: bool
-    slack: Fraction
+    k: Whole = field(whole)
+    epsilon: Number = field(positive)
+    noise: Name = field(lipschitz_noise, default=GUMBEL.name)
+    ordered: Flag = field(flag, default=True)
+    monotone: Flag = field(flag, default=True, kw_only=True)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P8.1"
 
-    def __init__(
-        self,
-        k: int,
-        epsilon: Exact,
-        noise: str = "gumbel",
-        ordered: bool = True,
-        *,
-        monotone: bool = True,
-        slack: Exact = 0,
-    ) -> None:
-        fill(
-            self,
-            k=whole(k, "k"),
-            epsilon=positive(epsilon, "epsilon"),
-            noise=lipschitz_noise(noise),
-            ordered=bool(ordered),
-            monotone=bool(monotone),
-            slack=not_negative(slack, "slack"),
-        )
-
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        noise: str = "gumbel",
-    ) -> Lipschitz:
-        """The instance within a total (epsilon, delta). Gumbel noise composes its k steps, all of δ being slack.
+    def for_budget(cls, *, noise: str = GUMBEL.name, **total: Unpack[TotalArguments]) -> Self:
+        """The instance within a total (epsilon, delta).
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        spare = proportion(delta, "delta")
+        return cls.fit(Total(**total), noise=noise)
+
+    @classmethod
+    def fit(cls, total: Total, *, noise: str = GUMBEL.name) -> Self:
+        """Gumbel noise composes its k steps; all of δ is slack."""
+        k, delta_slack = total.k, total.delta
         if lipschitz_noise(noise) == GUMBEL.name:
-            return cls(k, k * per_step_epsilon(k, epsilon, spare), slack=spare)
-        return cls(k, per_step_epsilon(1, epsilon, spare, step=PureDP), noise, slack=spare)
+            return cls(k, k * per_step_epsilon(k, total.epsilon, delta_slack), slack=delta_slack)
+        return cls(k, per_step_epsilon(1, total.epsilon, delta_slack, step=PureDP), noise, slack=delta_slack)
 
     def cost(self) -> Cost:
         if self.noise == GUMBEL.name:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crestline.errors import ParameterError
 from crestline.mechanisms.numerics.quadrature import between
+from crestline.parameters import one_of
 from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLACE, LOGISTIC
 from crestline.randomness.laws.law import Law
 
@@ -12,11 +13,9 @@ _FAR = 45.0  # beyond, every density is nought
 _FARTHEST = 800.0  # the upper end of a search: leads lie far below
 
 
-def lipschitz_noise(name: str) -> str:
-    """The noise law of this name, or an error that lists the names."""
-    if name not in NOISES:
-        raise ParameterError(f"noise must be one of {', '.join(NOISES)}, not {name!r}")
-    return name
+def lipschitz_noise(noise: str, name: str = "noise") -> str:
+    """The name of one of these noises, or an error that lists the names."""
+    return one_of(NOISES)(noise, name)
 
 
 def lead(law: Law, losing: float) -> float:

@@ -11,20 +11,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
 import numpy as np
 
-from crestline.errors import ParameterError
+from crestline.fields import Converted, Name, Number, Whole, field, later, value
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
 from crestline.mechanisms.stability.query import QueryAnswer, Stable
 from crestline.mechanisms.stability.sparse_vector_law import first_success
-from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.parameters import Exact, fill, one_of, positive, probability, whole
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, keys
@@ -37,31 +36,21 @@ _SHARES = {EXPONENTIAL.name: Fraction(22, 100), LAPLACE.name: Fraction(37, 100)}
 NONE_STABLE = QueryAnswer(None, stopped=True)
 
 
-@dataclass(frozen=True, init=False)
+@value
 class FirstStable:
     """At most `queries` are asked; `epsilon` and `delta` are for them all, a `share` of `epsilon` for the threshold."""
 
-    queries: int
-    epsilon: Fraction
-    delta: Fraction
-    share: Fraction
-    noise: str
+    queries: Whole = field(whole)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    share: Converted[Exact | None, Fraction] = field(later(probability), default=None)
+    noise: Name = field(one_of(_NOISES), default=EXPONENTIAL.name)
 
     theorem = "P14.2"
 
-    def __init__(
-        self, queries: int, epsilon: Exact, delta: Exact, share: Exact | None = None, noise: str = EXPONENTIAL.name
-    ) -> None:
-        if noise not in _NOISES:
-            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
-        fill(
-            self,
-            queries=whole(queries, "queries"),
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            share=_SHARES[noise] if share is None else probability(share, "share"),
-            noise=noise,
-        )
+    def __post_init__(self) -> None:
+        if self.share is None:
+            fill(self, share=_SHARES[self.noise])
 
     def cost(self) -> Cost:
         return steps(PureDP(self.epsilon, theorem="P2.5"), delta=self.delta)

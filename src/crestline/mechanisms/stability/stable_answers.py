@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from crestline.errors import MechanismError, ParameterError
+from crestline.fields import Flag, Number, Whole, field, flag, value
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import Guarantee, LossInterval, PureDP
@@ -24,7 +24,7 @@ from crestline.mechanisms.numerics.order_law import support
 from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.numerics.thresholds import two_rate_threshold
 from crestline.mechanisms.stability.query import QueryAnswer, Stable
-from crestline.parameters import Exact, fill, positive, probability, whole
+from crestline.parameters import positive, probability, whole
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, keys
@@ -36,7 +36,7 @@ from crestline.randomness.unit_points import Floats
 Transcript = tuple[QueryAnswer, ...]
 
 
-@dataclass(frozen=True, init=False)
+@value
 class StableAnswers:
     """At most `queries` are asked, and no more after `failures` of them failed; `epsilon` and `delta` are for them all.
 
@@ -44,36 +44,18 @@ class StableAnswers:
     noise is then halved (P2.4). `share` of `epsilon` is for the noise of the threshold.
     """
 
-    queries: int
-    failures: int
-    epsilon: Fraction
-    delta: Fraction
-    share: Fraction
-    one_direction: bool
+    queries: Whole = field(whole)
+    failures: Whole = field(whole)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    share: Number = field(probability, default=Fraction(37, 100))
+    one_direction: Flag = field(flag, default=False, kw_only=True)
 
     theorem = "P14.3"
 
-    def __init__(
-        self,
-        queries: int,
-        failures: int,
-        epsilon: Exact,
-        delta: Exact,
-        share: Exact = Fraction(37, 100),
-        *,
-        one_direction: bool = False,
-    ) -> None:
-        if one_direction and failures != 1:
+    def __post_init__(self) -> None:
+        if self.one_direction and self.failures != 1:
             raise ParameterError("one_direction needs failures=1: it helps only when the first failure ends it")
-        fill(
-            self,
-            queries=whole(queries, "queries"),
-            failures=whole(failures, "failures"),
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            share=probability(share, "share"),
-            one_direction=bool(one_direction),
-        )
 
     def cost(self) -> Cost:
         step: Step = PureDP(self.epsilon, theorem=self.theorem)

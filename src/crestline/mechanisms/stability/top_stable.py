@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.errors import HistogramError, MechanismError, ParameterError
+from crestline.errors import HistogramError, MechanismError
+from crestline.fields import Converted, Name, Number, Whole, field, later, value
 from crestline.guarantees.accountants import per_step_epsilon, total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
@@ -29,10 +29,11 @@ from crestline.mechanisms.mechanism import UNKNOWN, BuiltIn, Mechanism
 from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection, collected
-from crestline.mechanisms.slots import check_slots, slot_numbers
+from crestline.mechanisms.slots import check_slots, item_number, slot_number
 from crestline.mechanisms.stability.sparse_vector_law import first_success, subset_law
 from crestline.mechanisms.stages import better
-from crestline.parameters import Exact, fill, not_negative, positive, probability, proportion, whole
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import Exact, fill, not_negative, one_of, positive, probability, proportion
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
@@ -49,7 +50,21 @@ _SLOTS = 2  # slots for each item wanted, when the caller does not say: utility
 _INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
 
 
-@dataclass(frozen=True, init=False)
+def _inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
+    """The inner selection. What it would refuse once the stable set is known (that depends on rows) is refused here."""
+    if inner is None:
+        return None
+    adopted = adopt(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
+    if domain_of(adopted) == UNKNOWN:
+        raise MechanismError(
+            "inner selects from the stable set, which is a public list by then: take a mechanism for a public list, "
+            "such as Lipschitz"
+        )
+    adopted.cost()  # one that cannot be charged is refused here
+    return adopted
+
+
+@value
 class TopStable(BuiltIn):
     """`share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
 
@@ -57,69 +72,46 @@ class TopStable(BuiltIn):
     public list of items: the stable set is public by then.
     """
 
-    k: int
-    k_bar: int
-    epsilon: Fraction
-    delta: Fraction
-    share: Fraction
-    noise: str
-    inner: BuiltIn | None
-    slack: Fraction
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
+    share: Converted[Exact | None, Fraction] = field(later(probability), default=None)
+    noise: Name = field(one_of(_NOISES), default=EXPONENTIAL.name)
+    inner: Converted[Mechanism | None, BuiltIn | None] = field(_inner, default=None)
+    slack: Number = field(not_negative, default=0, kw_only=True)
 
     theorem = "P6"
 
-    def __init__(
-        self,
-        k: int,
-        k_bar: int,
-        epsilon: Exact,
-        delta: Exact,
-        share: Exact | None = None,
-        noise: str = EXPONENTIAL.name,
-        inner: Mechanism | None = None,
-        *,
-        slack: Exact = 0,
-    ) -> None:
-        k, k_bar = slot_numbers(k, k_bar)
-        if noise not in _NOISES:
-            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, not {noise!r}")
-        fill(
-            self,
-            k=k,
-            k_bar=k_bar,
-            epsilon=positive(epsilon, "epsilon"),
-            delta=probability(delta, "delta"),
-            share=_SHARES[noise] if share is None else probability(share, "share"),
-            noise=noise,
-            inner=_checked_inner(inner, k),
-            slack=not_negative(slack, "slack"),
-        )
+    def __post_init__(self) -> None:
+        if self.share is None:
+            fill(self, share=_SHARES[self.noise])
+        if self.inner is not None and self.inner.k not in (None, self.k):
+            raise MechanismError(f"the inner mechanism must select as many items as this one: k={self.k}")
+        super().__post_init__()
 
     @classmethod
     def for_budget(
-        cls,
-        *,
-        k: int,
-        k_bar: int | None = None,
-        epsilon: Exact,
-        delta: Exact,
-        contribution: int | None = None,
-        noise: str = EXPONENTIAL.name,
-        inner_share: Exact = _INNER_SHARE,
+        cls, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE, **total: Unpack[TotalArguments]
     ) -> Self:
         """The instance within a total (epsilon, delta). A contribution bound is no help.
 
         Where more than k items may be stable, `inner_share` of both is for peeling the best k of them; with a share of
         zero they are drawn uniformly.
         """
-        slots = _SLOTS * whole(k, "k") if k_bar is None else k_bar
-        budget, failure = positive(epsilon, "epsilon"), probability(delta, "delta")
-        part = proportion(inner_share, "inner_share") if slots > k else Fraction(0)
-        if not part:
-            return cls(k, slots, budget, failure, noise=noise)
-        spare = part * failure
-        inner = Lipschitz(k, k * per_step_epsilon(k, part * budget, spare))
-        return cls(k, slots, (1 - part) * budget, failure - spare, noise=noise, inner=inner, slack=spare)
+        return cls.fit(Total(**total), noise=noise, inner_share=inner_share)
+
+    @classmethod
+    def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE) -> Self:
+        """Two slots for each item wanted unless said."""
+        k, slots = total.k, total.slots(_SLOTS)
+        share = proportion(inner_share, "inner_share") if slots > k else Fraction(0)
+        delta_failure, delta_slack = total.split_delta(1 - share)
+        if not share:
+            return cls(k, slots, total.epsilon, delta_failure, noise=noise)
+        inner = Lipschitz(k, k * per_step_epsilon(k, share * total.epsilon, delta_slack))
+        epsilon = (1 - share) * total.epsilon
+        return cls(k, slots, epsilon, delta_failure, noise=noise, inner=inner, slack=delta_slack)
 
     def cost(self) -> Cost:
         return self._search_cost() if self.inner is None else self._search_cost() + self.inner.cost()
@@ -229,19 +221,3 @@ class TopStable(BuiltIn):
     def _public(self, histogram: Histogram, size: int) -> Histogram:
         kept = min(size, histogram.filled)
         return Histogram(histogram.items[:kept], histogram.array[:kept], None, domain_size=kept, step=histogram.step)
-
-
-def _checked_inner(inner: Mechanism | None, k: int) -> BuiltIn | None:
-    """The inner selection. What it would refuse once the stable set is known (that depends on rows) is refused here."""
-    if inner is None:
-        return None
-    adopted = adopt(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
-    if adopted.k not in (None, k):
-        raise MechanismError(f"the inner mechanism must select as many items as this one: k={k}")
-    if domain_of(adopted) == UNKNOWN:
-        raise MechanismError(
-            "inner selects from the stable set, which is a public list by then: take a mechanism for a public list, "
-            "such as Lipschitz"
-        )
-    adopted.cost()  # one that cannot be charged is refused here
-    return adopted

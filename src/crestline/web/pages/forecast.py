@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from inspect import signature
 
 from crestline.errors import CrestlineError
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
@@ -73,7 +72,7 @@ def why_not(line: Entry) -> str | None:
         return "needs a public list of all items"
     if not line.selects:
         return "answers other queries than top-k"
-    return None if "k" in signature(line.load().for_budget).parameters else "needs a part of your own"
+    return "needs a part of your own" if line.load().needs_a_part else None
 
 
 def forecast(

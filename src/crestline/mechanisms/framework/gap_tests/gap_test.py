@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.fields import Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
-from crestline.parameters import Exact, fill, positive, probability
+from crestline.parameters import positive, probability
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import fixed, keys
@@ -83,15 +83,12 @@ def gap_for(test: GapTest, wanted: float) -> float:
     return high
 
 
-@dataclass(frozen=True, init=False)
+@value
 class JointTest:
     """One test for all of the chosen items, by the smallest gap: all are named or none (P9.3)."""
 
-    epsilon: Fraction
-    delta: Fraction
-
-    def __init__(self, epsilon: Exact, delta: Exact) -> None:
-        fill(self, epsilon=positive(epsilon, "epsilon"), delta=probability(delta, "delta"))
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
 
     def cost(self) -> Cost:
         return steps(BoundedRange(self.epsilon, theorem="P9.3"), delta=self.delta)

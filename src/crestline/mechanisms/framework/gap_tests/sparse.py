@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from crestline.fields import Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import LossInterval
 from crestline.mechanisms.framework.gap_tests.gap_test import Gaps, Orders
 from crestline.mechanisms.framework.gap_tests.shared_threshold import SharedThreshold
 from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.numerics.thresholds import failure_threshold, laplace_threshold
-from crestline.parameters import Exact, fill, positive, probability
+from crestline.parameters import positive, probability
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, keys
@@ -59,15 +59,12 @@ class SparseTest(ABC):
         return self.table(gaps).lengths(orders)
 
 
-@dataclass(frozen=True, init=False)
+@value
 class LaplaceTest(SparseTest):
     """`epsilon` is split in halves between the threshold and the items (P5.2)."""
 
-    epsilon: Fraction
-    delta: Fraction
-
-    def __init__(self, epsilon: Exact, delta: Exact) -> None:
-        fill(self, epsilon=positive(epsilon, "epsilon"), delta=probability(delta, "delta"))
+    epsilon: Number = field(positive)
+    delta: Number = field(probability)
 
     def cost(self) -> Cost:
         half = self.epsilon / 2
@@ -95,21 +92,13 @@ class LaplaceTest(SparseTest):
         return laplace_threshold(self.delta)
 
 
-@dataclass(frozen=True, init=False)
+@value
 class ExponentialTest(SparseTest):
     """One-sided noise: rate `epsilon1` for the threshold, `epsilon2` for each item (P5.3)."""
 
-    epsilon1: Fraction
-    epsilon2: Fraction
-    delta: Fraction
-
-    def __init__(self, epsilon1: Exact, epsilon2: Exact, delta: Exact) -> None:
-        fill(
-            self,
-            epsilon1=positive(epsilon1, "epsilon1"),
-            epsilon2=positive(epsilon2, "epsilon2"),
-            delta=probability(delta, "delta"),
-        )
+    epsilon1: Number = field(positive)
+    epsilon2: Number = field(positive)
+    delta: Number = field(probability)
 
     def cost(self) -> Cost:
         step = LossInterval(self.epsilon2, self.epsilon1 + self.epsilon2, theorem="P5.3")

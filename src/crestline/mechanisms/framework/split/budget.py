@@ -17,20 +17,13 @@ from crestline.guarantees.guarantee import BoundedRange, GaussianDP
 from crestline.guarantees.search import largest_within
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.mechanisms.framework.split.split import Split, best_split, gaussian_room
-from crestline.mechanisms.slots import slot_numbers
-from crestline.parameters import whole
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.laws.gumbel import GUMBEL
 
 _DIGITS = 6  # the budget is used up to so many digits
-_SLOTS = 10  # a matter of utility: any number keeps the promise
+SLOTS = 10  # for each item wanted, when the caller does not say (P12.1): utility
 _ALL_OF_DELTA = (Fraction(1),)
-
-
-def slots_for(k: int, k_bar: int | None) -> int:
-    """How many slots to look at: ten for each item wanted, unless the caller says (P12.1)."""
-    return _SLOTS * whole(k, "k") if k_bar is None else slot_numbers(k, k_bar)[1]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""A total: what `for_budget` was given, exact, and how it is divided."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import crestline as cl
+from crestline.errors import CrestlineError, MechanismError, ParameterError
+from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.total import Total
+
+
+def test_it_is_exact() -> None:
+    total = Total(3, 0.1, "1e-6", k_bar=5, contribution=2)
+    assert (total.k, total.epsilon, total.delta) == (3, Fraction(1, 10), Fraction(1, 10**6))
+    assert (total.k_bar, total.contribution) == (5, 2)
+    assert (Total(3, 1, 0).k_bar, Total(3, 1, 0).contribution) == (None, None)
+    for wrong in ({"k": 0}, {"epsilon": 0}, {"delta": 2}, {"k_bar": 0}, {"contribution": 0}):
+        name = next(iter(wrong))
+        with pytest.raises(ParameterError, match=f"^{name} must"):
+            Total(**{"k": 1, "epsilon": 1, "delta": 0, **wrong})
+
+
+def test_slots_are_as_said_or_so_many_for_each_item() -> None:
+    assert Total(3, 1, 0).slots(5) == 15
+    assert Total(3, 1, 0, k_bar=4).slots(5) == 4
+    with pytest.raises(ParameterError, match="k is 3, k_bar is 2"):
+        Total(3, 1, 0, k_bar=2).slots(5)
+
+
+def test_delta_is_divided_without_a_rest() -> None:
+    failure, slack = Total(1, 1, "1e-6").split_delta(Fraction(2, 5))
+    assert (failure, slack) == (Fraction(4, 10**7), Fraction(6, 10**7))
+    assert Total(1, 1, "1e-6").split_delta() == (Fraction(1, 10**6), 0)
+    for delta in (0, 1):
+        with pytest.raises(ParameterError, match=r"delta must be (larger than zero|smaller than one), not [01]$"):
+            Total(1, 1, delta).split_delta()
+
+
+@pytest.mark.parametrize("line", [line for line in CATALOGUE if line.selects], ids=lambda line: line.name)
+def test_for_budget_is_fit_as_people_spell_it(line: cl.mechanisms.catalogue.Entry) -> None:
+    kind: type[BuiltIn] = line.load()
+    bound = 2 if line.contribution == "bounded" else None
+    if kind.needs_a_part:
+        with pytest.raises(MechanismError, match="of your own"):
+            kind.for_budget(k=1, epsilon=1, delta="1e-6")
+        return
+    made = kind.for_budget(k=1, epsilon=1, delta="1e-6", contribution=bound)
+    assert made == kind.fit(Total(1, "1", 1e-6, contribution=bound))
+    with pytest.raises(TypeError, match="nonsense"):
+        kind.for_budget(k=1, epsilon=1, delta="1e-6", nonsense=3)  # type: ignore[call-arg] # that is the test
+
+
+def test_a_mechanism_that_cannot_be_made_from_a_total_says_so() -> None:
+    with pytest.raises(CrestlineError, match="BuiltIn cannot be made from a total"):
+        BuiltIn.fit(Total(1, 1, 0))
