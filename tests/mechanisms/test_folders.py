@@ -11,9 +11,9 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "crestline"
 MODULES = sorted((PACKAGE / "mechanisms").rglob("*.py"))
 MOST_MODULES = 12
 
-# What each folder or module at the top may import of its siblings. The protocol, selections and slots know no folder;
-# the catalogue loads classes by name; noisy counts follow any selection.
-BASE = {"mechanism", "selection", "slots", "stages"}
+# What each folder or module at the top may import of its siblings. The protocol, selections, slots and totals know no
+# folder; the catalogue loads classes by name; noisy counts follow any selection.
+BASE = {"mechanism", "selection", "slots", "stages", "total"}
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(BASE, BASE),
     "mechanism": {*BASE, "catalogue"},
