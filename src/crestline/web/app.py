@@ -61,6 +61,7 @@ def create_app(state: ServiceState) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # FastAPI's own pages load scripts from a foreign host
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would repeat the host that a request names
     )
     app.state.service = state
     app.include_router(api)

@@ -6,12 +6,14 @@ import json
 import secrets
 from typing import Any
 
+import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crestline.web.metrics import Metrics
 from crestline.web.problems import Problem, internal_error
 
 LARGEST_BODY = 64 * 1024
+SECONDS_FOR_BODY = 10.0
 _HEADERS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -23,9 +25,10 @@ _HEADERS = (
 class Middleware:
     """The outermost layer."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, seconds: float = SECONDS_FOR_BODY) -> None:
         self._app = app
         self._metrics = metrics
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -45,7 +48,7 @@ class Middleware:
         try:
             if _length(scope) > LARGEST_BODY:
                 raise Problem(413, "too_large", f"A request holds at most {LARGEST_BODY} bytes.")
-            await self._app(scope, _bounded(receive), sending)
+            await self._app(scope, _bounded(receive, self._seconds), sending)
         except Problem as problem:
             await _respond(sending, problem, number)
         except Exception:  # its words may quote private rows: not even a log gets them
@@ -67,13 +70,15 @@ def _length(scope: Scope) -> int:
     return 0
 
 
-def _bounded(receive: Receive) -> Receive:
-    """A body that is sent in parts is counted as it comes."""
-    taken = 0
+def _bounded(receive: Receive, seconds: float) -> Receive:
+    """A body that is sent in parts is counted as it comes, and must have come within so many seconds."""
+    taken, whole, deadline = 0, False, anyio.current_time() + seconds
 
     async def receiving() -> Message:
-        nonlocal taken
-        message = await receive()
+        nonlocal taken, whole
+        with anyio.fail_after(None if whole else max(0.0, deadline - anyio.current_time())):
+            message = await receive()
+        whole = not message.get("more_body", False)
         taken += len(message.get("body", b""))
         if taken > LARGEST_BODY:
             raise ValueError("too large")

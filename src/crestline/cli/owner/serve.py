@@ -13,6 +13,7 @@ def serve(
     check: Annotated[bool, typer.Option("--check", help="Check the file and everything it names, then end.")] = False,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, typer.Option(help="Processes that share the address and the ledger.", min=1, max=64)] = 1,
 ) -> None:
     """Serve private top-k to analysts who hold neither the data nor the ledger.
 
@@ -24,17 +25,13 @@ def serve(
     loaded = load_config(config)
     from crestline.web.state import open_state
 
-    state = open_state(loaded)
+    open_state(loaded).close()  # what is wrong with the file is said here, once
     if check:
-        state.close()
         sizes = (len(loaded.datasets), len(loaded.analysts))
         typer.echo(f"{config} holds: {sizes[0]} data set(s), {sizes[1]} analyst(s)")
         return
     try:
-        import uvicorn
-
-        from crestline.web.app import create_app
+        from crestline.web import server
     except ModuleNotFoundError:
-        state.close()
         raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None
-    uvicorn.run(create_app(state), host=host, port=port, server_header=False, ws="none")
+    server.serve(loaded, host=host, port=port, workers=workers)

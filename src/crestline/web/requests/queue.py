@@ -7,12 +7,12 @@ is not asked at all.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
-import anyio
-import anyio.to_thread
+from typing import TYPE_CHECKING, TypeVar
 
 from crestline.web.problems import Problem
+
+if TYPE_CHECKING:
+    import anyio
 
 Result = TypeVar("Result")
 
@@ -37,6 +37,8 @@ class QuestionQueue:
 
     async def run(self, question: Callable[[], Result], gone: Callable[[], Awaitable[bool]]) -> Result:
         """What `question` gives, run in a thread when its turn has come. `gone` tells whether the asker has left."""
+        import anyio.to_thread  # with the web server's packages, which a configuration can be checked without
+
         if self._taken >= self._places:
             raise busy("Too many questions are waiting for this data set.")
         self._taken += 1
@@ -57,6 +59,8 @@ class QuestionQueue:
 
     def _limiter(self) -> anyio.CapacityLimiter:
         """Made with the first question, since it belongs to the loop that it is made in."""
+        import anyio
+
         if self._threads is None:
             self._threads = anyio.CapacityLimiter(self._at_once)
         return self._threads

@@ -1,0 +1,85 @@
+"""The server: uvicorn with limits on who is slow and on how many there are, in one process or in several."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from crestline.web.app import create_app
+from crestline.web.config import Config, load_config
+from crestline.web.state import open_state
+
+SECONDS_TO_SEND = 10.0
+"""Within so many seconds the head of a request must be here, and after it the body (`middleware`)."""
+
+CONNECTIONS = 1000
+"""More at once are refused with 503."""
+
+SETTLING = 10
+"""On SIGTERM a question may end within `limits.seconds`, and be settled within so many more; then the process ends."""
+
+_CONFIG = "CRESTLINE_SERVICE_CONFIG"
+
+
+class ImpatientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no types here
+    """HTTP that closes a connection which sends the head of a request too slowly, or none at all."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self._begin()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._awaits_head():
+            self._end()
+        elif self._deadline is None:
+            self._begin()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end()
+        super().connection_lost(exc)
+
+    def _awaits_head(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _begin(self) -> None:
+        self._deadline = self.loop.call_later(SECONDS_TO_SEND, self._give_up)
+
+    def _end(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if self._awaits_head():
+            self.transport.close()
+
+
+def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
+    """Serve until told to end. Several workers share the address and the ledger; each opens its own connections."""
+    os.environ[_CONFIG] = str(config.file)
+    uvicorn.run(
+        "crestline.web.server:app",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        http=ImpatientProtocol,
+        ws="none",
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_graceful_shutdown=config.limits.seconds + SETTLING,
+    )
+
+
+def app() -> FastAPI:
+    """The service of the configuration that this process was started with."""
+    return create_app(open_state(load_config(Path(os.environ[_CONFIG]))))
