@@ -6,7 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import canonical, full_domain, ledger_load, restricted, scaling, service_load, sources, startup
+from benchmarks import (
+    canonical,
+    full_domain,
+    ledger_load,
+    pairs,
+    restricted,
+    scaling,
+    service_load,
+    sources,
+    startup,
+)
 from benchmarks.figures import picture, slopes
 from benchmarks.measuring import Row, human
 
@@ -16,6 +26,7 @@ TABLES: dict[str, Any] = {
     "canonical": canonical,
     "scaling": scaling,
     "sources": sources,
+    "pairs": pairs,
     "startup": startup,
     "ledger": ledger_load,
     "service": service_load,

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ ROWS = 10**7
 SIZES = (10**5, 10**6, 10**8)
 PLAIN, TOP_K, BOUNDED = "plain SQL", "`top_k`", f"`top_k`, contribution={CONTRIBUTION}"
 COUNTING = "counting alone"
-WAYS: dict[str, Callable[[str], Any]] = {
+Ways = Mapping[str, Callable[[str], Any]]
+WAYS: Ways = {
     PLAIN: plain,
     TOP_K: private,
     COUNTING: lambda path: counted(open_source(path)),
@@ -55,7 +56,7 @@ class Pair:
         return self.other[1] / self.plain[1]
 
 
-def paired(path: Path, way: str, many: int) -> list[Pair]:
+def paired(path: Path, way: str, many: int, ways: Ways = WAYS) -> list[Pair]:
     """Pairs of plain SQL and another way, which of them comes first changing every time; the first warms up.
 
     A machine drifts by more than the few percent looked for. What lies within seconds of each other drifts together.
@@ -63,22 +64,28 @@ def paired(path: Path, way: str, many: int) -> list[Pair]:
     found = []
     for turn in range(many + 1):
         order = (PLAIN, way) if turn % 2 else (way, PLAIN)
-        times = {name: _once(path, name) for name in order}
+        times = {name: _once(path, ways[name]) for name in order}
         found.append(Pair(times[PLAIN], times[way]))
     return found[1:]
 
 
-def _once(path: Path, way: str) -> tuple[float, float]:
+def _once(path: Path, way: Callable[[str], Any]) -> tuple[float, float]:
     start, processor = time.perf_counter(), time.process_time()
-    WAYS[way](str(path))
+    way(str(path))
     return time.perf_counter() - start, time.process_time() - processor
 
 
 def on_duckdb(path: Path, rows: int, quick: bool) -> Iterator[Row]:
     """Every way in pairs with plain SQL, and the peak of each."""
-    pairs = {way: paired(path, way, 1 if quick else many) for way, many in PAIRS.items()}
-    peaks = peak_megabytes(path, 1 if quick else PEAKS)
-    alone = [pair.plain[0] for pair in pairs[TOP_K]]
+    yield from compared(path, rows, __name__, PAIRS, 1 if quick else PEAKS)
+
+
+def compared(path: Path, rows: int, module: str, pairs_of: Mapping[str, int], peaks_of: int) -> Iterator[Row]:
+    """The ways of a module (`WAYS`), so many times each in pairs with plain SQL, and the peak of each."""
+    ways: Ways = sys.modules[module].WAYS
+    pairs = {way: paired(path, way, 1 if peaks_of == 1 else many, ways) for way, many in pairs_of.items()}
+    peaks = peak_megabytes(path, peaks_of, module)
+    alone = [pair.plain[0] for found in pairs.values() for pair in found]
     yield _row(PLAIN, "DuckDB", rows, alone, {"megabytes": statistics.median(peaks[PLAIN])})
     for way, found in pairs.items():
         ratio = spread([pair.ratio for pair in found])
@@ -92,21 +99,22 @@ def on_duckdb(path: Path, rows: int, quick: bool) -> Iterator[Row]:
         yield _row(way, "DuckDB", rows, [pair.other[0] for pair in found], extra)
 
 
-def peak_megabytes(path: Path, runs: int) -> dict[str, list[float]]:
+def peak_megabytes(path: Path, runs: int, module: str = __name__) -> dict[str, list[float]]:
     """The largest resident size of fresh processes that each go one way once; the ways take turns."""
-    found: dict[str, list[float]] = {way: [] for way in WAYS}
+    ways: Ways = sys.modules[module].WAYS
+    found: dict[str, list[float]] = {way: [] for way in ways}
     for turn in range(runs):
-        for way, _ in shuffled(WAYS, turn):
-            command = [sys.executable, "-c", _program(path, way) + PEAK]
+        for way, _ in shuffled(ways, turn):
+            command = [sys.executable, "-c", _program(path, way, module) + PEAK]
             text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             found[way].append(float(text.split()[-1]) / 1024)  # DuckDB may have drawn a progress bar before it
     return found
 
 
-def _program(path: Path, way: str) -> str:
+def _program(path: Path, way: str, module: str) -> str:
     if way == PLAIN:
         return f"import duckdb\nduckdb.connect().execute({plain_sql('read_parquet(?)')!r}, [{str(path)!r}]).fetchall()"
-    return f"from benchmarks.sources import WAYS\nWAYS[{way!r}]({str(path)!r})"
+    return f"from {module} import WAYS\nWAYS[{way!r}]({str(path)!r})"
 
 
 def measure(quick: bool) -> Iterator[Row]:

@@ -12,6 +12,7 @@ from tests.sources import oracle
 
 Pairs = set[tuple[Any, Label]]
 CELLS = 13
+PRIME = 2**31 - 1
 
 
 def users_with(pairs: Pairs, rank: int) -> int:
@@ -27,6 +28,7 @@ def users_by_items(pairs: Pairs) -> list[int]:
 
 
 def bucket(item: Label, key: bytes, buckets: int) -> int:
+    """A keyed hash of an item, or of a user, below a bound."""
     *texts, last = [oracle.text(part) for part in (item if isinstance(item, tuple) else (item,))]
     message = hashlib.sha256(key).hexdigest()[:32] + "".join(f"{len(text)}:{text}" for text in texts) + last
     return int(hashlib.md5(message.encode()).hexdigest()[:8], 16) % buckets
@@ -45,8 +47,17 @@ def within(pairs: Pairs, key: bytes, kept: Sequence[bool]) -> Pairs:
     return {(user, item) for user, item in pairs if kept[bucket(item, key, len(kept))]}
 
 
+def bounded(pairs: Pairs, most: int, key: bytes) -> Pairs:
+    """For every user the items of smallest product of two hashes, modulo a prime; equal ones in label order."""
+    by_user = defaultdict(list)
+    for user, item in pairs:
+        product = (bucket(user, key + b"user", PRIME - 1) + 1) * (bucket(item, key + b"item", PRIME - 1) + 1)
+        by_user[user].append((product % PRIME, label_order(item), item))
+    return {(user, item) for user, items in by_user.items() for _, _, item in sorted(items)[:most]}
+
+
 def observed(pairs: Pairs, key: bytes, weights: Sequence[int]) -> dict[Label, int]:
-    kept = oracle.bounded(pairs, len(weights), key)
+    kept = bounded(pairs, len(weights), key)
     many = Counter(user for user, _ in kept)
     scores: Counter[Label] = Counter()
     for user, item in kept:

@@ -7,9 +7,14 @@ import sqlite3
 from pathlib import Path
 
 import ibis
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import crestline as cl
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.views import View
+from crestline.question import Question
 from crestline.sources import open_source
 from tests.sources.between import AFTER, BEFORE, views_stay
 
@@ -51,3 +56,15 @@ def test_an_engine_without_snapshots_or_hashes(tmp_path: Path) -> None:
         connection.executemany("insert into events values (?, 7)", [(user,) for user in range(500)])
     answer = cl.top_k(f"sqlite:///{path}", table="events", k=1, epsilon=4, delta="1e-6", mechanism="Sieve")
     assert answer.items == (7,)
+
+
+def test_a_user_keeps_every_item_as_often_as_every_other() -> None:
+    """2,000 users with the same twelve items, of which each keeps three: every item is kept by about 500 of them. With
+    one order of the items for all users three items would be kept by all of them."""
+    rows = pa.table({"user": [user for user in range(2000) for _ in range(12)], "item": list("abcdefghijkl") * 2000})
+    with open_source(rows).reading(Question(k=1), bytes(32), View("observed", (1, 1, 1))) as reading:
+        items = reading.histogram
+        assert isinstance(items, ObservedItems)
+        kept = np.array([items.score_of(rank) for rank in range(items.size)])
+    assert kept.sum() == 6000
+    assert np.abs(kept - 500).max() < 100  # five standard deviations; the key is fixed, and so is the outcome

@@ -1,7 +1,8 @@
 """Expressions over distinct (user, item) pairs: every view that a threshold or the sieve may ask for (P18.6).
 
 Nothing here runs, and nothing can fail on a row: counts, comparisons and sums of whole numbers from small tables, and
-MD5 of texts. Engines never compute a weight. An item is hashed once, and not once for each of its users.
+MD5 of texts. Engines never compute a weight. Items and users are hashed once each, and never pair by pair: texts are
+what costs time.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from crestline.sources.expression.counting import COUNT, USER, Counting
 from crestline.sources.expression.picks import Pick, picked
 
 NUMBER = "number"
+_USERS = "users"
 _BUCKET, _MANY, _CELL, _WEIGHT = "bucket", "many", "cell", "weight"
+_PLACE, _OF_USER, _OF_ITEM = "place", "of_user", "of_item"
 _DIGITS = 8  # 32 bits of the hash, which fit into whole numbers of 64 bits with a sign
+_PRIME = (1 << 31) - 1  # a product of two numbers below it fits as well
 
 
 def listing_of(counting: Counting, pairs: Expression) -> Expression:
@@ -27,17 +31,30 @@ def listing_of(counting: Counting, pairs: Expression) -> Expression:
 
 
 def numbered(counting: Counting, pairs: Expression) -> Expression:
-    """Every item of the pairs once, with its number in label order."""
+    """Every item of the pairs once, with its number in label order and its number of users."""
     import ibis
 
-    listing = listing_of(counting, pairs)
+    listing = with_users(pairs, counting.items.names)
     order = [listing[name] for name in counting.items.names]
     return listing.mutate(**{NUMBER: ibis.row_number().over(order_by=order)})
+
+
+def with_users(pairs: Expression, item: Sequence[str]) -> Expression:
+    """Every item of the pairs once, with its number of users."""
+    return pairs.group_by(list(item)).agg(**{_USERS: pairs.count()})
 
 
 def by_number(counting: Counting, pairs: Expression, listing: Expression) -> Expression:
     """Each user with the numbers of their items."""
     return pairs.inner_join(listing, list(counting.items.names)).select(USER, NUMBER)
+
+
+def ranked(items: Expression, rank: int) -> Expression:
+    """Of items with their numbers of users: the smallest of the `rank` largest numbers, and how many there are."""
+    import ibis
+
+    largest = items.order_by(ibis.desc(_USERS)).select(_USERS).limit(rank)
+    return largest.aggregate(**{_USERS: largest[_USERS].min().fill_null(0), _MANY: largest.count()})
 
 
 @dataclass(frozen=True)
@@ -51,14 +68,6 @@ class PairCounting:
     counting: Counting
     item: tuple[str, ...]
     listing: Expression
-
-    def ranked(self, pairs: Expression, rank: int) -> Expression:
-        """The smallest of the `rank` largest numbers of users of an item, and how many of them there are."""
-        import ibis
-
-        counts = pairs.group_by(list(self.item)).agg(**{COUNT: pairs.count()})
-        largest = counts.order_by(ibis.desc(COUNT)).select(COUNT).limit(rank)
-        return largest.aggregate(**{COUNT: largest[COUNT].min().fill_null(0), _MANY: largest.count()})
 
     def cells(self, pairs: Expression) -> Expression:
         """How many users have so many items, by cell; cells without users have no row."""
@@ -82,17 +91,18 @@ class PairCounting:
 
     def within(self, pairs: Expression, key: bytes, kept: Sequence[int], buckets: int) -> Expression:
         """The pairs whose items lie in the buckets that were kept."""
-        alive = self._hashed(key, buckets).semi_join(self._table({_BUCKET: kept}), _BUCKET)
-        return pairs.semi_join(alive, list(self.item))
+        # Every item and every bucket is there once, so that no pair is joined twice.
+        alive = self._hashed(key, buckets).inner_join(self._table({_BUCKET: kept}), _BUCKET).select(*self.item)
+        return pairs.inner_join(alive, list(self.item)).select(USER, *self.item)
 
     def scores(self, pairs: Expression, key: bytes, weights: Counts) -> Expression:
         """Every item that some user keeps, with its score."""
         import ibis
 
         cap, same = len(weights), len(set(weights.tolist())) == 1
-        counted = pairs.inner_join(_by_user(pairs), USER)
-        few = counted.filter(counted[_MANY] <= cap)
-        many = self._bounded(counted.filter(counted[_MANY] > cap), cap, key)  # only these users' items are hashed
+        users = _by_user(pairs)
+        few = pairs.inner_join(users.filter(users[_MANY] <= cap), USER)
+        many = self._bounded(pairs, users.filter(users[_MANY] > cap), cap, key)
         kept = few.select(_MANY, *self.item).union(many.select(_MANY, *self.item))
         if same:
             return kept.group_by(list(self.item)).agg(**{COUNT: kept.count() * int(weights[0])})
@@ -109,15 +119,34 @@ class PairCounting:
         """With the items' own columns."""
         return table if self.item == self.counting.items.names else table.inner_join(self.listing, list(self.item))
 
-    def _bounded(self, pairs: Expression, cap: int, key: bytes) -> Expression:
-        return self.counting.bounded(self._labelled(pairs), cap, key)
+    def _bounded(self, pairs: Expression, users: Expression, cap: int, key: bytes) -> Expression:
+        """Of the pairs of these users those that are kept: for every user the `cap` items of smallest product, modulo
+        a prime, of a hash of the user and a hash of the item.
 
-    def _hashed(self, key: bytes, buckets: int) -> Expression:
-        """Every item with its bucket: a keyed hash of the item alone, the same for every user."""
-        engine, listing = self.counting.engine, self.listing
-        message = keyed_message(self.counting.texts(listing, self.counting.items.names), key, engine)
-        bucket = (number_of(md5(message, _DIGITS), engine) % buckets).fill_null(0).cast("int64")
-        return listing.select(*self.item, **{_BUCKET: bucket})
+        Over the keys every item of a user is as likely to be kept as every other. Among equal products the label
+        decides, so that the choice is a function of the key and of the user's own items even then.
+        """
+        import ibis
+
+        texts = self.counting.texts(users, (USER,))
+        # From 1 on: zero would put all items of a user, or one item of all users, at the same place.
+        drawn = users.mutate(**{_OF_USER: self._hash(texts, key + b"user", _PRIME - 1) + 1})
+        joined = pairs.inner_join(drawn, USER).inner_join(
+            self._hashed(key + b"item", _PRIME - 1, _OF_ITEM), list(self.item)
+        )
+        order = [joined[_OF_USER] * (joined[_OF_ITEM] + 1) % _PRIME, *(joined[name] for name in self.item)]
+        placed = joined.mutate(**{_PLACE: ibis.row_number().over(group_by=USER, order_by=order)})
+        return placed.filter(placed[_PLACE] < cap)
+
+    def _hashed(self, key: bytes, below: int, name: str = _BUCKET) -> Expression:
+        """Every item with a number below a bound: a keyed hash of the item alone, the same for every user."""
+        texts = self.counting.texts(self.listing, self.counting.items.names)
+        return self.listing.select(*self.item, **{name: self._hash(texts, key, below)})
+
+    def _hash(self, texts: Sequence[Expression], key: bytes, below: int) -> Expression:
+        engine = self.counting.engine
+        digits = md5(keyed_message(texts, key, engine), _DIGITS)
+        return (number_of(digits, engine) % below).fill_null(0).cast("int64")
 
     def _weights(self, weights: Counts) -> Expression:
         return self._table({_MANY: range(1, len(weights) + 1), _WEIGHT: weights.tolist()})

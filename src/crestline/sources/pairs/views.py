@@ -26,7 +26,15 @@ from crestline.sources.engine.fetching import Rows
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import USER, Counting
 from crestline.sources.expression.picks import Pick, in_order, multiplicities
-from crestline.sources.pairs.counting import NUMBER, PairCounting, by_number, listing_of, numbered
+from crestline.sources.pairs.counting import (
+    NUMBER,
+    PairCounting,
+    by_number,
+    listing_of,
+    numbered,
+    ranked,
+    with_users,
+)
 
 
 @contextmanager
@@ -39,7 +47,7 @@ def over_pairs(runner: Runner, counting: Counting) -> Iterator[PairViews]:
             held.enter_context(runner.snapshot())
             pairs, names = counting.pairs, counting.items.names
             over = PairCounting(counting, names, listing_of(counting, pairs))
-            yield EnginePairs(runner, over, pairs, lambda expression: expression)
+            yield EnginePairs(runner, over, pairs, with_users(pairs, names), lambda expression: expression)
         else:
             yield _in_memory(runner, counting)
 
@@ -53,7 +61,7 @@ def _stored(runner: Runner, counting: Counting, held: ExitStack) -> EnginePairs:
     with runner.table_of(counting.pairs) as pairs:
         listing = store(numbered(counting, pairs))
         numbers = store(by_number(counting, pairs, listing))
-    return EnginePairs(runner, PairCounting(counting, (NUMBER,), listing), numbers, store)
+    return EnginePairs(runner, PairCounting(counting, (NUMBER,), listing), numbers, listing, store)
 
 
 def _in_memory(runner: Runner, counting: Counting) -> Pairs:
@@ -67,15 +75,17 @@ def _in_memory(runner: Runner, counting: Counting) -> Pairs:
 
 @dataclass(frozen=True)
 class EnginePairs:
-    """Pairs in an engine. `keep` stores an expression that several statements need, where the engine can."""
+    """Pairs in an engine, and their items with the number of users of each. `keep` stores an expression that several
+    statements need, where the engine can."""
 
     runner: Runner
     over: PairCounting
     pairs: Expression
+    items: Expression
     keep: Callable[[Expression], Expression]
 
     def users_with(self, rank: int) -> int:
-        ((smallest, many),) = self.runner.rows(self.over.ranked(self.pairs, rank))
+        ((smallest, many),) = self.runner.rows(ranked(self.items, rank))
         return int(smallest) if many == rank else 0
 
     def users_by_items(self) -> Counts:
@@ -86,8 +96,8 @@ class EnginePairs:
         return _dense(self.runner.rows(self.over.loads(placed, weights)), buckets)
 
     def within(self, key: bytes, kept: NDArray[np.bool_]) -> EnginePairs:
-        alive = self.over.within(self.pairs, key, np.flatnonzero(kept).tolist(), len(kept))
-        return EnginePairs(self.runner, self.over, self.keep(alive), self.keep)
+        alive = self.keep(self.over.within(self.pairs, key, np.flatnonzero(kept).tolist(), len(kept)))
+        return EnginePairs(self.runner, self.over, alive, with_users(alive, self.over.item), self.keep)
 
     def observed(self, key: bytes, weights: Counts) -> ObservedItems:
         scores = self.keep(self.over.scores(self.pairs, key, weights))
