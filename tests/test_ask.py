@@ -64,7 +64,7 @@ def test_replayable_entropy_is_confessed(loans: Path) -> None:
 
 def test_the_explanation_says_what_matters_and_no_count(loans: Path) -> None:
     text = top(loans).explain()
-    for words in ("Asked: the 3 most popular 'title'", "stopped, on purpose", "Promised: (", "Needed: to be", "16) by"):
+    for words in ("the 3 most popular 'title' in", "stopped on purpose", "Promised: this", "over rank 16, to be named"):
         assert words in text
     assert "600" not in text
     assert "400" not in text
@@ -181,6 +181,21 @@ def test_a_third_party_promise_is_charged_where_the_budget_knows_its_kind(loans:
     with pytest.raises(BudgetMismatch):
         top(loans, mechanism=mechanism, k_bar=9, ledger=other)
     assert other.remaining() == before
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_an_order_that_was_drawn_at_random_is_shown_without_ranks(loans: Path, counts: bool) -> None:
+    from crestline.answer.tabular import columns
+
+    answer = top(loans, k=2, epsilon=8, mechanism="RestrictedCanonical", counts=counts)
+    assert isinstance(answer.items, frozenset)
+    assert answer.items == {"Rivers", "Bridges"}
+    assert "rank" not in columns(answer)
+    if answer.counts is not None:  # of Bridges (400 users), then of Rivers (600)
+        assert [300 < count < 500 for count in answer.counts] == [True, False]
+    box = cl.mechanisms.Restricted(cl.mechanisms.Canonical(2, 2), 10, cl.mechanisms.JointTest(2, "1e-6"))
+    assert isinstance(top(loans, k=2, mechanism=box).items, frozenset)
+    assert isinstance(top(loans, k=2, mechanism="RestrictedGumbel").items, tuple)
 
 
 def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:

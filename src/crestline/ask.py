@@ -7,11 +7,12 @@ made; if anything fails after `reserve`, the reservation stays charged.
 from __future__ import annotations
 
 from crestline.answer.answer import Answer
+from crestline.answer.notes import noted
 from crestline.charging import charging
 from crestline.errors import charged
 from crestline.identity import Identity
 from crestline.ledger.ledger import Ledger
-from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.selection import Selection, unordered
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
 from crestline.sources.source import Source
@@ -42,7 +43,7 @@ def ask(
         with charged():
             selection = _selected(prepared, connected, entropy)
     with charged():
-        return charge.settle(receipt, prepared.settled(selection), _answer(prepared, selection, source, entropy))
+        return charge.settle(receipt, prepared.settled(selection), noted(_answer(prepared, selection, source, entropy)))
 
 
 def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection:
@@ -55,6 +56,8 @@ def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection
 def _answer(prepared: Prepared, selection: Selection, source: Source, entropy: Entropy) -> Answer:
     margin, one_user = prepared.margin, prepared.question.clip or 1
     spread = None if selection.counts is None else prepared.spread
+    if not prepared.mechanism.ordered:
+        selection = unordered(selection)
     return Answer(
         items=selection.items,
         stopped=selection.stopped,

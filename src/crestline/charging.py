@@ -8,8 +8,10 @@ from typing import Protocol
 from crestline.answer.answer import Answer, Bill
 from crestline.guarantees.cost import Cost
 from crestline.identity import Identity, find_stored
+from crestline.ledger.amount import Amount
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
+from crestline.ledger.shares import part_of, times, worth
 from crestline.prepare import Prepared
 
 
@@ -68,11 +70,20 @@ class Charged:
         """Charge the cost, and keep the answer with its bill."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         paid = self.ledger.settle(receipt, cost, answer=answer.to_dict())
-        bill = Bill(
-            ledger=self.ledger.address,
-            reserved=str(receipt.reserved),
-            paid=str(paid),
-            remaining=str(self.ledger.payers(self.analyst)[-1].balance.remaining),
-            receipt=receipt.number,
-        )
-        return replace(answer, bill=bill)
+        return replace(answer, bill=bill(self.ledger, self.analyst, receipt.number, receipt.reserved, paid))
+
+
+def bill(ledger: Ledger, analyst: str | None, receipt: int, reserved: Amount, paid: Amount) -> Bill:
+    """What was reserved and paid for an answer, and what is left now of the budget that limits the analyst."""
+    balance = ledger.payers(analyst)[-1].balance
+    return Bill(
+        ledger=ledger.address,
+        reserved=str(reserved),
+        paid=str(paid),
+        remaining=str(balance.remaining),
+        receipt=receipt,
+        share=part_of(paid, balance.budget.limit),
+        left=1 - part_of(balance.charged, balance.budget.limit),
+        more=times(paid, balance.remaining),
+        left_epsilon=worth(balance.budget, balance.remaining),
+    )

@@ -22,6 +22,8 @@ LARGEST_K = 10**5
 LARGEST_K_BAR = 10**7
 LARGEST_CONTRIBUTION = 10**9
 
+EXACT = "_exact"  # ends the name of a number that stands beside its decimal
+
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*|\s*[+-]?\d+\s*/\s*\d+\s*")
 
 
@@ -123,6 +125,25 @@ def decimal_text(number: Fraction, digits: int = 6) -> str:
 def _said(value: object) -> str:
     """A value as its author may have written it."""
     return str(value) if isinstance(value, Fraction) else repr(value)
+
+
+def percent(share: float) -> str:
+    """A part of a whole as people read it.
+
+    >>> percent(0.063)
+    '6.3%'
+    """
+    return "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
+
+
+def decimal_and_exact(name: str, number: Fraction) -> dict[str, float | str]:
+    """A number for JSON: a decimal, rounded up where it must be, and the exact one as text beside it.
+
+    >>> decimal_and_exact("epsilon", Fraction(1, 3))
+    {'epsilon': 0.333334, 'epsilon_exact': '1/3'}
+    """
+    decimal = float(number) if Fraction(repr(float(number))) == number else float(decimal_text(number))
+    return {name: decimal, name + EXACT: str(number)}
 
 
 def _unwrap(value: Any) -> Any:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Required, Self, TypedDict, Typ
 from crestline.errors import ParameterError, QuestionError
 from crestline.histogram.views import KINDS, Kind
 from crestline.parameters import (
+    EXACT,
     LARGEST_CONTRIBUTION,
     LARGEST_K,
     LARGEST_K_BAR,
     Exact,
+    decimal_and_exact,
     positive,
     probability,
     whole,
@@ -168,7 +170,8 @@ class Question:
         """The question behind `to_json`; what earlier versions did not write down is left open."""
         plain: dict[str, Any] = {name: values[name] for name in ("user", "k", "k_bar", "where", "contribution")}
         for name in ("epsilon", "delta"):
-            plain[name] = None if values.get(name) is None else Fraction(values[name])
+            written = values.get(name + EXACT, values.get(name))
+            plain[name] = None if written is None else Fraction(written)
         return cls(
             **plain,
             item=tuple(values["item"]),
@@ -179,8 +182,9 @@ class Question:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; a mechanism that is not named is left out, and so is a public list."""
-        total = {"epsilon": self.epsilon, "delta": self.delta}
-        written = {name: None if number is None else str(number) for name, number in total.items()}
+        written: dict[str, Any] = {}
+        for name, number in (("epsilon", self.epsilon), ("delta", self.delta)):
+            written |= {name: None} if number is None else decimal_and_exact(name, number)
         named = self.mechanism if isinstance(self.mechanism, str) else AUTO
         return {**self.record(), **written, "counts": self.counts, "mechanism": named}
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from tests.answer.made import made
 
 from crestline.answer.answer import Answer
 from crestline.answer.tabular import cell_text, columns
+from crestline.guarantees.guarantee import ApproxDP
 
 
 def test_an_ordered_answer_has_ranks() -> None:
@@ -42,15 +46,60 @@ def test_labels_that_do_not_match_the_columns_are_kept() -> None:
 
 def test_arrow_and_pandas_hold_what_the_answer_holds() -> None:
     answer = made((3, 1), counts=[20, 10])
-    assert answer.to_arrow().to_pydict() == {"rank": [1, 2], "venue": [3, 1], "noisy_count": [20.0, 10.0]}
+    assert answer.to_arrow().to_pydict() == {"rank": [1, 2], "venue": [3, 1], "noisy_count": [20, 10]}
+    assert str(answer.to_arrow().schema.field("noisy_count").type) == "int64"
     frame = answer.to_pandas()
     assert list(frame.columns) == ["rank", "venue", "noisy_count"]
     assert frame["venue"].tolist() == [3, 1]
+    assert answer.to_polars().to_dict(as_series=False) == {"rank": [1, 2], "venue": [3, 1], "noisy_count": [20, 10]}
+
+
+def test_a_count_that_noise_took_beyond_64_bits_is_kept() -> None:
+    assert made(("a",), counts=[10**25]).to_arrow()["noisy_count"].to_pylist() == [1e25]
+
+
+def test_an_answer_prints_as_its_table_and_its_explanation() -> None:
+    answer = made(("Rivers", "Sa\x1blt"), counts=[20, 7], spread=3.0)
+    table, _, words = str(answer).partition("\nAnswered: ")
+    assert table.splitlines() == [
+        "rank  venue     noisy_count",
+        "   1  Rivers             20",
+        "   2  Sa\\x1blt            7",
+    ]
+    assert words
+    assert str(made(())).startswith("(no item could be named)\nAnswered: none of")
+
+
+def test_items_can_be_iterated_over() -> None:
+    assert list(made(("b", "a"))) == ["b", "a"]
+    assert list(made(frozenset({"b", "a"}))) == ["a", "b"]
+
+
+def test_json_has_whole_numbers_and_decimals_with_the_exact_fraction_beside_them(tmp_path: Path) -> None:
+    promise = ApproxDP(Fraction(217411761445329, 250000000000000), Fraction(1, 10**8), theorem="P3.2")
+    answer = replace(made(("a", "b"), counts=[20, "1/3"]), guarantee=promise)
+    text = answer.to_json(tmp_path / "answer.json")
+    assert (tmp_path / "answer.json").read_text() == text
+    value = json.loads(text)
+    assert value["counts"] == [20, "1/3"]
+    assert value["guarantee"]["epsilon"] == 0.869647045781316
+    assert value["guarantee"]["epsilon_exact"] == "217411761445329/250000000000000"
+    assert value["guarantee"]["delta"] == 1e-8
+    assert Answer.from_dict(value) == answer
+
+
+def test_answers_of_the_first_format_are_read() -> None:
+    value = made(("a",), counts=[3]).to_dict()
+    value["counts"] = ["3"]
+    value["guarantee"] = {name: text for name, text in value["guarantee"].items() if not name.endswith("_exact")}
+    value["guarantee"] |= {"epsilon": "1", "delta": "1/100000000"}
+    value["question"] = {name: text for name, text in value["question"].items() if not name.endswith("_exact")}
+    assert Answer.from_dict(value) == made(("a",), counts=[3])
 
 
 def test_an_empty_answer_has_the_same_types() -> None:
     schema = made((), counts=[]).to_arrow().schema
-    assert [str(kind) for kind in schema.types] == ["int64", "null", "double"]
+    assert [str(kind) for kind in schema.types] == ["int64", "null", "int64"]
 
 
 @pytest.mark.parametrize("items", [(1, "1"), (2**70, 5), ({"a"}, "b")])

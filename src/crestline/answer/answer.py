@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label, label_order
+from crestline.parameters import percent
 from crestline.question import Question
 
 if TYPE_CHECKING:
+    import polars
+
     from crestline.pictures import Picture
 
 
@@ -27,13 +30,48 @@ class Choice:
 
 @dataclass(frozen=True)
 class Bill:
-    """What a ledger was charged for an answer, and what is left, in the ledger's own units."""
+    """What a ledger was charged for an answer, and what is left: in the ledger's own units, and as parts of the budget.
+
+    reserved, paid, remaining   in the units of the budget
+    share, left                 the part of the whole budget that was paid, and that is left; by the scarcer unit
+    more                        how many answers at this price what is left pays for
+    left_epsilon                what is left is worth a budget of this ε
+    """
 
     ledger: str
     reserved: str
     paid: str
     remaining: str
     receipt: int
+    share: float | None = None
+    left: float | None = None
+    more: int | None = None
+    left_epsilon: float | None = None
+
+    @property
+    def words(self) -> str:
+        """What was paid and what is left, as people read it; in units where an earlier version wrote the bill."""
+        if self.share is None or self.left is None:
+            return f"{self.paid} (reserved {self.reserved}); left in the ledger {self.ledger}: {self.remaining}"
+        where = f" ({self.ledger})" if self.ledger else ""
+        return f"{percent(self.share)} of the budget{where}; {self.rest}"
+
+    @property
+    def rest(self) -> str:
+        """What is left, as people read it."""
+        if self.left is None:
+            return self.remaining
+        worth = "" if self.left_epsilon is None else f" (worth epsilon {self.left_epsilon:.3g})"
+        return f"{percent(self.left)}{worth} is left, {more_like_it(self.more)}"
+
+
+def more_like_it(number: int | None) -> str:
+    """How many more answers at the same price."""
+    if number is None:
+        return "and it cost nothing"
+    if number == 0:
+        return "not enough for another like it"
+    return f"about {number:,} more like it"
 
 
 @dataclass(frozen=True)
@@ -76,16 +114,19 @@ class Answer:
 
     @property
     def spent(self) -> str:
-        """What was paid, in words: the ledger's charge, or the guarantee of a question asked without one."""
-        return self.bill.paid if self.bill else str(self.guarantee)
+        """What was paid, in words: a part of the budget, or the guarantee of a question asked without a ledger."""
+        if self.bill is None:
+            return str(self.guarantee)
+        return self.bill.paid if self.bill.share is None else f"{percent(self.bill.share)} of the budget"
 
     @property
     def remaining(self) -> str | None:
         """What the ledger has left, in words."""
-        return self.bill.remaining if self.bill else None
+        return self.bill.rest if self.bill else None
 
     def explain(self) -> str:
-        """Plain words: what was asked, promised and paid, the margin an item needed, why it stopped."""
+        """Five short lines: what came back and whether its order means anything, how popular an item had to be, how
+        sure the counts are, what was promised, and what it cost. `crestline explain` has formulas and theorems."""
         from crestline.answer.explain import explain
 
         return explain(self)
@@ -114,6 +155,18 @@ class Answer:
 
         return to_pandas(self)
 
+    def to_polars(self) -> polars.DataFrame:
+        """A `polars.DataFrame` with one row for each item."""
+        from crestline.answer.tabular import to_polars
+
+        return to_polars(self)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The whole answer as JSON text (`crestline explain` reads it); written to a file when a path is given."""
+        from crestline.answer.encoding import to_json
+
+        return to_json(self, path)
+
     def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
         """A picture: bars with whiskers where there are noisy counts, else a ranked list; saved when a path is given.
 
@@ -133,6 +186,14 @@ class Answer:
         from crestline.answer.tabular import to_html
 
         return to_html(self)
+
+    def __str__(self) -> str:
+        from crestline.answer.tabular import to_text
+
+        return f"{to_text(self)}\n{self.explain()}"
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.listed_items)
 
     def __len__(self) -> int:
         return len(self.items)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill, Choice
@@ -14,9 +17,10 @@ from crestline.errors import ParameterError
 from crestline.guarantees import guarantee as promises
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label
+from crestline.parameters import EXACT, decimal_and_exact
 from crestline.question import Question
 
-FORMAT = 1
+FORMAT = 2  # 1: counts as text, ε and δ as exact text only
 
 
 def to_dict(answer: Answer) -> dict[str, Any]:
@@ -25,7 +29,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "format": FORMAT,
         "items": [encode_label(item) for item in answer.listed_items],
         "ordered": isinstance(answer.items, tuple),
-        "counts": None if answer.counts is None else [str(count) for count in answer.counts],
+        "counts": None if answer.counts is None else [encode_count(count) for count in answer.counts],
         "stopped": answer.stopped,
         "guarantee": encode_guarantee(answer.guarantee),
         "question": answer.question.to_json(),
@@ -38,6 +42,14 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "replayed": answer.replayed,
         "notes": list(answer.notes),
     }
+
+
+def to_json(answer: Answer, path: str | os.PathLike[str] | None) -> str:
+    """`to_dict` as text, and in a file when there is a path."""
+    text = json.dumps(to_dict(answer), indent=2, ensure_ascii=False) + "\n"
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
 
 
 def from_dict(value: Mapping[str, Any]) -> Answer:
@@ -65,12 +77,12 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
 
 
 def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
-    """The kind, its exact numbers as text, the theorem and the adjacency."""
-    numbers = {
-        part.name: str(getattr(guarantee, part.name))
-        for part in fields(guarantee)  # type: ignore[arg-type] # every guarantee is a frozen dataclass
-        if isinstance(getattr(guarantee, part.name), Fraction)
-    }
+    """The kind, its numbers as decimals and exactly, the theorem and the adjacency."""
+    numbers: dict[str, Any] = {}
+    for part in fields(guarantee):  # type: ignore[arg-type] # every guarantee is a frozen dataclass
+        number = getattr(guarantee, part.name)
+        if isinstance(number, Fraction):
+            numbers |= decimal_and_exact(part.name, number)
     return {
         "kind": type(guarantee).__name__,
         **numbers,
@@ -82,7 +94,8 @@ def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
 
 def decode_guarantee(value: Mapping[str, Any]) -> Guarantee:
     kind = {cls.__name__: cls for cls in _KINDS}[value["kind"]]
-    numbers = {name: Fraction(text) for name, text in value.items() if name not in _WORDS}
+    names = [name for name in value if name not in _WORDS and not name.endswith(EXACT)]
+    numbers = {name: Fraction(value.get(name + EXACT, value[name])) for name in names}
     promise: Guarantee = kind(**numbers, theorem=value["theorem"], adjacency=promises.Adjacency(value["adjacency"]))
     return promise
 
@@ -96,6 +109,11 @@ _KINDS: tuple[Any, ...] = (
     promises.ZCDP,
     promises.GaussianDP,
 )
+
+
+def encode_count(count: Fraction) -> int | str:
+    """A whole number; a sum on a finer grid as exact text."""
+    return int(count) if count.denominator == 1 else str(count)
 
 
 def encode_label(label: Label) -> Any:

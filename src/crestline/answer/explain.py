@@ -1,88 +1,103 @@
-"""The answer in plain words. Nothing here depends on more than the answer itself and the call."""
+"""The answer in five short lines, for analysts; `review` has the promise in words and formulas for experts.
+
+Nothing here depends on more than the answer itself and the call.
+"""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from textwrap import fill
 
 from crestline.answer.answer import Answer
-from crestline.guarantees.guarantee import Guarantee
+from crestline.answer.notes import close_pairs, too_close
+from crestline.answer.odds import approximate
 from crestline.parameters import decimal_text
 
 
 def explain(answer: Answer, width: int = 100) -> str:
-    """Paragraphs: the question, the answer, the promise, the margin, the mechanism, the bill."""
-    parts = [
-        _asked(answer),
-        _came_back(answer),
-        _promised(answer.guarantee),
-        _needed(answer),
-        _chosen(answer),
-        _paid(answer),
-        *answer.notes,
-    ]
+    """What came back, how popular an item had to be, how sure counts are, what was promised, what it cost."""
+    parts = [_came_back(answer), _needed(answer), _counts(answer), _promised(answer), _paid(answer), *answer.notes]
     if answer.replayed:
         parts.append("WARNING: made with replayable randomness, for tests and simulations. It is not private.")
     return "\n".join(fill(part, width, subsequent_indent="  ") for part in parts if part)
 
 
-def _asked(answer: Answer) -> str:
+def asked_for(answer: Answer) -> str:
+    """The question in words: the 10 most popular 'sku' in sales where country = 'DE'."""
     question = answer.question
     what = " and ".join(f"'{name}'" for name in question.item)
-    text = f"Asked: the {question.k} most popular {what} in {answer.source}, counting "
-    summed = f"{question.score}, at most {question.clip} for each '{question.user}' and item"
-    text += f"distinct '{question.user}'" if question.score is None else summed
-    if question.where:
-        text += f", where {question.where}"
+    number = "" if question.k == 1 else f"{question.k} "
+    text = f"the {number}most popular {what} in {answer.source}"
+    if question.score is not None:
+        text += f" by {question.score}, at most {question.clip} of it for each '{question.user}' and item"
     if question.contribution is not None:
-        text += f", at most {question.contribution} items per user"
-    return text + "."
+        text += f", counting at most {question.contribution} of each '{question.user}'"
+    return text + (f", where {question.where}" if question.where else "")
 
 
 def _came_back(answer: Answer) -> str:
-    number = len(answer)
+    number, wanted = len(answer), answer.question.k
     if not answer.stopped:
-        return f"Answered: all {number}."
-    items = {0: "no item", 1: "1 item"}.get(number, f"{number} items")
+        came = "the one asked for" if wanted == 1 else f"all {wanted}"
+        return f"Answered: {came} ({asked_for(answer)}){_order(answer)}."
     return (
-        f"Answered: {items}, and then it stopped, on purpose: naming one more would have risked showing whether some "
-        "single user is in the data. A stop does not mean that the data hold nothing else."
+        f"Answered: {number or 'none'} of {asked_for(answer)}{_order(answer)}; then it stopped on purpose, because the "
+        "next name could have shown whether some single user is in the data."
     )
 
 
-def _promised(guarantee: Guarantee) -> str:
-    text = f"Promised: {guarantee} ({guarantee.adjacency.value}; theorem {guarantee.theorem})."
-    if guarantee.epsilon is None:
-        return text
-    factor = math.exp(
-        min(float(guarantee.epsilon), 700.0)
-    )  # beyond that the number means nothing, and a float has no room
-    text += f" This answer shifts anybody's odds about any one user's presence by a factor of at most {factor:.3g}"
-    delta: Fraction = getattr(guarantee, "delta", Fraction(0))
-    return text + (f", except with probability {decimal_text(delta)}." if delta else ".")
+def _order(answer: Answer) -> str:
+    if len(answer) < 2:
+        return ""
+    if isinstance(answer.items, tuple):
+        return ", the most popular first as far as noise allows"
+    return ", as a set: their order means nothing"
 
 
 def _needed(answer: Answer) -> str:
     if answer.margin is None:
         return ""
-    lead = f"{math.ceil(answer.margin)} {answer.question.unit}"
+    lead = f"{max(0, math.ceil(answer.margin)):,} {answer.question.unit}"
     return (
-        f"Needed: to be named with 95% probability, an item had to be ahead of the first item left out (rank "
-        f"{answer.question.slots + 1}) by about {lead}. That margin follows from the parameters alone; the left-out "
-        "count is private and is not shown."
+        f"Needed: a lead of about {lead} over rank {answer.question.slots + 1:,}, to be named with 95% probability. It "
+        "follows from the parameters, not from the data."
     )
 
 
-def _chosen(answer: Answer) -> str:
-    parameters = ", ".join(f"{name}={value}" for name, value in answer.mechanism.parameters.items())
-    return f"Mechanism: {answer.mechanism.name}({parameters}); {answer.mechanism.reason}."
+def _counts(answer: Answer) -> str:
+    bound = too_close(answer)
+    if bound is None or answer.spread is None:
+        return ""
+    text = f"Counts: ±{within(answer.spread)} {answer.question.unit} (95% of the noise stays within)"
+    if len(answer) < 2:
+        return text + "."
+    close = close_pairs(answer)
+    pairs = {0: "no two neighbours are", 1: "1 pair of neighbours is"}.get(close, f"{close} pairs of neighbours are")
+    return f"{text}. Counts less than {within(bound)} apart may be in the wrong order: {pairs} that close."
+
+
+def _promised(answer: Answer) -> str:
+    epsilon, delta = approximate(answer.guarantee)
+    factor = odds_factor(float(epsilon))
+    text = (
+        f"Promised: this answer changes the odds that any one '{answer.question.user}' is in the data at most {factor}"
+    )
+    return text + (f", except with probability {decimal_text(delta)}." if delta else ".")
+
+
+def odds_factor(epsilon: float) -> str:
+    """`exp(epsilon)` in words; beyond some size the number means nothing."""
+    return f"{math.exp(epsilon):,.3g}-fold" if epsilon < 12 else f"e^{epsilon:.3g}-fold"
 
 
 def _paid(answer: Answer) -> str:
     if answer.stored:
-        return "Paid: nothing. This is the stored answer to the same question on the same data."
+        return "Paid: nothing, because this is the stored answer to the same question on the same data."
     if answer.bill is None:
-        return "Paid: nothing is written down, because no ledger was given. Promises add up with every answer."
-    bill = answer.bill
-    return f"Paid: {bill.paid} (reserved {bill.reserved}); left in {bill.ledger}: {bill.remaining}."
+        return "Paid: nothing was recorded, because no ledger was given. Promises add up with every answer."
+    return f"Paid: {answer.bill.words}."
+
+
+def within(number: float) -> str:
+    """A number of users, rounded up."""
+    return f"{math.ceil(number):,}"

@@ -21,7 +21,7 @@ def in_words(answer: Answer) -> tuple[str, ...]:
         f"Released: {_many(len(answer), 'name')} of {_columns(answer)}, of {question.k} asked for; {counts}.",
         f"Protected: every single user, that is, every value of the column '{question.user}', with everything that "
         "the data hold about them.",
-        "Promised: had any one user not been in the data, or been in them as well, this answer would have been almost "
+        "Promised: with or without any one user's data, this answer would have been almost "
         f"as likely: at most {_factor(epsilon)} times more likely, at most {_factor(epsilon)} times less"
         f"{_exception(delta)}.",
         "This holds whatever the reader of the answer knows from elsewhere, however much they compute, now and later, "
@@ -41,7 +41,7 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
     parameters = ", ".join(f"{name}={value}" for name, value in answer.mechanism.parameters.items())
     score = "distinct users" if question.score is None else f"{question.score}, clipped at {question.clip}"
     lines = [
-        f"M = {answer.mechanism.name}({parameters})",
+        f"M = {answer.mechanism.name}({parameters}); {answer.mechanism.reason}.",
         f"h(item) = {score}; M reads the {question.slots} largest counts and the next one.",
         f"D ~ D' iff one is the other plus one user (a value of '{question.user}').",
     ]
@@ -57,6 +57,13 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
         "Guessing whether a user is in, at even odds: right with probability at most "
         f"(exp(epsilon) + delta)/(exp(epsilon) + 1) = {at_most(best_guess(guarantee))}.",
     ]
+    if answer.margin is not None:
+        lines.append(
+            f"An item with h(item) - h(rank {question.slots + 1}) >= {answer.margin:.6g} is named with probability at "
+            "least 0.95; the count at that rank is private and is not shown."
+        )
+    if answer.bill is not None:
+        lines.append(f"Charged: {answer.bill.paid}; reserved {answer.bill.reserved}; left {answer.bill.remaining}.")
     if question.contribution is not None:
         lines.append(f"Each user keeps at most {question.contribution} items, chosen by a keyed hash (P0.3).")
     return tuple(lines)

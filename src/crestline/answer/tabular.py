@@ -1,11 +1,16 @@
-"""The answer as a table: Arrow, pandas, HTML for a notebook. Nothing here says more than the answer itself."""
+"""The answer as a table: text, Arrow, pandas, Polars, HTML for a notebook. None says more than the answer does."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
+from crestline.errors import ParameterError
+
+if TYPE_CHECKING:
+    import polars
 
 RANK = "rank"
 COUNT = "noisy_count"
@@ -20,8 +25,13 @@ def columns(answer: Answer) -> dict[str, list[Any]]:
     for place, name in enumerate(names):
         table[name] = [_parts(item, len(names))[place] for item in answer.listed_items]
     if answer.counts is not None:
-        table[own_name(COUNT, names)] = [float(count) for count in answer.counts]
+        table[own_name(COUNT, names)] = [_number(count) for count in answer.counts]
     return table
+
+
+def _number(count: Fraction) -> int | float:
+    """A noisy count is a whole number; a noisy sum need not be."""
+    return int(count) if count.denominator == 1 else float(count)
 
 
 def own_name(name: str, taken: tuple[str, ...]) -> str:
@@ -43,11 +53,45 @@ def to_arrow(answer: Answer) -> Any:
     import pyarrow
 
     arrays = {name: _array(values) for name, values in columns(answer).items()}
-    for name, kind in ((RANK, pyarrow.int64()), (COUNT, pyarrow.float64())):  # the same types when nothing came back
+    for name, kind in ((RANK, "int64"), (COUNT, _count_type(answer))):  # the same types when nothing came back
         ours = own_name(name, answer.question.item)
         if ours in arrays:
             arrays[ours] = arrays[ours].cast(kind)
     return pyarrow.table(arrays)
+
+
+def _count_type(answer: Answer) -> str:
+    """Whole numbers for users, unless noise took one beyond 64 bits; fractions for sums."""
+    whole = answer.question.score is None and all(
+        count.denominator == 1 and abs(count) < 2**63 for count in answer.counts or ()
+    )
+    return "int64" if whole else "float64"
+
+
+def to_polars(answer: Answer) -> polars.DataFrame:
+    """A `polars.DataFrame`."""
+    try:
+        import polars
+    except ImportError:
+        raise ParameterError("polars is not installed: pip install polars, or use to_pandas or to_arrow") from None
+    return polars.DataFrame(to_arrow(answer))
+
+
+def to_text(answer: Answer) -> str:
+    """A plain table: one line for each item, the heading first; what could steer a terminal is spelled out."""
+    table = columns(answer)
+    if not answer.items:
+        return "(no item could be named)"
+    lines = [list(table), *([cell_text(value) for value in row] for row in zip(*table.values(), strict=True))]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(table))]
+    sides = [name in answer.question.item for name in table]
+    return "\n".join(
+        "  ".join(_aligned(*cell) for cell in zip(line, widths, sides, strict=True)).rstrip() for line in lines
+    )
+
+
+def _aligned(text: str, width: int, left: bool) -> str:
+    return text.ljust(width) if left else text.rjust(width)
 
 
 def to_pandas(answer: Answer) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crestline.ledger.amount import Amount
 from crestline.ledger.entries import Entry, canonical
+from crestline.ledger.shares import part_of
 
 if TYPE_CHECKING:
     from crestline.ledger.storage.records import Account
@@ -64,13 +65,7 @@ def account_json(account: Account) -> dict[str, Any]:
 
 def used(account: Account) -> float:
     """The part of the budget that is charged, by the unit that is nearer to its end."""
-    return share(account.balance.charged, account.balance.budget.limit)
-
-
-def share(amount: Amount, limit: Amount) -> float:
-    """The part of a limit that an amount is, by the unit that is nearer to its end."""
-    parts = ((amount.loss, limit.loss), (amount.failure, limit.failure))
-    return max(float(part / whole) for part, whole in parts if whole)
+    return part_of(account.balance.charged, account.balance.budget.limit)
 
 
 def entry_row(entry: Entry) -> dict[str, Any]:

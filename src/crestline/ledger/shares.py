@@ -1,14 +1,18 @@
-"""The usual share of a budget: what a question costs that does not say how much it may cost (pure)."""
+"""Shares of a budget (pure): the usual one, of a question that does not say what it may cost; and, for people, what
+part of a budget an amount is, what that is worth as an ε, and how often it fits.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
 from crestline.errors import BudgetMismatch, ParameterError
 from crestline.guarantees.cost import Cost
+from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.kinds import Homogeneous
+from crestline.ledger.kinds import Concentrated, Homogeneous
 
 # A question takes this part of what the budget is counted in: of ρ, or of ε where ε adds up. A tenth of a
 # budget's ε would be about a hundredth of its ρ, and name next to nothing.
@@ -47,6 +51,37 @@ def usual_epsilon(budget: Budget, cost_of: Callable[[Fraction], Cost]) -> Fracti
         lambda epsilon: budget.measure(cost_of(epsilon)).loss, share, start=budget.epsilon / 4, digits=_CLOSE
     )
     return round_down(found, _DIGITS)
+
+
+def part_of(amount: Amount, limit: Amount) -> float:
+    """The part of a limit that an amount is, by the unit that is nearer to its end."""
+    return max(float(part / whole) for part, whole in _pairs(amount, limit) if whole)
+
+
+def times(amount: Amount, remaining: Amount) -> int | None:
+    """How often an amount fits into what is left; None: it is nothing."""
+    parts = [max(Fraction(0), rest) / part for part, rest in _pairs(amount, remaining) if part > 0]
+    return math.floor(min(parts)) if parts else None
+
+
+def worth(budget: Budget, amount: Amount) -> float:
+    """The ε that an amount is worth: that of a budget which holds as much, with the same δ for the conversion.
+
+    Halves of ρ are worth more than halves of ε, so what is spent and what is left do not add up to the whole.
+    """
+    from crestline.guarantees.conversion import zcdp_epsilon
+
+    terms, loss = budget.terms, max(Fraction(0), amount.loss)
+    if isinstance(terms, Concentrated):
+        return float(zcdp_epsilon(loss, terms.slack))
+    if isinstance(terms, Homogeneous):
+        item = terms.item_epsilon
+        return float(min(loss * item, zcdp_epsilon(loss * item**2 / 8, terms.slack)))
+    return float(loss)
+
+
+def _pairs(amount: Amount, other: Amount) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+    return (amount.loss, other.loss), (amount.failure, other.failure)
 
 
 def _payable(budget: Budget, cost: Cost) -> bool:

@@ -32,6 +32,7 @@ from crestline.mechanisms.mechanism import (
     LengthLaw,
     Mechanism,
     as_domain,
+    listed_as_ordered,
     listed_domain,
 )
 from crestline.mechanisms.selection import Selection
@@ -82,6 +83,11 @@ class Adopted(BuiltIn):
     @property
     def counts(self) -> bool:
         return bool(self._stated("counts"))
+
+    @property
+    def ordered(self) -> bool:
+        stated: bool | None = self._stated("ordered")
+        return listed_as_ordered(type(self.mechanism)) if stated is None else bool(stated)
 
     @property
     def slack(self) -> Fraction:  # type: ignore[override] # nobody writes to a frozen value

@@ -66,7 +66,7 @@ CATALOGUE = (
     Entry("Canonical", "canonical.canonical", "P8.2", "set", "known", "any", "one"),
     Entry("CanonicalBottom", "canonical.with_stop", "P9.1", "set or stop", "unknown", "any", "one"),
     Entry("Staircase", "canonical.staircase", "P19.1, P19.2", "set, may stop", "unknown", "any", "one"),
-    Entry("RestrictedCanonical", "framework.canonical", "P9.2", "ordered, may stop", "unknown", "any", "one and test"),
+    Entry("RestrictedCanonical", "framework.canonical", "P9.2", "set, may stop", "unknown", "any", "one and test"),
     Entry("JointExponential", "public_list.joint_exponential", "P14.4", "ordered", "known", "any", "one"),
     Entry(
         "Observed",

@@ -12,7 +12,7 @@ from crestline.guarantees import accountants
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import at_least_k
 from crestline.mechanisms.total import Total
@@ -97,6 +97,11 @@ class BuiltIn(ABC):
         return False
 
     @unless_stated
+    def ordered(self) -> bool:
+        """Whether the order in which it names items means anything; an order that is drawn afresh does not."""
+        return listed_as_ordered(type(self))
+
+    @unless_stated
     def domain(self) -> Domain | None:
         """`known` when it needs a public list of all items, `unknown` when a cut one; None: it does not say."""
         return listed_domain(type(self))
@@ -169,9 +174,20 @@ Catalogued = BuiltIn  # its earlier name
 
 
 def listed_domain(kind: type) -> Domain | None:
-    """What the catalogue says of a class, or of the class of ours that it extends."""
+    """The domain that the catalogue states for a class, or for the class of ours that it extends."""
+    line = _listed(kind)
+    return as_domain(None if line is None else line.domain)
+
+
+def listed_as_ordered(kind: type) -> bool:
+    """Whether the catalogue says that a class names items in an order that means something; it does unless told."""
+    line = _listed(kind)
+    return line is None or not line.output.startswith("set")
+
+
+def _listed(kind: type) -> Entry | None:
     ours = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("crestline.")}
-    return as_domain(next((line.domain for line in CATALOGUE if line.name in ours), None))
+    return next((line for line in CATALOGUE if line.name in ours), None)
 
 
 def as_domain(stated: object) -> Domain | None:

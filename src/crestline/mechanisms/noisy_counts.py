@@ -131,6 +131,11 @@ class NoisyCounts(BuiltIn):
         return domain_of(self.mechanism)
 
     @property
+    def ordered(self) -> bool:
+        """Whether the selection's order means anything."""
+        return self.mechanism.ordered
+
+    @property
     def margin(self) -> AtChance | None:
         """The margin of the selection inside: counting afterwards does not change it."""
         return self.mechanism.margin

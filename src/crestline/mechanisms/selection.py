@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label, Padding
+from crestline.histogram.labels import Label, Padding, label_order
 
 _END = int(np.iinfo(np.int64).max)  # no slot has this number
 _SHARED = 32  # from here on rows are hardly ever equal
@@ -45,6 +45,16 @@ def collected(labels: Sequence[Label], k: int) -> Selection:
     """A set-valued selection: empty slots are dropped (P0.6); fewer than `k` is a stop."""
     kept = frozenset(label for label in labels if not isinstance(label, Padding))
     return Selection(kept, len(kept) < k)
+
+
+def unordered(selection: Selection) -> Selection:
+    """The same items as a set, for an order that means nothing; counts follow their items into byte order."""
+    if isinstance(selection.items, frozenset):
+        return selection
+    items = selection.items
+    places = sorted(range(len(items)), key=lambda place: label_order(items[place]))
+    counts = None if selection.counts is None else tuple(selection.counts[place] for place in places)
+    return replace(selection, items=frozenset(items), counts=counts)
 
 
 def items_at(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:

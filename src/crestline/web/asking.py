@@ -9,6 +9,7 @@ from typing import Any
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
 from crestline.ask import ask
+from crestline.charging import bill
 from crestline.errors import ParameterError, QuestionError
 from crestline.identity import Identity, find_stored
 from crestline.ledger.storage.records import Account
@@ -89,9 +90,10 @@ def recalled(state: ServiceState, caller: Caller, number: int) -> tuple[Answer, 
 def _bill(state: ServiceState, served: Served, caller: Caller, number: int) -> Bill:
     """What was reserved and paid then, and what is left now."""
     reserved, settled = state.store.entry(number), state.store.settlement(number)
-    held, paid = ("" if entry is None else str(entry.charge_of(caller.payer)) for entry in (reserved, settled))
-    left = str(served.ledger.payers(caller.payer)[-1].balance.remaining)
-    return Bill(served.ledger.address, held, paid, left, number)
+    assert reserved is not None, "a settlement has its reservation"
+    assert settled is not None, "an answer is stored by its settlement"
+    held, paid = (entry.charge_of(caller.payer) for entry in (reserved, settled))
+    return bill(served.ledger, caller.payer, number, held, paid)
 
 
 def answer_json(answer: Answer, number: int | None) -> dict[str, Any]:
@@ -110,8 +112,7 @@ def explained(answer: Answer, width: int = 100) -> str:
 def _without_address(answer: Answer) -> Answer:
     if answer.bill is None:
         return answer
-    bill = type(answer.bill)(**{**vars(answer.bill), "ledger": "your budget"})
-    return Answer(**{**vars(answer), "bill": bill})
+    return replace(answer, bill=replace(answer.bill, ledger=""))
 
 
 def prepared(served: Served, caller: Caller, question: Question, limits: Limits) -> Prepared:

@@ -45,7 +45,7 @@ def test_the_whole_path(visit: Visit) -> None:
     accessible(answer)
     assert visit.status == 200
     assert visit.url.startswith("/answers/")
-    assert "Paidrho" in answer.text
+    assert "Paid18.2% of the budget" in answer.text
     assert "ledger.db" not in answer.text
     history = visit.get("/history")
     accessible(history)

@@ -57,6 +57,11 @@ class Restricted(Framework):
         self.mechanism.cost()  # one that cannot be charged is refused here
         check_equivariance(self.mechanism, self.k_bar)
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the black box's order means anything; a set is tested in a random one."""
+        return self.mechanism.ordered
+
     @classmethod
     def fit(cls, total: Total) -> NoReturn:
         """Always an error: without a black box the framework has nothing to fit to a budget."""

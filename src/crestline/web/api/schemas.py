@@ -92,7 +92,7 @@ class AnswerBody(BaseModel):
     id: int | None
     items: list[Any]
     ordered: bool
-    counts: list[str] | None
+    counts: list[int | str] | None
     stopped: bool
     stored: bool
     guarantee: dict[str, Any]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from crestline.ledger.report import share, used
+from crestline.ledger.report import used
+from crestline.ledger.shares import part_of
 from crestline.ledger.storage.records import Account
 from crestline.web.pages.parts.chart import Bar, Segment, bars
 from crestline.web.pages.parts.html import Html, join, table, tag, void
@@ -60,7 +61,7 @@ def _by_account(accounts: Sequence[Account]) -> Html:
     rows = []
     for account in accounts:
         limit = account.balance.budget.limit
-        settled, everything = share(account.balance.settled, limit), used(account)
+        settled, everything = part_of(account.balance.settled, limit), used(account)
         parts = (
             (Segment(0.0, settled), Segment(settled, everything, "held"))
             if everything > settled

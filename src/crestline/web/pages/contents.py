@@ -136,7 +136,8 @@ def _bill(answer: Answer, time: str) -> Html:
         ("Paid", answer.spent),
     ]
     if answer.bill is not None:
-        lines += [("Reserved before", answer.bill.reserved), ("Left now", answer.bill.remaining)]
+        lines.append(("Left now", answer.bill.rest))
+        lines.append(("In the budget's units", f"{answer.bill.paid} of {answer.bill.reserved} reserved"))
     mechanism = f"{answer.mechanism.name}: {answer.mechanism.reason}"
     return facts(*lines, ("Mechanism", mechanism), ("When", moment(time)))
 

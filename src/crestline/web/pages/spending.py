@@ -8,7 +8,7 @@ from datetime import datetime
 
 from crestline.ledger.amount import Amount, zero
 from crestline.ledger.entries import Entry
-from crestline.ledger.report import share
+from crestline.ledger.shares import part_of
 from crestline.ledger.storage.records import Account
 
 
@@ -35,7 +35,7 @@ def spending(account: Account, entries: Sequence[Entry], before: Mapping[int, En
     points = []
     for time, move in moves:
         used = used + move
-        points.append(Point(time, share(used, limit)))
+        points.append(Point(time, part_of(used, limit)))
     return points
 
 

@@ -1,0 +1,66 @@
+"""Notes on an answer: what a reader must know before using it. They depend on the answer alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+from crestline.answer.answer import Answer
+from crestline.answer.odds import approximate
+from crestline.parameters import decimal_text
+
+# From here on a promise says little about a single user, or fails too often to speak of one.
+LARGE_EPSILON = 10
+LARGE_DELTA = Fraction(1, 10**5)
+# The noises of two counts differ by at most this many spreads with the chance of the spread: √2 for Gaussian noise,
+# and less for Laplace noise.
+PAIR = math.sqrt(2)
+
+
+def noted(answer: Answer) -> Answer:
+    """The answer with its notes."""
+    return replace(answer, notes=(*answer.notes, *_large(answer), *_contradictions(answer)))
+
+
+def too_close(answer: Answer) -> float | None:
+    """Two counts that are nearer than this may stand in the wrong order, by their noise alone; None: nobody can say."""
+    return None if answer.counts is None or answer.spread is None else PAIR * answer.spread
+
+
+def close_pairs(answer: Answer) -> int:
+    """How many neighbours in the list have counts that are too close to be sure of their order."""
+    bound, counts = too_close(answer), answer.counts or ()
+    if bound is None:
+        return 0
+    return sum(abs(float(one - other)) < bound for one, other in pairwise(counts))
+
+
+def _large(answer: Answer) -> list[str]:
+    """Warnings about parameters with which a promise is hardly one."""
+    epsilon, delta = approximate(answer.guarantee)
+    notes = []
+    if epsilon > LARGE_EPSILON:
+        notes.append(
+            f"Warning: epsilon {decimal_text(epsilon)} is above {LARGE_EPSILON}, so the promise says next to nothing "
+            "about a single user. Ask with 1 or less where you can."
+        )
+    if delta > LARGE_DELTA:
+        notes.append(
+            f"Warning: delta {decimal_text(delta)} is above {decimal_text(LARGE_DELTA)}. It is a probability that the "
+            "promise fails, and must stay far below 1 divided by the number of users."
+        )
+    return notes
+
+
+def _contradictions(answer: Answer) -> list[str]:
+    """Ranks and counts have noise of their own where counts are a second release, so they need not agree."""
+    if answer.counts is None or isinstance(answer.items, frozenset):
+        return []
+    if all(one >= other for one, other in pairwise(answer.counts)):
+        return []
+    return [
+        "Note: some noisy counts contradict the ranks. Both are noisy, each with noise of its own; items whose counts "
+        "are close may be in either order."
+    ]

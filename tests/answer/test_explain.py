@@ -1,0 +1,111 @@
+"""The explanation for analysts: five short lines, in plain words, that say no more than the answer does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.answer.made import made
+
+from crestline.answer.answer import Answer, Bill
+from crestline.answer.notes import close_pairs, noted, too_close
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, PureDP
+
+BILL = Bill(
+    "ledger.db", "rho 0.007, delta 1e-10", "rho 0.0044, delta 1e-10", "rho 0.066, delta 4e-8", 3, 0.063, 0.937, 14, 1.94
+)
+FULL = ("a", "b", "c", "d", "e")
+
+
+def lines(answer: Answer) -> list[str]:
+    return answer.explain().replace("\n  ", " ").splitlines()
+
+
+def test_five_lines() -> None:
+    answer = made(FULL, counts=[90, 50, 49, 20, 1], spread=7.2, bill=BILL)
+    assert lines(answer) == [
+        "Answered: all 5 (the 5 most popular 'venue' in checkins.csv), the most popular first as far as noise allows.",
+        "Needed: a lead of about 121 users over rank 26, to be named with 95% probability. It follows from the "
+        "parameters, not from the data.",
+        "Counts: ±8 users (95% of the noise stays within). Counts less than 11 apart may be in the wrong order: 1 pair "
+        "of neighbours is that close.",
+        "Promised: this answer changes the odds that any one 'user' is in the data at most 2.72-fold, except with "
+        "probability 1e-08.",
+        "Paid: 6.3% of the budget (ledger.db); 93.7% (worth epsilon 1.94) is left, about 14 more like it.",
+    ]
+
+
+def test_experts_words_stay_out() -> None:
+    text = made(FULL, counts=[5, 4, 3, 2, 1], spread=1.0, bill=BILL).explain()
+    for words in ("theorem", "P3.2", "rho", "LimitedDomain", "k_bar"):
+        assert words not in text
+
+
+@pytest.mark.parametrize(
+    ("items", "k", "said"),
+    [
+        (("a",), 1, "Answered: the one asked for (the most popular 'venue' in checkins.csv)."),
+        ((), 1, "Answered: none of the most popular 'venue' in checkins.csv; then it stopped on purpose"),
+        (("a", "b"), 5, "Answered: 2 of the 5 most popular 'venue' in checkins.csv, the most popular first"),
+        (
+            frozenset({"a", "b"}),
+            2,
+            "Answered: all 2 (the 2 most popular 'venue' in checkins.csv), as a set: their order",
+        ),
+    ],
+)
+def test_what_came_back(items: object, k: int, said: str) -> None:
+    answer = made(items)
+    answer = replace(answer, question=replace(answer.question, k=k), stopped=len(answer) < k)
+    assert lines(answer)[0].startswith(said)
+
+
+def test_what_was_paid() -> None:
+    assert "no ledger was given" in made(FULL).explain()
+    assert "Paid: nothing, because this is the stored answer" in made(FULL, bill=BILL, stored=True).explain()
+    assert "not enough for another" in made(FULL, bill=replace(BILL, more=0)).explain()
+    old = Bill("ledger.db", "rho 2, delta 0", "rho 1, delta 0", "rho 3, delta 0", 1)
+    assert "Paid: rho 1, delta 0 (reserved rho 2, delta 0); left in the ledger ledger.db: rho 3" in made(
+        FULL, bill=old
+    ).explain().replace("\n  ", " ")
+    assert made(FULL, bill=BILL).spent == "6.3% of the budget"
+    assert made(FULL, bill=BILL).remaining == "93.7% (worth epsilon 1.94) is left, about 14 more like it"
+
+
+def test_odds_without_delta_and_of_concentrated_promises() -> None:
+    assert "at most 1.65-fold." in replace(made(FULL), guarantee=PureDP("0.5")).explain().replace("\n  ", " ")
+    assert "except with probability 1e-09" in replace(made(FULL), guarantee=ZCDP("0.01")).explain().replace("\n  ", " ")
+    assert "at most e^800-fold" in replace(made(FULL), guarantee=PureDP(800)).explain().replace("\n  ", " ")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "warned"),
+    [("10", "1e-5", []), ("10.1", "1e-5", ["epsilon"]), ("1", "2e-5", ["delta"]), ("11", "1e-3", ["epsilon", "delta"])],
+)
+def test_warnings_about_promises_that_are_hardly_any(epsilon: str, delta: str, warned: list[str]) -> None:
+    notes = noted(replace(made(FULL), guarantee=ApproxDP(epsilon, delta))).notes
+    assert [note.split()[1] for note in notes] == warned
+    assert all(note.startswith("Warning: ") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("items", "counts", "noted_"),
+    [
+        (FULL, [5, 4, 3, 2, 1], False),
+        (FULL, [5, 4, 4, 2, 1], False),
+        (FULL, [5, 4, 3, 1, 2], True),
+        (frozenset(FULL), [1, 2, 3, 4, 5], False),  # a set has no ranks
+        (FULL, None, False),
+    ],
+)
+def test_counts_that_contradict_ranks_are_pointed_out(items: object, counts: object, noted_: bool) -> None:
+    assert any("contradict the ranks" in note for note in noted(made(items, counts=counts)).notes) is noted_
+
+
+def test_how_sure_the_order_of_neighbours_is_follows_from_the_noise() -> None:
+    answer = made(FULL, counts=[100, 90, 89, 70, 40], spread=10.0)
+    bound = too_close(answer)
+    assert bound == pytest.approx(14.1421, abs=1e-3)
+    assert close_pairs(answer) == 2
+    assert too_close(made(FULL)) is None
+    assert close_pairs(made(FULL, counts=[1, 1, 1, 1, 1])) == 0  # nobody knows the noise
