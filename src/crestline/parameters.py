@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any, TypeAlias
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from crestline.errors import ParameterError
 
 Exact: TypeAlias = int | Fraction | Decimal | str | float
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 # Far beyond what anybody asks for, and still quick to account for; more is refused before anything slow begins.
 LARGEST_K = 10**5
@@ -165,3 +168,20 @@ def _from_text(text: str, name: str) -> Fraction:
         return Fraction(text.replace(" ", ""))
     except ZeroDivisionError:
         raise ParameterError(f"{name} has a zero denominator: {text!r}") from None
+
+
+def spelled_out(
+    fields: type, defaults: Mapping[str, object]
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Show keyword arguments that are typed by a `TypedDict` one by one, in the signature that `help` prints.
+
+    What has no default here is None unless it is given.
+    """
+
+    def shown(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        own = [part for part in signature(function).parameters.values() if part.kind is not Parameter.VAR_KEYWORD]
+        more = [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in fields.__annotations__]
+        function.__signature__ = signature(function).replace(parameters=[*own, *more])  # type: ignore[attr-defined] # read by inspect
+        return function
+
+    return shown

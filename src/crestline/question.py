@@ -7,11 +7,11 @@ mechanism that answers it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, ParamSpec, Required, Self, TypedDict, TypeVar
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
 
 from crestline.errors import ParameterError, QuestionError
 from crestline.histogram.views import KINDS, Kind
@@ -24,14 +24,12 @@ from crestline.parameters import (
     decimal_and_exact,
     positive,
     probability,
+    spelled_out,
     whole,
 )
 
 if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism
-
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 
 AUTO = "auto"
 LARGEST_CLIP = 2**63 - 1
@@ -105,6 +103,11 @@ class QuestionFields(TypedDict, total=False):
     score: str | None
     clip: int | None
     domain: Any
+
+
+with_question_fields = spelled_out(
+    QuestionFields, {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "k": Parameter.empty}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,17 +219,6 @@ class Question:
     def unit(self) -> str:
         """What a margin or a noise is so many of: users, or what is added up."""
         return "users" if self.score is None else f"of {self.score}"
-
-
-def spelled_out(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Show the fields of a question one by one in the signature that `help` and editors print at run time."""
-    parts = [part for part in signature(function).parameters.values() if part.kind is not Parameter.VAR_KEYWORD]
-    defaults = {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "k": Parameter.empty}
-    shown = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in QuestionFields.__annotations__
-    ]
-    function.__signature__ = signature(function).replace(parameters=[*parts, *shown])  # type: ignore[attr-defined] # read by inspect
-    return function
 
 
 def item_columns(item: str | Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.prepare import Prepared, prepare
 from crestline.price.price import Price, price
-from crestline.question import Question, QuestionFields, spelled_out
+from crestline.question import Question, QuestionFields, with_question_fields
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
 from crestline.sources.pool import Pool
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Address = str | os.PathLike[str]
 
 
-@spelled_out
+@with_question_fields
 def top_k(
     source: Any,
     *,
@@ -124,7 +124,7 @@ class Dataset:
     entropy: Entropy
     version: str | None = None
 
-    @spelled_out
+    @with_question_fields
     def top(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Answer:
         """The most popular items, charged to this data set's budget; the arguments are those of `top_k`.
 
@@ -140,7 +140,7 @@ class Dataset:
             version=self.version,
         )
 
-    @spelled_out
+    @with_question_fields
     def price(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Price:
         """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
         prepared = self._prepared(question, analyst)

@@ -5,19 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from crestline.errors import ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Adjacency, ApproxDP
 from crestline.ledger.amount import Amount, chargeable, fraction_text
 from crestline.ledger.kinds import Concentrated, Homogeneous, Kind, Pure, concentrated, homogeneous
-from crestline.parameters import Exact, decimal_text, fill, not_negative, positive, probability, proportion, whole
+from crestline.parameters import (
+    Exact,
+    decimal_text,
+    fill,
+    not_negative,
+    positive,
+    probability,
+    proportion,
+    spelled_out,
+    whole,
+)
 from crestline.periods.calendar import MOST_PERIODS, Calendar
 
 _KINDS: dict[str, type[Concentrated] | type[Pure] | type[Homogeneous]] = {
     kind.name: kind for kind in (Concentrated, Pure, Homogeneous)
 }
+
+
+class BudgetOptions(TypedDict, total=False):
+    """What may be said of a budget beside ε, δ and its kind; `Budget` says what each means."""
+
+    slack: Exact | None
+    items: int | None
+    questions: int | None
+    item_epsilon: Exact | None
+    question_delta: Exact | None
+    per: str | None
+    time: str | None
+    zone: str | None
+    cap: Window | None
 
 
 @dataclass(frozen=True)
@@ -44,45 +68,14 @@ class Budget:
     calendar: Calendar | None = None
     cap: Window | None = None
 
-    def __init__(
-        self,
-        epsilon: Exact,
-        delta: Exact = 0,
-        kind: str = "zcdp",
-        *,
-        slack: Exact | None = None,
-        items: int | None = None,
-        questions: int | None = None,
-        item_epsilon: Exact | None = None,
-        question_delta: Exact | None = None,
-        per: str | None = None,
-        time: str | None = None,
-        zone: str | None = None,
-        cap: Window | None = None,
-    ) -> None:
+    @spelled_out(BudgetOptions, {})
+    def __init__(self, epsilon: Exact, delta: Exact = 0, kind: str = "zcdp", **options: Unpack[BudgetOptions]) -> None:
+        _refuse_unknown(options)
         total, failure = positive(epsilon, "epsilon"), _delta(delta)
-        chosen = {
-            "items": items,
-            "questions": questions,
-            "item_epsilon": item_epsilon,
-            "question_delta": question_delta,
-        }
-        if kind != Homogeneous.name:
-            _refuse_options(kind, chosen)
-        terms: Kind
-        if kind == Concentrated.name:
-            terms = concentrated(total, failure, _slack(slack, failure, kind))
-        elif kind == Pure.name:
-            _refuse_options(kind, {"slack": slack})
-            terms = Pure(total, failure)
-        elif kind == Homogeneous.name:
-            terms = _homogeneous(total, failure, _slack(slack, failure, kind), chosen)
-        else:
-            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-        calendar = _calendar(kind, per, {"time": time, "zone": zone, "cap": cap})
+        calendar, cap = _calendar(kind, options), options.get("cap")
         if cap is not None:
             cap.check(kind)
-        _fill(self, total, failure, terms, calendar, cap)
+        _fill(self, total, failure, _terms(kind, total, failure, options), calendar, cap)
 
     @property
     def kind(self) -> str:
@@ -170,17 +163,38 @@ class Window:
         return f"any {self.periods} together {limits}"
 
 
-def _calendar(kind: str, per: str | None, options: Mapping[str, object]) -> Calendar | None:
+def _refuse_unknown(options: BudgetOptions) -> None:
+    known = BudgetOptions.__annotations__
+    unknown = sorted(options.keys() - known)
+    if unknown:
+        raise TypeError(f"{', '.join(unknown)}: no such argument; known: {', '.join(sorted(known))}")
+
+
+def _terms(kind: str, epsilon: Fraction, delta: Fraction, options: BudgetOptions) -> Kind:
+    if kind != Homogeneous.name:
+        _refuse(options, "items", "questions", "item_epsilon", "question_delta", kind=kind)
+    if kind == Concentrated.name:
+        return concentrated(epsilon, delta, _slack(options.get("slack"), delta, kind))
+    if kind == Pure.name:
+        _refuse(options, "slack", kind=kind)
+        return Pure(epsilon, delta)
+    if kind == Homogeneous.name:
+        return _homogeneous(epsilon, delta, _slack(options.get("slack"), delta, kind), options)
+    raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
+
+
+def _calendar(kind: str, options: BudgetOptions) -> Calendar | None:
+    per, time, zone = options.get("per"), options.get("time"), options.get("zone")
     if per is None:
-        given = [name for name, value in options.items() if value is not None]
+        given = _given(options, "time", "zone", "cap")
         if given:
             raise ParameterError(f"{', '.join(given)} goes with per, such as per='month', time='day'")
         return None
     if kind == Homogeneous.name:
         raise ParameterError("a budget by period is of kind 'zcdp' or 'pure': items and questions are counted once")
-    if options["time"] is None:
+    if time is None:
         raise ParameterError("per needs time, the column that says when: per='month', time='day'")
-    return Calendar(per, str(options["time"]), str(options["zone"] or "UTC"))
+    return Calendar(per, time, zone or "UTC")
 
 
 def _fill(
@@ -209,20 +223,24 @@ def _slack(value: Exact | None, delta: Fraction, kind: str) -> Fraction:
     return slack
 
 
-def _homogeneous(epsilon: Fraction, delta: Fraction, slack: Fraction, chosen: Mapping[str, Any]) -> Homogeneous:
-    per_item, per_question = chosen["item_epsilon"], chosen["question_delta"]
+def _homogeneous(epsilon: Fraction, delta: Fraction, slack: Fraction, options: BudgetOptions) -> Homogeneous:
+    per_item, per_question = options.get("item_epsilon"), options.get("question_delta")
     return homogeneous(
         epsilon,
         delta,
         slack,
-        items=whole(chosen["items"], "items"),
-        questions=whole(chosen["questions"], "questions"),
+        items=whole(options.get("items"), "items"),
+        questions=whole(options.get("questions"), "questions"),
         item_epsilon=None if per_item is None else positive(per_item, "item_epsilon"),
         question_delta=None if per_question is None else not_negative(per_question, "question_delta"),
     )
 
 
-def _refuse_options(kind: str, options: Mapping[str, object]) -> None:
-    given = [name for name, value in options.items() if value is not None]
+def _refuse(options: BudgetOptions, *names: str, kind: str) -> None:
+    given = _given(options, *names)
     if given:
         raise ParameterError(f"{', '.join(given)} cannot be set for a budget of kind {kind!r}")
+
+
+def _given(options: BudgetOptions, *names: str) -> list[str]:
+    return [name for name in names if options.get(name) is not None]
