@@ -154,13 +154,13 @@ def test_a_budget_is_used_and_not_exceeded(selection: Any, contribution: int | N
     promise = mechanism.guarantee()
     assert promise.epsilon is not None
     assert promise.delta <= Fraction(delta)
-    assert Fraction(epsilon) * Fraction(85, 100) <= promise.epsilon <= Fraction(epsilon)
+    assert Fraction(epsilon) * Fraction(998, 1000) <= promise.epsilon <= Fraction(epsilon)
     assert mechanism.k == 10
 
 
 def test_the_noise_is_chosen_by_contribution() -> None:
     noise = {c: NoisyCounts.for_budget(k=50, epsilon=1, delta="1e-6", contribution=c).noise for c in (1, 2, 50, None)}
-    assert noise == {1: "laplace", 2: "laplace", 50: "gaussian", None: "gaussian"}
+    assert noise == {1: "laplace", 2: "gaussian", 50: "gaussian", None: "gaussian"}
 
 
 def test_a_set_s_counts_come_in_byte_order() -> None:
@@ -235,13 +235,13 @@ def test_the_smaller_variance_is_taken(contribution: int) -> None:
     laplace = contribution / share
     gaussian = sigma_within(share, share / 10**6, contribution)
     if made.noise == "laplace":
-        assert (made.scale, made.slack) == (laplace, 0)
-        assert 2 * laplace**2 <= gaussian**2
+        assert made.scale <= laplace
+        assert made.slack == 0
     else:
         assert made.slack == share / 10**6
         assert made.scale <= gaussian
         left = _sigmas_left(made.mechanism, Fraction(1), made.slack, contribution)
-        assert made.scale == min([gaussian, *left])
+        assert made.scale < min([gaussian, *left])  # what composition saves is spent on the counts
         assert made.scale**2 < 2 * laplace**2
 
 
@@ -293,10 +293,10 @@ class Costly(First):
         return cls()
 
 
-def test_a_share_of_the_budget_is_kept_to_the_last_digit() -> None:
-    """One third for the counts alone: the accountant's rounding does not exceed it, and hardly anything is unused."""
+def test_a_total_is_kept_and_spent() -> None:
+    """A selection that composes badly: the two promises added, or all steps at once, spend the whole total."""
     made = NoisyCounts.for_budget(k=50, epsilon=1, delta="1e-6", mechanism=Costly)
     assert made.noise == "gaussian"
-    epsilon = total(made._counts_cost(50), made.slack).epsilon
+    epsilon = made.guarantee().epsilon
     assert epsilon is not None
-    assert Fraction(1, 3) * (1 - Fraction(1, 10**10)) < epsilon <= Fraction(1, 3)
+    assert Fraction("0.999") < epsilon <= 1

@@ -22,7 +22,8 @@ from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import GaussianDP, Guarantee, PureDP
-from crestline.guarantees.rounding import ball, precision, upper
+from crestline.guarantees.rounding import ball, precision, round_up, upper
+from crestline.guarantees.search import largest_within
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.labels import Label, label_order
 from crestline.histogram.views import SLOTS, view_of
@@ -47,6 +48,8 @@ from crestline.randomness.scores import Linear
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 _NEEDED = "noisy counts need a mechanism with guarantee(), release() and k, the items it names"
+_DIGITS = 6  # of a scale that people will read
+_CLOSE = 3  # digits to which a total ε is spent
 _SHARE = Fraction(1, 3)  # of a total ε, for the counts
 
 
@@ -113,9 +116,11 @@ class NoisyCounts(BuiltIn):
         composed = _sigmas_left(thrifty, total.epsilon, delta_slack, moved)
         sigma = min([sigma_within(epsilon, delta_slack, moved), *composed])
         laplace = moved / epsilon
-        if 2 * laplace**2 <= sigma**2:  # the smaller variance
-            return cls(selection(total.delta), laplace, LAPLACE.name, bound)
-        return cls(thrifty, sigma, GAUSSIAN.name, bound, slack=delta_slack)
+        if sigma_within(total.epsilon, delta_slack, moved) ** 2 < 2 * laplace**2:  # were all of ε for the counts
+            made = cls(thrifty, sigma, GAUSSIAN.name, bound, slack=delta_slack)._spending(total.epsilon)
+            if made.scale**2 < 2 * laplace**2:  # the smaller variance
+                return made
+        return cls(selection(total.delta), laplace, LAPLACE.name, bound)._spending(total.epsilon)
 
     @property
     def k(self) -> int:
@@ -153,8 +158,28 @@ class NoisyCounts(BuiltIn):
 
     def guarantee(self) -> Guarantee:
         """All steps composed at once, or selection and counts each on their own, whichever is less."""
+        return self._promise(self.mechanism.guarantee())
+
+    def _promise(self, selection: Guarantee) -> Guarantee:
         together = total(self.cost(), self.slack + self.mechanism.slack, theorem=self.theorem)
-        return better(together, self.mechanism.guarantee(), total(self._counts_cost(self.k), self.slack, self.theorem))
+        return better(together, selection, total(self._counts_cost(self.k), self.slack, self.theorem))
+
+    def _spending(self, epsilon: Fraction) -> Self:
+        """The same with as little noise as a total ε allows: what composition saves is spent on the counts."""
+        selection = self.mechanism.guarantee()
+
+        def spent(precise: Fraction) -> Fraction:
+            promise: Fraction | None = self._scaled(round_up(1 / precise, _DIGITS))._promise(selection).epsilon
+            assert promise is not None, "a promise within a total has an epsilon"
+            return promise
+
+        if spent(1 / self.scale) > epsilon * (1 - Fraction(1, 10**_CLOSE)):  # also where rounding would exceed it
+            return self
+        precise = largest_within(spent, epsilon, start=1 / self.scale, digits=_CLOSE)
+        return self._scaled(round_up(1 / precise, _DIGITS))
+
+    def _scaled(self, scale: Fraction) -> Self:
+        return type(self)(self.mechanism, scale, self.noise, self.contribution, grid=self.grid, slack=self.slack)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         if histogram.step != 1 and self.noise == LAPLACE.name and self.contribution is not None:
