@@ -1,7 +1,7 @@
 """No false alarm: every mechanism of the catalogue, attacked again and again with fresh entropy.
 
-An audit here calls an honest mechanism broken with probability at most 1e-9. All of them together, 20 for each of 19
-mechanisms, raise a false alarm less than once in a million runs of this file. `python -m benchmarks.auditor` makes the
+An audit here calls an honest mechanism broken with probability at most 1e-9. All of them together, at most 20 for each
+mechanism, raise a false alarm less than once in a million runs of this file. `python -m benchmarks.auditor` makes the
 same attack with more releases.
 """
 
@@ -17,6 +17,8 @@ from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import system
 
 RUNS = 20
+# A release of the sieve is a dozen small steps, a hundred times as slow as others: fewer runs, each as powerful as any.
+FEWER = {"Sieve": 5}
 RELEASES = 4_000
 SIGNIFICANCE = 1e-9
 
@@ -27,9 +29,9 @@ def test_together_they_fail_by_chance_less_than_once_in_a_million() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_found_in_twenty_runs(name: str) -> None:
+def test_nothing_is_found_however_often_it_is_run(name: str) -> None:
     instances = made(name)
-    for run in range(RUNS):
+    for run in range(FEWER.get(name, RUNS)):
         tested = subject(instances[run % len(instances)], system())
         found = StatisticalTester(SIGNIFICANCE, Effort(RELEASES, 3_600.0)).test(tested, pairs_for(tested, seed=run))
         assert found is None or not found.broken, found

@@ -90,7 +90,7 @@ def _forecast(
 
     weight, spread = _weights(users, setting)
     sigma = math.sqrt(setting.contribution / mu_squared)
-    threshold = rough_threshold(gaussian_weights(setting.contribution, setting.cap), sigma, delta)
+    threshold = rough_threshold(setting.contribution, setting.cap, sigma, delta)
     counts = popular * ((np.arange(_RANKS) + 0.5) / _RANKS) ** -0.5
     return float(ndtr((weight * counts - threshold) / sigma).mean()), weight, spread, sigma
 

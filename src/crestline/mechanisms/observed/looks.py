@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ def look(numbers: NDArray[np.int64], unit: int, mu_squared: Fraction, entropy: E
     return Look(rounded(noisy, sigma / FINE)[0], sigma)
 
 
+@lru_cache(maxsize=256)
 def sigma_of(mu_squared: Fraction) -> Fraction:
     """A standard deviation with `1/σ² ≤ mu_squared`, rounded up."""
     with precision():

@@ -27,11 +27,8 @@ _ABOVE = Fraction(1, 10**9)
 @lru_cache(maxsize=1024)
 def gaussian_threshold(contribution: int, cap: int, sigma: Fraction, delta: Fraction) -> Fraction:
     """T for Gaussian noise of standard deviation `sigma`, in users."""
-    from scipy.special import ndtri_exp
-
-    weights = gaussian_weights(contribution, cap)
-    roughly = _rough_threshold(weights, float(sigma), delta, lambda log_tail: -ndtri_exp(log_tail))
-    return _certified(weights, sigma, delta, roughly, _gaussian_tail)
+    roughly = rough_threshold(contribution, cap, float(sigma), delta)
+    return _certified(gaussian_weights(contribution, cap), sigma, delta, roughly, _gaussian_tail)
 
 
 @lru_cache(maxsize=1024)
@@ -51,10 +48,12 @@ def chance_of_new(weights: Weights, threshold: Fraction, sigma: Fraction) -> flo
     return float(-np.expm1(new * inside).min())
 
 
-def rough_threshold(weights: Weights, sigma: float, delta: Fraction) -> float:
+@lru_cache(maxsize=1024)
+def rough_threshold(contribution: int, cap: int, sigma: float, delta: Fraction) -> float:
     """T for Gaussian noise in doubles: for forecasts, which compare many settings before one of them is used."""
     from scipy.special import ndtri_exp
 
+    weights = gaussian_weights(contribution, cap)
     return _rough_threshold(weights, sigma, delta, lambda log_tail: -ndtri_exp(log_tail))
 
 

@@ -7,6 +7,7 @@ never exceed the sensitivity that the noise is made for. Engines get them as a s
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +18,27 @@ UNIT = 1 << 20
 Weights = NDArray[np.int64]
 
 
+@lru_cache(maxsize=256)
 def gaussian_weights(contribution: int, cap: int) -> Weights:
     """`min(1, sqrt(contribution/m))` for m = 1, …, cap, in units of 2^-20: the squares of one user's weights add up to
     at most `contribution`."""
-    return np.array([_root(contribution, m) for m in range(1, cap + 1)], dtype=np.int64)
+    return _table([_root(contribution, m) for m in range(1, cap + 1)])
 
 
+@lru_cache(maxsize=256)
 def laplace_weights(contribution: int, cap: int) -> Weights:
     """`min(1, contribution/m)` for m = 1, …, cap, in units of 2^-20: one user's weights add up to at most
     `contribution`."""
-    return np.array([min(UNIT, UNIT * contribution // m) for m in range(1, cap + 1)], dtype=np.int64)
+    return _table([min(UNIT, UNIT * contribution // m) for m in range(1, cap + 1)])
 
 
 def _root(contribution: int, m: int) -> int:
     """The whole part of `2^20 sqrt(contribution/m)`, at most 2^20."""
     return min(UNIT, math.isqrt(UNIT * UNIT * contribution // m))
+
+
+def _table(weights: list[int]) -> Weights:
+    """A table that several callers share, and that none of them can change."""
+    table = np.array(weights, dtype=np.int64)
+    table.setflags(write=False)
+    return table
