@@ -13,7 +13,7 @@ MOST_MODULES = 12
 
 # What each folder or module at the top may import of its siblings. The protocol, selections, slots and totals know no
 # folder; the catalogue loads classes by name; noisy counts follow any selection.
-BASE = {"mechanism", "selection", "slots", "stages", "total"}
+BASE = {"mechanism", "over_slots", "selection", "slots", "stages", "total"}
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(BASE, BASE),
     "mechanism": {*BASE, "catalogue"},

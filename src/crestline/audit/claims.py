@@ -11,14 +11,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, singledispatch
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import MechanismError
-from crestline.guarantees.guarantee import ZCDP, GaussianDP, LossInterval
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.guarantee import BoundedRange as BoundedRangeGuarantee
 
 Floats = NDArray[np.float64]
@@ -59,18 +59,11 @@ def strength(claim: Claim, above: float, below: float) -> float:
     return _smallest(lambda parameter: bool(np.all(seen <= claim.ceiling(other, parameter))), 0.0)
 
 
-def claim(guarantee: Any) -> Claim:
-    """The claim behind a guarantee: ours, or any object that has an `epsilon` and perhaps a `delta`."""
-    if isinstance(guarantee, GaussianDP):
-        return Gaussian(math.sqrt(guarantee.mu_squared))
-    if isinstance(guarantee, ZCDP):
-        return Concentrated(float(guarantee.rho), float(guarantee.delta))
-    if isinstance(guarantee, BoundedRangeGuarantee):
-        return Range(float(guarantee.epsilon))
-    if isinstance(guarantee, LossInterval):
-        return Range(float(guarantee.below + guarantee.above), cap=float(guarantee.epsilon))
+@singledispatch
+def claim(guarantee: object) -> Claim:
+    """The claim behind a guarantee: of one of ours as registered below, else of any object that has an `epsilon`."""
     epsilon = getattr(guarantee, "epsilon", None)
-    if epsilon is None:
+    if epsilon is None or type(guarantee).__module__.startswith("crestline."):
         raise MechanismError(
             "guarantee() must return cl.PureDP(…), cl.ApproxDP(…), cl.ZCDP(…) or cl.BoundedRange(…), "
             f"not {type(guarantee).__name__}"
@@ -78,8 +71,41 @@ def claim(guarantee: Any) -> Claim:
     return Approximate(float(epsilon), float(getattr(guarantee, "delta", 0) or 0))
 
 
+@claim.register(PureDP)
+@claim.register(ApproxDP)
+def _(guarantee: PureDP | ApproxDP) -> Claim:
+    return Approximate(float(guarantee.epsilon), float(guarantee.delta))
+
+
+@claim.register
+def _(guarantee: GaussianDP) -> Claim:
+    return Gaussian(math.sqrt(guarantee.mu_squared))
+
+
+@claim.register
+def _(guarantee: ZCDP) -> Claim:
+    return Concentrated(float(guarantee.rho), float(guarantee.delta))
+
+
+@claim.register
+def _(guarantee: BoundedRangeGuarantee) -> Claim:
+    return Range(float(guarantee.epsilon))
+
+
+@claim.register
+def _(guarantee: LossInterval) -> Claim:
+    return Range(float(guarantee.below + guarantee.above), cap=float(guarantee.epsilon))
+
+
 class _ByEvents(ABC):
     """Claims that hold for a law exactly when they hold for its events of largest ratio."""
+
+    delta: float
+    symbol: ClassVar[str]
+
+    @property
+    def unit(self) -> str:
+        return f"{self.symbol} at δ = {self.delta:g}" if self.delta else self.symbol
 
     @abstractmethod
     def ceiling(self, chance: Floats, parameter: float) -> Floats: ...
@@ -100,9 +126,7 @@ class Approximate(_ByEvents):
     claimed: float
     delta: float = 0.0
 
-    @property
-    def unit(self) -> str:
-        return f"ε at δ = {self.delta:g}" if self.delta else "ε"
+    symbol = "ε"
 
     def ceiling(self, chance: Floats, parameter: float) -> Floats:
         direct = math.exp(parameter) * chance + self.delta
@@ -116,7 +140,8 @@ class Gaussian(_ByEvents):
 
     claimed: float
     delta: float = 0.0
-    unit: str = "μ"
+
+    symbol = "μ"
 
     def ceiling(self, chance: Floats, parameter: float) -> Floats:
         from scipy.special import ndtr, ndtri
@@ -159,9 +184,7 @@ class Concentrated(_ByEvents):
     claimed: float
     delta: float = 0.0
 
-    @property
-    def unit(self) -> str:
-        return f"ρ at δ = {self.delta:g}" if self.delta else "ρ"
+    symbol = "ρ"
 
     def ceiling(self, chance: Floats, parameter: float) -> Floats:
         inside = np.minimum(1.0, np.asarray(chance, dtype=np.float64) / (1.0 - self.delta))

@@ -11,19 +11,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from typing import Protocol
 
 from crestline.errors import ParameterError
 from crestline.guarantees import gaussian, renyi
 from crestline.guarantees.composition import optimal
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Cost, Step, steps
+from crestline.guarantees.cost import Cost, Step, steps, unknown_kind
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.optimum.optimum import optimum
 from crestline.guarantees.search import largest_within
 from crestline.parameters import Exact, positive, proportion, whole
 
 _MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
+
+
+@singledispatch
+def curve_of(step: object) -> renyi.Curve:
+    """The Rényi curve of a step; each kind is registered below."""
+    raise unknown_kind("Rényi composition", step)
+
+
+@curve_of.register
+def _(step: BoundedRange) -> renyi.Curve:
+    return renyi.bounded_range(step.epsilon)
+
+
+@curve_of.register
+def _(step: LossInterval) -> renyi.Curve:
+    return renyi.loss_interval(step.below, step.above)
+
+
+@curve_of.register
+def _(step: PureDP) -> renyi.Curve:
+    return renyi.loss_interval(step.epsilon, step.epsilon)
+
+
+@curve_of.register(GaussianDP)
+@curve_of.register(ZCDP)
+def _(step: GaussianDP | ZCDP) -> renyi.Curve:
+    return renyi.gaussian(2 * step.rho)  # every ρ-zCDP step: D_a ≤ a ρ
 
 
 class Accountant(Protocol):
@@ -70,7 +98,7 @@ class Renyi:
     def epsilon(self, cost: Cost, slack: Fraction) -> Fraction | None:
         if not slack:
             return None
-        return renyi.epsilon([(_curve(part.step), part.times) for part in cost.steps if part.step.rho], slack)
+        return renyi.epsilon([(curve_of(part.step), part.times) for part in cost.steps if part.step.rho], slack)
 
 
 @dataclass(frozen=True)
@@ -154,16 +182,6 @@ def _best(cost: Cost, slack: Fraction) -> tuple[Fraction, str]:
     if not valid:
         raise ParameterError("Gaussian noise has no pure epsilon: leave a slack larger than zero for its delta")
     return min(valid, key=lambda pair: pair[0])
-
-
-def _curve(step: Step) -> renyi.Curve:
-    if isinstance(step, BoundedRange):
-        return renyi.bounded_range(step.epsilon)
-    if isinstance(step, LossInterval):
-        return renyi.loss_interval(step.below, step.above)
-    if isinstance(step, PureDP):
-        return renyi.loss_interval(step.epsilon, step.epsilon)
-    return renyi.gaussian(2 * step.rho)  # Gaussian noise, and every ρ-zCDP step: D_a ≤ a ρ
 
 
 def _joined(*theorems: str) -> str:

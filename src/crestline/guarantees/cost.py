@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from crestline.errors import MechanismError
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 
 Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP | ZCDP
@@ -53,6 +54,11 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.steps + other.steps, self.delta + other.delta)
+
+
+def unknown_kind(who: str, step: object) -> MechanismError:
+    """The error of a calculation for which a kind of step was never registered."""
+    return MechanismError(f"{who} does not know what to do with {type(step).__name__}: register that kind with it")
 
 
 def steps(step: Step, times: int = 1, *, delta: Fraction = Fraction(0)) -> Cost:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import singledispatch
+from typing import Any, Generic, TypeVar, cast
 
 from crestline.errors import CrestlineError, MechanismError
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import (
     ZCDP,
     ApproxDP,
@@ -39,6 +40,7 @@ from crestline.mechanisms.selection import Selection
 from crestline.parameters import not_negative, whole
 from crestline.randomness.entropy import Entropy
 
+T = TypeVar("T")
 Many = Callable[[Histogram, int, Entropy], list[Any]]
 
 _NEEDED = "a mechanism needs guarantee() and release(histogram, entropy)"
@@ -49,6 +51,16 @@ def adopt(mechanism: object, otherwise: str = _NEEDED) -> BuiltIn:
     if isinstance(mechanism, type) or not isinstance(mechanism, Mechanism):
         raise MechanismError(otherwise)
     return mechanism if isinstance(mechanism, BuiltIn) else Adopted(mechanism)
+
+
+class _Stated(Generic[T]):
+    """An attribute that is whatever the adopted object states under the same name, and None where it states nothing."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, adopted: Adopted, owner: type) -> T:
+        return cast("T", getattr(adopted.mechanism, self._name, None))
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,15 +78,11 @@ class Adopted(BuiltIn):
     def __repr__(self) -> str:
         return repr(self.mechanism)
 
-    @property
-    def k(self) -> int | None:
-        k: int | None = self._stated("k")
-        return k
-
-    @property
-    def k_bar(self) -> int | None:
-        k_bar: int | None = self._stated("k_bar")
-        return k_bar
+    k = _Stated[int | None]()
+    k_bar = _Stated[int | None]()
+    law = _Stated[Law | None]()
+    length_law = _Stated[LengthLaw | None]()
+    spread = _Stated[AtChance | None]()
 
     @property
     def contribution(self) -> int | None:
@@ -102,16 +110,6 @@ class Adopted(BuiltIn):
         return view_of(self.mechanism)
 
     @property
-    def law(self) -> Law | None:
-        law: Law | None = self._stated("law")
-        return law
-
-    @property
-    def length_law(self) -> LengthLaw | None:
-        length_law: LengthLaw | None = self._stated("length_law")
-        return length_law
-
-    @property
     def margin(self) -> AtChance | None:
         """Its margin; one that is passed on from a part under `mechanism` only where that part has one."""
         part = self._stated("mechanism")
@@ -120,16 +118,11 @@ class Adopted(BuiltIn):
         margin: AtChance | None = self._stated("margin")
         return margin
 
-    @property
-    def spread(self) -> AtChance | None:
-        spread: AtChance | None = self._stated("spread")
-        return spread
-
     def cost(self) -> Cost:
         """The steps that it states, or those that its promise amounts to."""
         stated = self._stated("cost")
         if stated is None:
-            return _cost_of(self.mechanism.guarantee())
+            return cost_of(self.mechanism.guarantee())
         cost = stated()
         if not isinstance(cost, Cost):
             raise MechanismError("cost() must be a Cost, as the mechanisms of the catalogue state it; leave it out")
@@ -192,12 +185,26 @@ def bound_of(mechanism: object) -> int | None:
         ) from None
 
 
-def _cost_of(promise: object) -> Cost:
-    """What a promise amounts to, in steps."""
-    if isinstance(promise, PureDP | BoundedRange | LossInterval | GaussianDP):
-        return steps(promise)
-    if isinstance(promise, ZCDP):
-        return steps(ZCDP(promise.rho, theorem=promise.theorem), delta=promise.delta)
-    if isinstance(promise, ApproxDP):  # outside an event of probability δ it is as good as pure (Kairouz et al. 2015)
-        return steps(PureDP(promise.epsilon, promise.theorem), delta=promise.delta)
+@singledispatch
+def cost_of(promise: object) -> Cost:
+    """What a promise amounts to, in steps; each kind is registered below."""
     raise MechanismError("guarantee() must be a cl.PureDP, cl.ApproxDP, cl.ZCDP or cl.BoundedRange")
+
+
+@cost_of.register(PureDP)
+@cost_of.register(BoundedRange)
+@cost_of.register(LossInterval)
+@cost_of.register(GaussianDP)
+def _(promise: Step) -> Cost:
+    return steps(promise)
+
+
+@cost_of.register
+def _(promise: ZCDP) -> Cost:
+    return steps(ZCDP(promise.rho, theorem=promise.theorem), delta=promise.delta)
+
+
+@cost_of.register
+def _(promise: ApproxDP) -> Cost:
+    # outside an event of probability δ it is as good as pure (Kairouz et al. 2015)
+    return steps(PureDP(promise.epsilon, promise.theorem), delta=promise.delta)

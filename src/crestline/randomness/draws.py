@@ -63,12 +63,10 @@ class Draws(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class OneEach:
-    """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many."""
+class OfUniforms:
+    """Draws that are made of a table of uniforms, one for each key unless `missing` says otherwise."""
 
     uniforms: Uniforms
-    copies: Scores | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,6 +75,17 @@ class OneEach:
     @property
     def first_bits(self) -> int:
         return self.uniforms.first_bits
+
+    def missing(self) -> NDArray[np.bool_] | None:
+        return None
+
+
+@dataclass(frozen=True)
+class OneEach(OfUniforms):
+    """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many."""
+
+    uniforms: Uniforms
+    copies: Scores | None = None
 
     @property
     def error(self) -> float:
@@ -88,9 +97,6 @@ class OneEach:
 
     def edge(self) -> NDArray[np.bool_]:
         return edge_words(self.uniforms.words)
-
-    def missing(self) -> None:
-        return None
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         start = row * self.shape[1]
@@ -133,7 +139,7 @@ class NoNoise:
 
 
 @dataclass(frozen=True)
-class OrderStatistics:
+class OrderStatistics(OfUniforms):
     """Order statistics: column `group * depth + rank` is the `rank`-th largest (from 0) noise of that group.
 
     `sizes[row, group]` says how many noises the group has; ranks beyond it do not exist. The arrival time of rank r is
@@ -143,14 +149,6 @@ class OrderStatistics:
     uniforms: Uniforms
     sizes: NDArray[np.int64]
     depth: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.uniforms.shape
-
-    @property
-    def first_bits(self) -> int:
-        return self.uniforms.first_bits
 
     @property
     def error(self) -> float:

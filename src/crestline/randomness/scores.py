@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,6 +36,23 @@ class Scores(Protocol):
     def ball(self, row: int, column: int) -> Any:
         """A ball around one of them, at the working precision."""
         ...
+
+
+class Estimated(ABC):
+    """Scores whose doubles and whose error come from one computation."""
+
+    @property
+    @abstractmethod
+    def _estimate(self) -> tuple[Floats, float]:
+        """Both; kept by whoever computes them."""
+
+    @property
+    def approx(self) -> Floats:
+        return self._estimate[0]
+
+    @property
+    def error(self) -> float:
+        return self._estimate[1]
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ import numpy as np
 
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Cost, Repeated, Step
-from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import BoundedRange, LossInterval, PureDP
 from crestline.guarantees.optimum.grid import Grid
-from crestline.guarantees.optimum.loss import LossLaw, gaussian, randomised_response
-from crestline.guarantees.optimum.step import AdaptiveStep, BoundedRangeStep, LossIntervalStep
+from crestline.guarantees.optimum.kinds import WorstPairs, adaptive_step, has_worst_case, worst_pair
+from crestline.guarantees.optimum.loss import LossLaw
 
 # How sharp the bound is, and how long it takes; it is certified whatever these are.
 _WORK = 3e6  # cells looked at in all, as long as their number can be chosen
@@ -39,7 +39,7 @@ def optimum(steps: Sequence[Repeated], delta: Fraction, *, fineness: int = 1) ->
     None also for a step that is only known to be zCDP: it has no worst pair of laws. `fineness` multiplies the points
     of the grid, to see how much its width costs.
     """
-    if any(isinstance(part.step, ZCDP) for part in steps):
+    if not all(has_worst_case(part.step) for part in steps):
         return None
     plain = tuple(Repeated(_bare(part.step), part.times) for part in steps if part.times and part.step.rho)
     return _optimum(plain, delta, fineness) if plain else Fraction(0)
@@ -61,7 +61,7 @@ def _optimum(steps: tuple[Repeated, ...], delta: Fraction, fineness: int) -> Fra
     values = grid.nothing()
     with np.errstate(over="ignore", invalid="ignore"):  # looked at below
         for part in reversed(steps):  # what comes last is next to the end of the interaction
-            if move := _move(grid, part.step):
+            if move := adaptive_step(part.step, grid):
                 for _ in range(part.times):
                     values = move.before(values)
     law = _fixed(steps, grid, delta)
@@ -72,32 +72,16 @@ def _optimum(steps: tuple[Repeated, ...], delta: Fraction, fineness: int) -> Fra
     return highest if found is None else min(found, highest)
 
 
-def _move(grid: Grid, step: Step) -> AdaptiveStep | None:
-    """The step as a map on the grid; None for a step with one worst pair of laws, which `_fixed` collects."""
-    if isinstance(step, BoundedRange):
-        return BoundedRangeStep(grid, math.ceil(step.epsilon / grid.width))
-    if isinstance(step, LossInterval):
-        return LossIntervalStep(grid, step.below, step.above)
-    return None
-
-
 def _fixed(steps: tuple[Repeated, ...], grid: Grid, delta: Fraction) -> LossLaw | None:
     """The joint loss of all steps with one worst pair of laws.
 
     They are put before the others, which is the worst place for them (see the note), so their true place does not
     matter.
     """
-    pure: dict[Fraction, int] = {}
-    mu_squared = Fraction(0)
+    pairs = WorstPairs()
     for part in steps:
-        if isinstance(part.step, PureDP):
-            pure[part.step.epsilon] = pure.get(part.step.epsilon, 0) + part.times
-        elif isinstance(part.step, GaussianDP):
-            mu_squared += part.step.mu_squared * part.times
-    laws = [randomised_response(grid, epsilon, times) for epsilon, times in pure.items()]
-    if mu_squared:
-        laws.append(gaussian(grid, mu_squared, delta))
-    return sum(laws[1:], laws[0]) if laws else None
+        worst_pair(part.step, pairs, part.times)
+    return pairs.law(grid, delta)
 
 
 def _highest(steps: tuple[Repeated, ...], delta: Fraction) -> Fraction:

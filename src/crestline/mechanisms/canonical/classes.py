@@ -20,6 +20,7 @@ from crestline.histogram.groups import Groups, Indices
 from crestline.mechanisms.canonical.sizes import ROUNDING, log_sizes, size, sizes, sizes_error
 from crestline.mechanisms.canonical.weights import row_weights
 from crestline.randomness.reals import rational_ball
+from crestline.randomness.scores import Estimated
 from crestline.randomness.unit_points import Floats
 
 
@@ -78,24 +79,16 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class RowWeights:
+class RowWeights(Estimated):
     """Scores: the logarithm of each row's total weight, `ln Σ size · exp(score)`."""
 
     classes: Classes
 
     @cached_property
-    def _weights(self) -> tuple[Floats, float]:
+    def _estimate(self) -> tuple[Floats, float]:
         found, error = row_weights(self.classes.first, self.classes.last, self.classes.shifts)
         approx = self.classes.row_scores + np.append(0.0, found)
         return approx, error + self.classes.score_error
-
-    @property
-    def approx(self) -> Floats:
-        return self._weights[0]
-
-    @property
-    def error(self) -> float:
-        return self._weights[1]
 
     def ball(self, row: int, column: int) -> Any:
         return self.classes.weight(column).log()

@@ -23,14 +23,14 @@ from crestline.randomness.draws import OneEach
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import Estimated, Linear
 from crestline.randomness.unit_points import Floats
 
 _CELLS = 1 << 18  # numbers held at once, for memory's sake
 
 
 @dataclass(frozen=True)
-class LowestSizes:
+class LowestSizes(Estimated):
     """Scores: logarithms of the sizes of the classes."""
 
     k: int
@@ -38,7 +38,7 @@ class LowestSizes:
     last: Indices
 
     @cached_property
-    def _logs(self) -> tuple[Floats, float]:
+    def _estimate(self) -> tuple[Floats, float]:
         return by_density(self.first, self.last, self._neighbouring, self._scattered)
 
     def _neighbouring(self, a: Indices, b: Indices) -> tuple[Floats, float]:
@@ -55,14 +55,6 @@ class LowestSizes:
         ]
         logs = np.concatenate(blocks)
         return logs, sizes_error(logs, b, self.k)
-
-    @property
-    def approx(self) -> Floats:
-        return self._logs[0]
-
-    @property
-    def error(self) -> float:
-        return self._logs[1]
 
     def ball(self, row: int, column: int) -> Any:
         return arb(fmpz(size(int(self.first[column]), int(self.last[column]), self.k - 1))).log()

@@ -23,7 +23,7 @@ from crestline.histogram.groups import Indices
 from crestline.mechanisms.canonical.classes import Classes, ClassScores, ClassSizes, RowWeights, every_class
 from crestline.mechanisms.canonical.sizes import ROUNDING
 from crestline.randomness.compare import exceeding, largest
-from crestline.randomness.draws import STEEPEST, OneEach
+from crestline.randomness.draws import STEEPEST, OfUniforms, OneEach
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, fixed
 from crestline.randomness.laws.gumbel import GUMBEL
@@ -44,7 +44,7 @@ _ROWS_AT_ONCE = 1 << 20  # rows revealed at once, for memory's sake
 
 
 @dataclass(frozen=True)
-class Revealed:
+class Revealed(OfUniforms):
     """Draws: the noises of some classes, given the largest `score + g` of each of their rows.
 
     The arrival time of a class of size n is `exp(score) · E_row/weight + E/n`; the second part is absent for the class
@@ -58,14 +58,6 @@ class Revealed:
     row: Indices
     m: Indices
     attains: NDArray[np.bool_]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.uniforms.shape
-
-    @property
-    def first_bits(self) -> int:
-        return self.uniforms.first_bits
 
     @property
     def error(self) -> float:
@@ -100,9 +92,6 @@ class Revealed:
     def edge(self) -> NDArray[np.bool_]:
         of_row = OneEach(self.row_uniforms).edge()[:, self.row]
         return of_row | (OneEach(self.uniforms).edge() & ~self.attains)
-
-    def missing(self) -> None:
-        return None
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         chosen = list(columns)

@@ -16,16 +16,16 @@ from fractions import Fraction
 from typing import Self
 
 from crestline.errors import ParameterError
-from crestline.fields import Number, Whole, field, value
+from crestline.fields import Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.groups import Remembered
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.stairs import Level, Stairs
-from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.thresholds import success_threshold
+from crestline.mechanisms.over_slots import OverSlots
 from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import NO_SLOT, check_slots, item_number, slot_number
+from crestline.mechanisms.slots import NO_SLOT, check_slots
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive, probability, whole
 from crestline.randomness.batches import batches
@@ -39,15 +39,13 @@ _KEPT = Remembered()
 
 
 @value
-class Staircase(BuiltIn):
+class Staircase(OverSlots):
     """A set of k items, or of fewer where k do not lead clearly. `epsilon` and `delta` are for the whole release.
 
     `kappa` is what a set pays for each user by which an item that it leaves out exceeds the k-th, so that leaders are
     not left out; `share` of ε is for the noise of the threshold, which all sizes have in common.
     """
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     epsilon: Number = field(positive)
     delta: Number = field(probability)
     kappa: Number = field(not_negative, default=_KAPPA)

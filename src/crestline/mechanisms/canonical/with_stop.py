@@ -19,13 +19,13 @@ from typing import Self
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.fields import Number, Whole, field, value
+from crestline.fields import Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.over_slots import OverSlots
 from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, item_number, slot_number, unit_rate
+from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, unit_rate
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive, probability
 from crestline.randomness.batches import batches
@@ -43,11 +43,9 @@ _SLOTS = 5  # P9.1 says four to ten for each item wanted; the lead needed grows 
 
 
 @value
-class CanonicalBottom(BuiltIn):
+class CanonicalBottom(OverSlots):
     """Releases all k items as a set, or stops. `epsilon` and `delta` are for the whole release."""
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     epsilon: Number = field(positive)
     delta: Number = field(probability)
     slack: Number = field(not_negative, default=0, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.fields import Converted, Flag, Number, Whole, field, flag, value
+from crestline.fields import Converted, Flag, Number, field, flag, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
@@ -26,7 +26,7 @@ from crestline.mechanisms.framework.noisy_order import OneShot
 from crestline.mechanisms.framework.split.budget import SLOTS, gumbel_parts
 from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import NO_SLOT, Slots, item_number, slot_number, unit_rate
+from crestline.mechanisms.slots import NO_SLOT, Slots, unit_rate
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive
 from crestline.randomness.batches import batches
@@ -42,8 +42,6 @@ from crestline.randomness.unit_points import Floats
 class RestrictedGumbel(OneShot):
     """`epsilon` is per drawn item. `lazy` draws an item, tests it, stops at a failure: the same law, paid as drawn."""
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     epsilon: Number = field(positive)
     test: Converted[GapTest, GapTest] = field(checked_test)
     lazy: Flag = field(flag, default=False, kw_only=True)

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from crestline.fields import Whole, field, value
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import Choices, Framework
 from crestline.mechanisms.numerics.order_law import order_chances
-from crestline.mechanisms.slots import Slots, orderings
+from crestline.mechanisms.slots import Slots, item_number, orderings, slot_number
 from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
@@ -20,10 +21,13 @@ from crestline.randomness.scores import Linear
 from crestline.randomness.unit_points import Floats
 
 
+@value
 class OneShot(Framework):
     """Independent noise of one law on every count: equivariant (P1.5), and the order is the noisy one."""
 
-    k: int
+    k: Whole = field(item_number)
+    k_bar: Whole = field(slot_number)
+
     noise: ClassVar[Law]
 
     @property

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Self
 
-from crestline.fields import Converted, Number, Whole, WholeOrNone, field, value
+from crestline.fields import Converted, Number, WholeOrNone, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import GaussianDP
 from crestline.guarantees.rounding import ball, precision, upper
@@ -22,7 +22,7 @@ from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.noisy_order import OneShot
 from crestline.mechanisms.framework.split.budget import SLOTS, normal_parts
 from crestline.mechanisms.numerics.sensitivity import order_sensitivity_squared
-from crestline.mechanisms.slots import contribution_bound, item_number, slot_number
+from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive
 from crestline.randomness.laws.gaussian import GAUSSIAN
@@ -33,8 +33,6 @@ from crestline.randomness.scores import Linear
 class RestrictedNormal(OneShot):
     """`sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost."""
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     sigma: Number = field(positive)
     test: Converted[GapTest, GapTest] = field(checked_test)
     contribution: WholeOrNone = field(contribution_bound, default=None)

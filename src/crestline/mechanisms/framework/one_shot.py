@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from crestline.fields import Converted, Number, Whole, field, value
+from crestline.fields import Converted, Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
@@ -19,7 +19,7 @@ from crestline.mechanisms.framework.framework import checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.noisy_order import OneShot
 from crestline.mechanisms.framework.split.budget import SLOTS, pure_parts
-from crestline.mechanisms.slots import item_number, slot_number, unit_rate
+from crestline.mechanisms.slots import unit_rate
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive
 from crestline.randomness.laws.exponential import EXPONENTIAL
@@ -31,8 +31,6 @@ from crestline.randomness.scores import Linear
 class _PureOneShot(OneShot):
     """`epsilon` is for the whole choice: each of the k items has the rate `epsilon / k` (P8.1, monotone counts)."""
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     epsilon: Number = field(positive)
     test: Converted[GapTest, GapTest] = field(checked_test)
     slack: Number = field(not_negative, default=0, kw_only=True)

@@ -18,7 +18,7 @@ import numpy as np
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.additive_law import length_law, ordered_law
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.over_slots import OverSlots
 from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import check_slots, unstable_slots
 from crestline.mechanisms.total import Total, TotalArguments
@@ -35,11 +35,9 @@ from crestline.randomness.unit_points import Floats
 UNION, CLOSED = "union", "closed"
 
 
-class AdditiveNoise(BuiltIn):
+class AdditiveNoise(OverSlots):
     """Subclasses define the noise, its scale and the threshold T; `counts` publishes noisy counts on a public grid."""
 
-    k: int
-    k_bar: int
     delta: Fraction
     contribution: int | None
     counts: bool

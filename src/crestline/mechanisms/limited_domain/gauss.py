@@ -21,7 +21,7 @@ from crestline.guarantees.guarantee import GaussianDP
 from crestline.mechanisms.limited_domain.additive import CLOSED, UNION, AdditiveNoise
 from crestline.mechanisms.numerics.sensitivity import number_distance, order_distance
 from crestline.mechanisms.numerics.thresholds import gaussian_threshold, gaussian_union_threshold
-from crestline.mechanisms.slots import contribution_bound, item_number, slot_number
+from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.total import Total
 from crestline.parameters import Exact, fill, not_negative, one_of, positive, probability, whole
 from crestline.randomness.laws.gaussian import GAUSSIAN
@@ -38,8 +38,6 @@ class LimitedDomainGauss(AdditiveNoise):
     """`sigma` is the standard deviation of the noise, in users; `bottom` that of ⊥'s, the same unless given. The number
     of items does not enter the cost."""
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     sigma: Number = field(positive)
     delta: Number = field(probability)
     contribution: WholeOrNone = field(contribution_bound, default=None)

@@ -17,19 +17,17 @@ from typing import Self
 
 import numpy as np
 
-from crestline.fields import Flag, Number, Whole, WholeOrNone, field, flag, value
+from crestline.fields import Flag, Number, WholeOrNone, field, flag, value
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.law import exact_law, length_law
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.over_slots import OverSlots
 from crestline.mechanisms.selection import Selection, ranked_selections
 from crestline.mechanisms.slots import (
     check_slots,
     contribution_bound,
-    item_number,
-    slot_number,
     unit_rate,
     unstable_slots,
 )
@@ -47,11 +45,9 @@ _SLOTS = 5  # slots for each item wanted, when the caller does not say: utility
 
 
 @value
-class LimitedDomain(BuiltIn):
+class LimitedDomain(OverSlots):
     """`epsilon` is per drawn item. `strict` sees only items above the next count; `sharp` takes the least ⊥ weight."""
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     epsilon: Number = field(positive)
     delta: Number = field(probability)
     contribution: WholeOrNone = field(contribution_bound, default=None)

@@ -23,7 +23,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.additive import CLOSED, UNION, AdditiveNoise
 from crestline.mechanisms.numerics.sensitivity import most_moved, order_sensitivity
 from crestline.mechanisms.numerics.thresholds import laplace_threshold, laplace_union_threshold
-from crestline.mechanisms.slots import contribution_bound, item_number, slot_number
+from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.total import Total
 from crestline.parameters import Exact, not_negative, one_of, positive, probability, whole
 from crestline.randomness.laws.laplace import LAPLACE
@@ -37,8 +37,6 @@ _SLOTS, _SLOTS_BOUNDED = 5, 100  # a matter of utility: any number keeps the pro
 class LimitedDomainLaplace(AdditiveNoise):
     """`epsilon` is for each item of one user. `counts` publishes the noisy counts, rounded to multiples of `grid`."""
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     epsilon: Number = field(positive)
     delta: Number = field(probability)
     contribution: WholeOrNone = field(contribution_bound)

@@ -20,37 +20,32 @@ from crestline.fields import Converted, Name, Number, Whole, field, later, value
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
-from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
-from crestline.mechanisms.stability.query import QueryAnswer, Stable
+from crestline.mechanisms.stability.query import QueryAnswer, Stable, distances
+from crestline.mechanisms.stability.sparse_vector import NOISES, USUAL_SHARES, SparseVector
 from crestline.mechanisms.stability.sparse_vector_law import first_success
 from crestline.parameters import Exact, fill, one_of, positive, probability, whole
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import Keys, keys
-from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Listed
+from crestline.randomness.laws import EXPONENTIAL
 
-_NOISES: dict[str, Law] = {law.name: law for law in (EXPONENTIAL, LAPLACE)}
-_SHARES = {EXPONENTIAL.name: Fraction(22, 100), LAPLACE.name: Fraction(37, 100)}  # P6.2, [TS]
 NONE_STABLE = QueryAnswer(None, stopped=True)
 
 
 @value
-class FirstStable:
+class FirstStable(SparseVector):
     """At most `queries` are asked; `epsilon` and `delta` are for them all, a `share` of `epsilon` for the threshold."""
 
     queries: Whole = field(whole)
     epsilon: Number = field(positive)
     delta: Number = field(probability)
     share: Converted[Exact | None, Fraction] = field(later(probability), default=None)
-    noise: Name = field(one_of(_NOISES), default=EXPONENTIAL.name)
+    noise: Name = field(one_of(NOISES), default=EXPONENTIAL.name)
 
     theorem = "P14.2"
 
     def __post_init__(self) -> None:
         if self.share is None:
-            fill(self, share=_SHARES[self.noise])
+            fill(self, share=USUAL_SHARES[self.noise])
 
     def cost(self) -> Cost:
         return steps(PureDP(self.epsilon, theorem="P2.5"), delta=self.delta)
@@ -63,7 +58,7 @@ class FirstStable:
         """The first stable query and its value, or a stop. Queries are computed one by one, and only while needed."""
         bar = self._bar(1, entropy)
         for index, query in enumerate(islice(queries, self.queries)):
-            if exceeding(self._noisy([query], 1, entropy), bar).item():
+            if exceeding(self._noisy(distances([query]), 1, entropy), bar).item():
                 return QueryAnswer(index, query.value)
         return NONE_STABLE
 
@@ -72,7 +67,7 @@ class FirstStable:
         asked = queries[: self.queries]
         if not asked:
             return [NONE_STABLE] * n
-        passed = exceeding(self._noisy(asked, n, entropy), self._bar(n, entropy))
+        passed = exceeding(self._noisy(distances(asked), n, entropy), self._bar(n, entropy))
         first = np.where(passed.any(axis=1), passed.argmax(axis=1), len(asked)).tolist()
         answers = [*(QueryAnswer(index, query.value) for index, query in enumerate(asked)), NONE_STABLE]
         return [answers[index] for index in first]
@@ -80,8 +75,7 @@ class FirstStable:
     def law(self, queries: Sequence[Stable]) -> Mapping[QueryAnswer, float]:
         """The exact probability of every answer to queries fixed in advance."""
         asked = queries[: self.queries]
-        distances = np.array([float(query.distance) for query in asked])
-        chances = first_success(distances, float(self.threshold), self._tested, self._shared, _NOISES[self.noise])
+        chances = first_success(distances(asked).approx, float(self.threshold), self._tested, self._shared, self._law)
         law: defaultdict[QueryAnswer, float] = defaultdict(float)
         law[NONE_STABLE] += chances[0]
         for index, chance in enumerate(reversed(chances[1:])):
@@ -90,31 +84,8 @@ class FirstStable:
 
     def margin(self, chance: float = 0.95) -> float:
         """The distance at which a query is answered with this chance, when all before it fail."""
-        if self.noise == LAPLACE.name:
-            return float(self.threshold + two_rate_threshold(self._tested, self._shared, 1 - chance))
-        return float(self.threshold + success_threshold(self._shared, self._tested, 1 - chance))
+        return float(self._distance(chance))
 
     @property
-    def threshold(self) -> Fraction:
-        """T: an unstable query passes with probability δ/queries at most (P14.2)."""
-        tail = two_rate_threshold if self.noise == LAPLACE.name else success_threshold
-        return tail(self._tested, self._shared, self.delta / self.queries)
-
-    @property
-    def _tested(self) -> Fraction:
-        """The rate of the noise on a distance: distances may move either way (P2.5)."""
-        return (1 - self.share) * self.epsilon / 2
-
-    @property
-    def _shared(self) -> Fraction:
-        """The rate of the noise on the threshold."""
-        return self.share * self.epsilon
-
-    def _bar(self, trials: int, entropy: Entropy) -> Keys:
-        scores = Listed([Real(self.threshold)])
-        return keys(scores, _NOISES[self.noise], entropy.uniforms(trials, 1), scale=1 / self._shared)
-
-    def _noisy(self, queries: Sequence[Stable], trials: int, entropy: Entropy) -> Keys:
-        scores = Listed([Real(Fraction(query.distance)) for query in queries])
-        uniforms = entropy.uniforms(trials, len(queries))
-        return keys(scores, _NOISES[self.noise], uniforms, scale=1 / self._tested)
+    def _unstable_chance(self) -> Fraction:
+        return self.delta / self.queries  # P14.2

@@ -7,7 +7,7 @@ the items with the largest counts; any other function is as good when its author
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.labels import Label, Padding
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,3 +62,8 @@ def most_frequent(counts: Mapping[Label, int]) -> Stable:
     """
     first = stable_set(Histogram.from_counts(counts, 1))
     return Stable(next(iter(first.value), None), first.distance)
+
+
+def distances(queries: Sequence[Stable]) -> Listed:
+    """The distances of some queries, as exact scores."""
+    return Listed([Real(Fraction(query.distance)) for query in queries])

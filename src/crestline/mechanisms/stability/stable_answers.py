@@ -13,8 +13,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from crestline.errors import MechanismError, ParameterError
 from crestline.fields import Flag, Number, Whole, field, flag, value
 from crestline.guarantees.accountants import total
@@ -22,22 +20,19 @@ from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import Guarantee, LossInterval, PureDP
 from crestline.mechanisms.numerics.order_law import support
 from crestline.mechanisms.numerics.quadrature import between
-from crestline.mechanisms.numerics.thresholds import two_rate_threshold
-from crestline.mechanisms.stability.query import QueryAnswer, Stable
+from crestline.mechanisms.stability.query import QueryAnswer, Stable, distances
+from crestline.mechanisms.stability.sparse_vector import SparseVector
 from crestline.parameters import positive, probability, whole
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import Keys, keys
 from crestline.randomness.laws.laplace import LAPLACE
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Listed
 from crestline.randomness.unit_points import Floats
 
 Transcript = tuple[QueryAnswer, ...]
 
 
 @value
-class StableAnswers:
+class StableAnswers(SparseVector):
     """At most `queries` are asked, and no more after `failures` of them failed; `epsilon` and `delta` are for them all.
 
     `one_direction` says that all distances move in the same direction when a user comes or goes; with one failure the
@@ -52,6 +47,7 @@ class StableAnswers:
     one_direction: Flag = field(flag, default=False, kw_only=True)
 
     theorem = "P14.3"
+    noise = LAPLACE.name
 
     def __post_init__(self) -> None:
         if self.one_direction and self.failures != 1:
@@ -76,7 +72,7 @@ class StableAnswers:
         asked = queries[: self.queries]
         if not asked:
             return [()] * n
-        passed = exceeding(self._noisy(asked, n, entropy), self._bar(n, entropy))
+        passed = exceeding(self._noisy(distances(asked), n, entropy), self._bar(n, entropy))
         made: dict[bytes, Transcript] = {}
         result: list[Transcript] = []
         for row in passed:
@@ -89,7 +85,7 @@ class StableAnswers:
     def law(self, queries: Sequence[Stable]) -> Mapping[Transcript, float]:
         """The exact probability of every transcript of a few queries that are fixed in advance."""
         asked = queries[: self.queries]
-        passes, weight = self._given_threshold([float(query.distance) for query in asked])
+        passes, weight = self._given_threshold(distances(asked).approx)
         law: defaultdict[Transcript, float] = defaultdict(float)
         pending: list[tuple[list[bool], Floats]] = [([], weight)]
         while pending:
@@ -103,29 +99,16 @@ class StableAnswers:
 
     def margin(self, chance: float = 0.95) -> float:
         """The distance at which a query is answered with this chance."""
-        return float(self.threshold + two_rate_threshold(self._tested, self._shared, 1 - chance))
+        return float(self._distance(chance))
 
     @property
-    def threshold(self) -> Fraction:
-        """T: an unstable query passes with probability δ/queries at most (P14.3)."""
-        return two_rate_threshold(self._tested, self._shared, self.delta / self.queries)
+    def _unstable_chance(self) -> Fraction:
+        return self.delta / self.queries  # P14.3
 
     @property
     def _tested(self) -> Fraction:
         """The rate of the noise on a distance: a failure is paid for `failures` times, in either direction."""
         return (self.epsilon - self._shared) / (1 if self.one_direction else 2 * self.failures)
-
-    @property
-    def _shared(self) -> Fraction:
-        """The rate of the noise on the threshold."""
-        return self.share * self.epsilon
-
-    def _bar(self, trials: int, entropy: Entropy) -> Keys:
-        return keys(Listed([Real(self.threshold)]), LAPLACE, entropy.uniforms(trials, 1), scale=1 / self._shared)
-
-    def _noisy(self, queries: Sequence[Stable], trials: int, entropy: Entropy) -> Keys:
-        scores = Listed([Real(Fraction(query.distance)) for query in queries])
-        return keys(scores, LAPLACE, entropy.uniforms(trials, len(queries)), scale=1 / self._tested)
 
     def _transcript(self, queries: Sequence[Stable], passed: Sequence[bool]) -> Transcript:
         answers: list[QueryAnswer] = []
@@ -137,14 +120,13 @@ class StableAnswers:
                 break
         return tuple(answers)
 
-    def _given_threshold(self, distances: list[float]) -> tuple[Floats, Floats]:
+    def _given_threshold(self, gaps: Floats) -> tuple[Floats, Floats]:
         """For each query its chance to pass at every node of the threshold's noise, and the weights of the nodes."""
         a, b, bar = float(self._tested), float(self._shared), float(self.threshold)
         below, above = support(LAPLACE)
-        kinks = [0.0, *(b * (distance - bar) for distance in distances)]
+        kinks = [0.0, *(b * (gaps - bar)).tolist()]
         grid = between(-below, above, kinks, piece=min(1.0, b / a))
-        gaps = np.array(distances)[:, None]
-        passes: Floats = LAPLACE.survival(a * (bar + grid.points / b - gaps))
+        passes: Floats = LAPLACE.survival(a * (bar + grid.points / b - gaps[:, None]))
         return passes, grid.weights * LAPLACE.density(grid.points)
 
 
@@ -169,7 +151,7 @@ class Interaction:
             raise MechanismError("this interaction has ended: open another one, at the full price again")
         index = self._asked
         self._asked += 1
-        if exceeding(self._mechanism._noisy([query], 1, self._entropy), self._bar).item():
+        if exceeding(self._mechanism._noisy(distances([query]), 1, self._entropy), self._bar).item():
             return QueryAnswer(index, query.value)
         self._failed += 1
         return QueryAnswer(index, stopped=True)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, MechanismError
-from crestline.fields import Converted, Name, Number, Whole, field, later, value
+from crestline.fields import Converted, Name, Number, field, later, value
 from crestline.guarantees.accountants import per_step_epsilon, total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
@@ -26,10 +26,11 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.adopt import adopt, domain_of
 from crestline.mechanisms.framework.contract import released
 from crestline.mechanisms.mechanism import UNKNOWN, BuiltIn, Mechanism
-from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
+from crestline.mechanisms.over_slots import OverSlots
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection, collected
-from crestline.mechanisms.slots import check_slots, item_number, slot_number
+from crestline.mechanisms.slots import check_slots
+from crestline.mechanisms.stability.sparse_vector import NOISES, USUAL_SHARES, SparseVector
 from crestline.mechanisms.stability.sparse_vector_law import first_success, subset_law
 from crestline.mechanisms.stages import better
 from crestline.mechanisms.total import Total, TotalArguments
@@ -37,15 +38,10 @@ from crestline.parameters import Exact, fill, not_negative, one_of, positive, pr
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
-from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law
-from crestline.randomness.reals import Real
+from crestline.randomness.laws import EXPONENTIAL
 from crestline.randomness.sampling import subsets
-from crestline.randomness.scores import Linear, Listed
+from crestline.randomness.scores import Linear
 
-_NOISES: dict[str, Law] = {law.name: law for law in (LAPLACE, EXPONENTIAL)}
-# The threshold noise's part of ε that nearly minimises T: P6.2, and [TS] for Laplace noise.
-_SHARES = {LAPLACE.name: Fraction(37, 100), EXPONENTIAL.name: Fraction(22, 100)}
 _SLOTS = 2  # slots for each item wanted, when the caller does not say: utility
 _INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
 
@@ -65,19 +61,17 @@ def _inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
 
 
 @value
-class TopStable(BuiltIn):
+class TopStable(SparseVector, OverSlots):
     """`share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
 
     Without `inner` those k are a uniformly random choice. With it they are a selection by any private mechanism for a
     public list of items: the stable set is public by then.
     """
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
     epsilon: Number = field(positive)
     delta: Number = field(probability)
     share: Converted[Exact | None, Fraction] = field(later(probability), default=None)
-    noise: Name = field(one_of(_NOISES), default=EXPONENTIAL.name)
+    noise: Name = field(one_of(NOISES), default=EXPONENTIAL.name)
     inner: Converted[Mechanism | None, BuiltIn | None] = field(_inner, default=None)
     slack: Number = field(not_negative, default=0, kw_only=True)
 
@@ -85,7 +79,7 @@ class TopStable(BuiltIn):
 
     def __post_init__(self) -> None:
         if self.share is None:
-            fill(self, share=_SHARES[self.noise])
+            fill(self, share=USUAL_SHARES[self.noise])
         if self.inner is not None and self.inner.k not in (None, self.k):
             raise MechanismError(f"the inner mechanism must select as many items as this one: k={self.k}")
         super().__post_init__()
@@ -136,7 +130,7 @@ class TopStable(BuiltIn):
     def stable_law(self, histogram: Histogram) -> list[float]:
         """The exact probability that the first 0 (none), 1, …, k_bar items are the stable set."""
         gaps = self._gaps(histogram) / histogram.step
-        return first_success(gaps[::-1], float(self.threshold), self._tested, self._shared, _NOISES[self.noise])
+        return first_success(gaps[::-1], float(self.threshold), self._tested, self._shared, self._law)
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms."""
@@ -153,26 +147,11 @@ class TopStable(BuiltIn):
 
     def margin(self, chance: float = 0.95) -> float:
         """If i ≥ k items lead all others by this many users, k items are named with at least this chance (P6.3)."""
-        tested, shared, beta = self._tested, self._shared, 1 - chance
-        if self.noise == LAPLACE.name:
-            return 1 + float(self.threshold + two_rate_threshold(tested, shared, beta))
-        return 1 + float(self.threshold + success_threshold(shared, tested, beta))
+        return 1 + float(self._distance(chance))
 
     @property
-    def threshold(self) -> Fraction:
-        """T: each of k_bar unstable sets passes with probability δ/k_bar at most (P6.1, P6.2)."""
-        tail = two_rate_threshold if self.noise == LAPLACE.name else success_threshold
-        return tail(self._tested, self._shared, self.delta / self.k_bar)
-
-    @property
-    def _tested(self) -> Fraction:
-        """The rate of the noise on a gap: gaps may move either way (P2.5)."""
-        return (1 - self.share) * self.epsilon / 2
-
-    @property
-    def _shared(self) -> Fraction:
-        """The rate of the noise on the threshold."""
-        return self.share * self.epsilon
+    def _unstable_chance(self) -> Fraction:
+        return self.delta / self.k_bar  # P6.1, P6.2: any of k_bar sets may be unstable
 
     def _gaps(self, histogram: Histogram) -> NDArray[np.int64]:
         """`h_(i) - h_(i+1) - step` for i from 1 to k_bar."""
@@ -181,12 +160,10 @@ class TopStable(BuiltIn):
             raise HistogramError("nothing is left out of this public list: take a mechanism for a public list")
         return -np.diff(np.append(histogram.array, histogram.next_count)) - histogram.step
 
-    def _stable(self, gaps: NDArray[np.int64], step: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
+    def _stable(self, gaps: NDArray[np.int64], unit: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
         """The largest i whose test passes in each trial; 0 where none does."""
-        noise = _NOISES[self.noise]
-        bar = keys(Listed([Real(self.threshold * step)]), noise, entropy.uniforms(trials, 1), scale=step / self._shared)
-        noisy = keys(Linear(gaps, Fraction(1)), noise, entropy.uniforms(trials, len(gaps)), scale=step / self._tested)
-        passed = exceeding(noisy, bar)
+        bar = self._bar(trials, entropy, unit)
+        passed = exceeding(self._noisy(Linear(gaps, Fraction(1)), trials, entropy, unit), bar)
         last: NDArray[np.int64] = len(gaps) - np.argmax(passed[:, ::-1], axis=1)
         return last * passed.any(axis=1)
 

@@ -1,0 +1,69 @@
+"""What all stability mechanisms share: one noisy threshold, and fresh noise on every distance (P2.5)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import Keys, keys
+from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Listed, Scores
+
+NOISES: dict[str, Law] = {law.name: law for law in (EXPONENTIAL, LAPLACE)}
+# The part of ε for the threshold's noise that nearly minimises T: P6.2, and [TS] for Laplace noise.
+USUAL_SHARES = {EXPONENTIAL.name: Fraction(22, 100), LAPLACE.name: Fraction(37, 100)}
+
+
+class SparseVector(ABC):
+    """A distance passes when it and its noise exceed the threshold and its noise; `share` of ε is for the latter.
+
+    Distances are numbers of users; where they come in other units, `unit` of these make one user.
+    """
+
+    epsilon: Fraction
+    share: Fraction
+    noise: str
+
+    @property
+    @abstractmethod
+    def _unstable_chance(self) -> Fraction:
+        """The probability with which a distance of zero may pass."""
+
+    @property
+    def threshold(self) -> Fraction:
+        """T, in users: a distance of zero passes with so small a probability that all of them together keep δ."""
+        tail = two_rate_threshold if self.noise == LAPLACE.name else success_threshold
+        return tail(self._tested, self._shared, self._unstable_chance)
+
+    @property
+    def _tested(self) -> Fraction:
+        """The rate of the noise on a distance: distances may move either way (P2.5)."""
+        return (1 - self.share) * self.epsilon / 2
+
+    @property
+    def _shared(self) -> Fraction:
+        """The rate of the noise on the threshold."""
+        return self.share * self.epsilon
+
+    @property
+    def _law(self) -> Law:
+        return NOISES[self.noise]
+
+    def _distance(self, chance: float) -> Fraction:
+        """The distance that passes with this chance, when none before it does (P6.3)."""
+        if self.noise == LAPLACE.name:
+            return self.threshold + two_rate_threshold(self._tested, self._shared, 1 - chance)
+        return self.threshold + success_threshold(self._shared, self._tested, 1 - chance)
+
+    def _bar(self, trials: int, entropy: Entropy, unit: int = 1) -> Keys:
+        """The noisy threshold of each trial: one column."""
+        scores = Listed([Real(self.threshold * unit)])
+        return keys(scores, self._law, entropy.uniforms(trials, 1), scale=unit / self._shared)
+
+    def _noisy(self, distances: Scores, trials: int, entropy: Entropy, unit: int = 1) -> Keys:
+        """The distances of each trial, each with fresh noise."""
+        uniforms = entropy.uniforms(trials, len(distances.approx))
+        return keys(distances, self._law, uniforms, scale=unit / self._tested)
