@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from crestline.errors import EngineDefect, SourceError, SourceUnavailable, StatementTimeout
+from crestline.errors import EngineDefect, LedgerError, SourceError, SourceUnavailable, StatementTimeout
 from crestline.ledger.budget import Budget
+from crestline.ledger.storage.database import Database
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.sources.delegated import Delegated
 from crestline.sources.pool import Pool
@@ -320,6 +322,7 @@ def test_the_description_names_every_route(service: Service) -> None:
         "/v1/budget",
         "/v1/answers/{id}",
         "/healthz",
+        "/readyz",
         "/metrics",
     }
     assert service.client.get("/docs").status_code == 200
@@ -427,3 +430,39 @@ def test_slow_questions_keep_nobody_from_anything_else(folder: Path, monkeypatch
         go_on.set()
         assert {answer.result(PATIENCE).status_code for answer in asked} == {200}
         assert queue.length == 0
+
+
+def test_every_request_is_a_line_of_json_without_rows_or_addresses(
+    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("the row of u17")
+
+    with caplog.at_level("INFO", logger="crestline.requests"):
+        service.top()
+        service.top(item="salary")
+        service.client.get("/a/private/path?q=secret")
+        monkeypatch.setattr(TableSource, "reading", broken)
+        service.top(k=1)
+    lines = [json.loads(record.message) for record in caplog.records if record.name == "crestline.requests"]
+    top = "/v1/datasets/{name}/top"
+    assert [(line["analyst"], line["route"], line["status"], line["error"]) for line in lines] == [
+        ("ann", top, 200, None),
+        ("ann", top, 403, "forbidden"),
+        (None, "other", 404, "no_such_route"),
+        ("ann", top, 500, "RuntimeError"),
+    ]
+    assert all(set(line) == {"time", "request_id", "analyst", "route", "status", "error", "seconds"} for line in lines)
+    assert "u17" not in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_a_service_is_ready_while_its_ledger_can_be_read(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert service.client.get("/readyz").json() == {"status": "ok"}
+
+    def lost(*_: Any) -> Any:
+        raise LedgerError("the database is gone")
+
+    monkeypatch.setattr(Database, "read", lost)
+    assert service.client.get("/readyz").status_code == 503
+    assert service.client.get("/healthz").status_code == 200

@@ -20,12 +20,14 @@ from crestline.web.access.callers import caller_by_token
 from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
 from crestline.web.asking import Caller, stored
+from crestline.web.clock import utc_now
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.description import description
 from crestline.web.pages.forms import error_page, page_response
 from crestline.web.pages.routes import pages
 from crestline.web.problems import Problem, problem_of
+from crestline.web.requests.journal import Journal
 from crestline.web.state import Served, ServiceState
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -67,7 +69,7 @@ def create_app(state: ServiceState) -> FastAPI:
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
-    app.add_middleware(Middleware, metrics=state.metrics)
+    app.add_middleware(Middleware, metrics=state.metrics, journal=Journal(utc_now))
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(CrestlineError, _on_refusal)
     app.add_exception_handler(RequestValidationError, _on_invalid)
@@ -81,10 +83,13 @@ def _state(request: Request) -> ServiceState:
 
 
 def _caller(
+    request: Request,
     state: Annotated[ServiceState, Depends(_state)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Caller:
-    return caller_by_token(state, credentials.credentials if credentials else "")
+    caller = caller_by_token(state, credentials.credentials if credentials else "")
+    request.state.analyst = caller.person.name
+    return caller
 
 
 CurrentState = Annotated[ServiceState, Depends(_state)]
@@ -145,6 +150,13 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
+@open_to_all.get("/readyz", response_model=Health, responses={503: {"model": Error}})
+def readyz(state: CurrentState) -> dict[str, str]:
+    """Whether questions can be answered: the ledger can be read. Databases are asked before each question."""
+    state.tables.read(lambda connection: None)
+    return {"status": "ok"}
+
+
 @open_to_all.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
     """The description, for people."""
@@ -158,6 +170,7 @@ def metrics(state: CurrentState) -> Response:
 
 
 def _failed(request: Request, problem: Problem) -> Response:
+    request.state.error = problem.code
     headers = None if problem.wait is None else {"Retry-After": str(problem.wait)}
     if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
         return error_page(request, problem)

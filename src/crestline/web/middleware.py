@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crestline.web.metrics import Metrics
 from crestline.web.problems import Problem, internal_error
+from crestline.web.requests.journal import Journal
 
 LARGEST_BODY = 64 * 1024
 SECONDS_FOR_BODY = 10.0
@@ -25,17 +27,19 @@ _HEADERS = (
 class Middleware:
     """The outermost layer."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, seconds: float = SECONDS_FOR_BODY) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, journal: Journal, seconds: float = SECONDS_FOR_BODY) -> None:
         self._app = app
         self._metrics = metrics
+        self._journal = journal
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        number = secrets.token_hex(8)
-        scope.setdefault("state", {})["request_id"] = number
+        number, begun, error = secrets.token_hex(8), time.perf_counter(), ""
+        state = scope.setdefault("state", {})
+        state["request_id"] = number
         started = 0
 
         async def sending(message: Message) -> None:
@@ -51,11 +55,16 @@ class Middleware:
             await self._app(scope, _bounded(receive, self._seconds), sending)
         except Problem as problem:
             await _respond(sending, problem, number)
-        except Exception:  # its words may quote private rows: not even a log gets them
+        except Exception as failure:  # its words may quote private rows: not even a log gets them
+            error = type(failure).__name__
             if not started:
                 await _respond(sending, internal_error(), number)
         finally:
-            self._metrics.count(getattr(scope.get("route"), "path", "other"), started or 500)
+            route = getattr(scope.get("route"), "path", "other")
+            self._metrics.count(route, started or 500)
+            known = {"request_id": number, "analyst": state.get("analyst"), "route": route, "status": started or 500}
+            told = {**known, "error": error or state.get("error")}
+            self._journal.write(told, time.perf_counter() - begun)
 
 
 def error_body(problem: Problem, number: str) -> dict[str, Any]:

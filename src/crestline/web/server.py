@@ -12,6 +12,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from crestline.web.app import create_app
 from crestline.web.config import Config, load_config
+from crestline.web.requests.journal import to_standard_output
 from crestline.web.state import open_state
 
 SECONDS_TO_SEND = 10.0
@@ -75,6 +76,7 @@ def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
         http=ImpatientProtocol,
         ws="none",
         server_header=False,
+        access_log=False,  # a line of JSON for each request takes its place (`journal`)
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=config.limits.seconds + SETTLING,
     )
@@ -82,4 +84,5 @@ def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
 
 def app() -> FastAPI:
     """The service of the configuration that this process was started with."""
+    to_standard_output()
     return create_app(open_state(load_config(Path(os.environ[_CONFIG]))))

@@ -19,20 +19,18 @@ from schemathesis import GenerationMode
 from tests.web.conftest import Service, started
 
 from crestline.mechanisms.catalogue import CATALOGUE
-from crestline.web.access import tokens
 from crestline.web.access.rate_limit import RateLimit
 
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
 TOP = "/v1/datasets/{name}/top"
-PATHS = (TOP, "/v1/datasets", "/v1/budget", "/v1/answers/{id}", "/healthz", "/metrics")
+PATHS = (TOP, "/v1/datasets", "/v1/budget", "/v1/answers/{id}", "/healthz", "/readyz", "/metrics")
 INPUTS = [path for path in PATHS if path.startswith("/v1/")]  # the others take nothing that could be wrong
 
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Service]:
-    """No rate limits, and a cheap hash: every request is sent again without a token, and with a wrong one."""
+    """No rate limits: every request is sent again without a token, and with a wrong one."""
     monkeypatch.setattr(RateLimit, "wait", lambda self, name: 0.0)
-    monkeypatch.setitem(tokens._COST, "n", 2)
     with started(folder) as running:
         yield running
 

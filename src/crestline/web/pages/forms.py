@@ -43,7 +43,7 @@ def _signed_in(request: Request, state: CurrentState) -> Caller:
     caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
         raise SignInFirst
-    request.state.signed_in = caller.person.name
+    request.state.signed_in = request.state.analyst = caller.person.name
     return caller
 
 
