@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -11,6 +11,7 @@ import crestline as cl
 from crestline.cli.analyst.plan import plan
 from crestline.cli.analyst.price import price
 from crestline.cli.analyst.top import top
+from crestline.periods.calendar import Calendar, Periods
 from crestline.price.batch import ARGUMENTS
 from crestline.question import Question, QuestionFields, Sum
 from crestline.session import Dataset
@@ -29,6 +30,7 @@ NOT_OFFERED = {
         "score": "a plan is about numbers of users",
         "clip": "a plan is about numbers of users",
         "domain": "a public list has no rows to read: --public-items says that there is one",
+        **dict.fromkeys(("period", "since", "until", "last", "open"), "a plan looks at no rows, of whatever time"),
     },
 }
 FACES = {
@@ -51,16 +53,19 @@ def test_every_field_is_offered_or_left_out_for_a_reason(face: str) -> None:
 
 
 def test_what_people_write_is_what_a_question_holds() -> None:
-    assert {field.name for field in fields(Question)} == WRITTEN - {"clip"}
+    assert {field.name for field in fields(Question)} == WRITTEN - {"clip", "since", "until", "last", "open"}
 
 
 def test_a_question_survives_the_way_to_json_and_back() -> None:
     question = Question.of(
         {"k": 3, "item": ["a", "b"], "user": "who", "where": "a = 1", "epsilon": "0.3", "delta": 1e-7, "counts": True,
-         "mechanism": "LimitedDomain", "k_bar": 9, "contribution": 2, "score": 'sum("odd ""name""")', "clip": 5}
+         "mechanism": "LimitedDomain", "k_bar": 9, "contribution": 2, "score": 'sum("odd ""name""")', "clip": 5,
+         "since": "2026-08", "until": "2026-10", "open": True}
     )  # fmt: skip
     assert question.score == Sum('odd "name"', 5)
     assert Question.of_json(question.to_json()) == question
+    decided = replace(question, period=Periods.between(Calendar("month", "day"), "2026-08", "2026-10"))
+    assert Question.of_json(decided.to_json()) == decided
 
 
 def test_an_unknown_argument_is_refused_like_everywhere_in_python() -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from crestline.guarantees.guarantee import PureDP as PureDP
     from crestline.histogram.histogram import Histogram as Histogram
     from crestline.ledger.budget import Budget as Budget
+    from crestline.ledger.budget import Window as Window
     from crestline.ledger.ledger import Ledger as Ledger
     from crestline.mechanisms.selection import Selection as Selection
     from crestline.randomness import entropy as entropy
@@ -49,6 +50,7 @@ _HOMES = {
     "Histogram": "crestline.histogram.histogram",
     "PureDP": "crestline.guarantees.guarantee",
     "Selection": "crestline.mechanisms.selection",
+    "Window": "crestline.ledger.budget",
     "ZCDP": "crestline.guarantees.guarantee",
 }
 _MODULES = {

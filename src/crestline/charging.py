@@ -10,6 +10,7 @@ from crestline.guarantees.cost import Cost
 from crestline.identity import Identity, find_stored
 from crestline.ledger.amount import Amount
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.periods import Reach
 from crestline.ledger.receipt import Receipt
 from crestline.ledger.shares import part_of, times, worth
 from crestline.prepare import Prepared
@@ -64,18 +65,22 @@ class Charged:
             data_version=known.version,
             analyst=self.analyst,
             mechanism=prepared.choice.name,
+            reach=prepared.reach,
         )
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
         """Charge the cost, and keep the answer with its bill."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         paid = self.ledger.settle(receipt, cost, answer=answer.to_dict())
-        return replace(answer, bill=bill(self.ledger, self.analyst, receipt.number, receipt.reserved, paid))
+        return replace(answer, bill=bill(self.ledger, self.analyst, receipt.number, receipt.reserved, paid, receipt.reach))
 
 
-def bill(ledger: Ledger, analyst: str | None, receipt: int, reserved: Amount, paid: Amount) -> Bill:
-    """What was reserved and paid for an answer, and what is left now of the budget that limits the analyst."""
-    balance = ledger.payers(analyst)[-1].balance
+def bill(
+    ledger: Ledger, analyst: str | None, receipt: int, reserved: Amount, paid: Amount, reach: Reach | None
+) -> Bill:
+    """What was reserved and paid for an answer, and what is left now of the budget that limits the analyst;
+    over several periods, of the one that has the least."""
+    balance = ledger.left(analyst, reach)
     return Bill(
         ledger=ledger.address,
         reserved=str(reserved),

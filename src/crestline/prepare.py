@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
@@ -16,9 +17,10 @@ from crestline import mechanisms
 from crestline.answer.answer import Choice
 from crestline.errors import CrestlineError, MechanismError, ParameterError
 from crestline.guarantees.cost import Cost
-from crestline.guarantees.guarantee import Guarantee
-from crestline.histogram.views import SLOTS, View, view_of
+from crestline.guarantees.guarantee import Adjacency, Guarantee
+from crestline.histogram.views import KINDS, SLOTS, Kind, View, view_of
 from crestline.ledger.budget import Budget
+from crestline.ledger.periods import Reach
 from crestline.ledger.shares import usual_delta, usual_epsilon
 from crestline.mechanisms.adopt import adopt, domain_of, original
 from crestline.mechanisms.catalogue import entry
@@ -27,6 +29,7 @@ from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stated import contribution_of, parts
 from crestline.mechanisms.total import Total
+from crestline.periods.span import resolve
 from crestline.question import AUTO, NO_LIMITS, Limits, Question
 
 _Result = TypeVar("_Result")
@@ -112,20 +115,55 @@ class Prepared:
         spread = self.mechanism.spread
         return None if spread is None else float(spread())
 
+    @property
+    def reach(self) -> Reach | None:
+        """Which periods pay, and how a person who is in several of them is charged."""
+        return reach_of(self.question)
+
     def settled(self, selection: Selection) -> Cost:
         """What must be charged once the selection is known; less than `cost` only where a theorem says so (P10.6)."""
         return self.mechanism.settled(selection)
 
 
 def prepare(
-    question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, asker: str = ""
+    question: Question,
+    *,
+    budget: Budget | None = None,
+    limits: Limits = NO_LIMITS,
+    asker: str = "",
+    now: datetime | None = None,
 ) -> Prepared:
     """The mechanism for a question, and what it promises and costs.
 
     `budget` is the budget that pays, if there is one: what the question leaves open is a share of it. `asker` keeps
     what is remembered for one person apart from others, so that nobody learns from the time a refusal or a price takes
-    what somebody else has asked.
+    what somebody else has asked. `now` decides which periods have ended, where the budget is by period.
     """
+    question = replace(question, period=resolve(question.period, None if budget is None else budget.calendar, now))
+    if question.periods is None:
+        return _without_periods(question, budget, limits, asker)
+    seen = limits if question.periods.size == 1 else replace(limits, views=_over_several(limits.views))
+    made = _without_periods(replace(question, period=None), budget, seen, asker)
+    promise = replace(made.promise, adjacency=Adjacency.USER_PERIOD)  # type: ignore[type-var] # all are dataclasses
+    return replace(made, question=replace(made.question, period=question.period), promise=promise)
+
+
+def reach_of(question: Question) -> Reach | None:
+    """Which periods pay, and how a person who is in several of them is charged (P16.1). A mechanism with a bound of its
+    own either asks for it in the question, or (the sieve) reads one period only."""
+    if question.periods is None:
+        return None
+    bounded = question.contribution is not None
+    return Reach(question.periods, "sum" if question.score is not None else "each" if bounded else "once")
+
+
+def _over_several(views: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    """Over several periods a user's pairs have no one histogram of items (P16.2): the sieve looks at one period."""
+    return tuple(kind for kind in views if kind != "pairs")
+
+
+def _without_periods(question: Question, budget: Budget | None, limits: Limits, asker: str) -> Prepared:
+    """The mechanism does not depend on which periods are read."""
     public_list = question.domain is not None or limits.public_list
     if not isinstance(question.mechanism, str):
         return _prepared(question, _given(question), "given in the question", public_list, limits)
@@ -241,6 +279,8 @@ def _seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) 
     kind = view_of(mechanism).kind
     if any(view_of(part).kind != SLOTS.kind for part in parts(mechanism) if part is not original(mechanism)):
         raise MechanismError(f"{name} shows slots to a mechanism inside it which looks at all observed items or pairs")
+    if kind == "pairs" and limits.views == _over_several(KINDS):
+        raise MechanismError(f"{name} looks at the pairs of one period: name one, or take another mechanism")
     if kind not in limits.views:
         raise MechanismError(
             f"{name} counts for itself, which a ready histogram does not allow: give the table, or for Observed the "

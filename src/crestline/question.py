@@ -27,12 +27,15 @@ from crestline.parameters import (
     spelled_out,
     whole,
 )
+from crestline.periods.calendar import Periods
+from crestline.periods.span import Span
 
 if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism
 
 AUTO = "auto"
 LARGEST_CLIP = 2**63 - 1
+_TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # read into one value each
 
 _SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
 _PLAIN_NAME = re.compile(r'[^"()\s](?:[^"()]*[^"()\s])?')
@@ -103,10 +106,15 @@ class QuestionFields(TypedDict, total=False):
     score: str | None
     clip: int | None
     domain: Any
+    period: str | None
+    since: str | None
+    until: str | None
+    last: int | None
+    open: bool
 
 
 with_question_fields = spelled_out(
-    QuestionFields, {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "k": Parameter.empty}
+    QuestionFields, {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty}
 )
 
 
@@ -125,6 +133,8 @@ class Question:
     epsilon, delta  the total for this answer (None: the usual share of the budget)
     mechanism       "auto", a name of the catalogue, or a mechanism
     k_bar           how many items the mechanism may see (None: as many as it likes)
+    period          which periods are read, where the budget is by period: as it was said, then, once that is decided
+                    by the clock, the periods themselves; bounds on a user then hold for a user and a period
     """
 
     k: int
@@ -139,6 +149,7 @@ class Question:
     delta: Fraction | None = None
     mechanism: Mechanism | str = field(default=AUTO, hash=False)
     k_bar: int | None = None
+    period: Span | Periods | None = None
 
     def __post_init__(self) -> None:
         whole(self.k, "k", at_most=LARGEST_K)
@@ -160,13 +171,13 @@ class Question:
             raise TypeError(f"{', '.join(unknown)}: no such argument; known: {', '.join(sorted(known))}")
         if "k" not in fields:
             raise TypeError("k is missing: how many items are wanted")
-        plain: dict[str, Any] = {name: value for name, value in fields.items() if name not in ("score", "clip")}
+        plain: dict[str, Any] = {name: value for name, value in fields.items() if name not in _TOGETHER}
         if "item" in plain:
             plain["item"] = item_columns(plain["item"])
         for name, read in (("epsilon", positive), ("delta", probability)):
             if plain.get(name) is not None:
                 plain[name] = read(plain[name], name)
-        return cls(**plain, score=Sum.read(fields.get("score"), fields.get("clip")))
+        return cls(**plain, score=Sum.read(fields.get("score"), fields.get("clip")), period=Span.read(fields))
 
     @classmethod
     def of_json(cls, values: Mapping[str, Any]) -> Self:
@@ -181,6 +192,7 @@ class Question:
             score=Sum.read(values.get("score"), values.get("clip")),
             counts=values.get("counts", False),
             mechanism=values.get("mechanism", AUTO),
+            period=_period_of(values.get("period")),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -202,6 +214,7 @@ class Question:
             "contribution": self.contribution,
             "score": None if self.score is None else str(self.score),
             "clip": self.clip,
+            **({} if self.period is None else {"period": self.period.to_json()}),
         }
 
     @property
@@ -209,6 +222,12 @@ class Question:
         """How many items the mechanism sees, once that is decided."""
         assert self.k_bar is not None, "a question is prepared before it is put to a source"
         return self.k_bar
+
+    @property
+    def periods(self) -> Periods | None:
+        """The periods that are read, once that is decided; None where the budget is not by period."""
+        assert not isinstance(self.period, Span), "a question is prepared before it is put to a source"
+        return self.period
 
     @property
     def clip(self) -> int | None:
@@ -219,6 +238,12 @@ class Question:
     def unit(self) -> str:
         """What a margin or a noise is so many of: users, or what is added up."""
         return "users" if self.score is None else f"of {self.score}"
+
+
+def _period_of(values: Mapping[str, Any] | None) -> Span | Periods | None:
+    if values is None:
+        return None
+    return Periods.of_json(values) if "per" in values else Span(**values)
 
 
 def item_columns(item: str | Sequence[str]) -> tuple[str, ...]:

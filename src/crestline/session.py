@@ -13,7 +13,7 @@ from crestline.identity import Identity, find_stored, stated_version
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.prepare import Prepared, prepare
-from crestline.price.price import Price, price
+from crestline.price.price import Price, payers_of, price
 from crestline.question import Question, QuestionFields, with_question_fields
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
@@ -47,7 +47,8 @@ def top_k(
     `score="sum(column)"`, by a sum to which each user adds at most `clip` (a public number) per item. `where` is a
     filter; `contribution` counts at most so many items of each user; `counts=True` publishes noisy counts; `domain` is
     a public list of all items; `mechanism` is a name of the catalogue or a mechanism; `k_bar` is how many items it may
-    see.
+    see. Where the ledger's budget is by period, `period="2026-10"`, `since` and `until`, or `last=3` say which periods
+    are read; one that has not ended is refused unless `open=True`.
 
     With a `ledger` the release is charged to it before a row is read, and the same question on the same data is
     answered again at no cost. `dataset` names the data set in it, where there are several, and `analyst` who pays.
@@ -57,7 +58,8 @@ def top_k(
     asked, opened = Question.of(question), open_source(source, table=table)
     paying = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
     try:
-        prepared = prepare(asked, budget=_payer(paying, analyst), limits=opened.limits)
+        now = None if paying is None else paying.now()
+        prepared = prepare(asked, budget=_payer(paying, analyst), limits=opened.limits, now=now)
         return ask(
             prepared, source=opened, entropy=entropy or system(), ledger=paying, analyst=analyst, version=version
         )
@@ -147,7 +149,7 @@ class Dataset:
         self.source.check(prepared.question, prepared.view)
         known = Identity(prepared, self.source, self.entropy, self.version)
         stored = find_stored(self.ledger, known, analyst, record=False)
-        payers = [(payer.analyst or "the data set", payer.balance) for payer in self.ledger.payers(analyst)]
+        payers = payers_of(self.ledger, analyst, prepared.reach)
         return price(prepared, payers, stored=stored is not None)
 
     def _prepared(self, fields: QuestionFields, analyst: str | None) -> Prepared:
@@ -155,11 +157,12 @@ class Dataset:
         question = Question.of({"user": self.user, **fields})
         if question.contribution is None:
             question = replace(question, contribution=self.contribution)
-        return prepare(question, budget=_payer(self.ledger, analyst), limits=self.source.limits)
+        budget = _payer(self.ledger, analyst)
+        return prepare(question, budget=budget, limits=self.source.limits, now=self.ledger.now())
 
     @property
     def remaining(self) -> Amount:
-        """What is left of the budget."""
+        """What is left of the budget; where it is by period, ask `ledger.remaining(period=…)`."""
         return self.ledger.remaining()
 
 

@@ -12,11 +12,11 @@ from crestline.errors import BudgetMismatch, ParameterError
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
 from crestline.price.batch import batch, posed_from
-from crestline.price.price import Payers
+from crestline.price.price import Payer, Payers
 
 
 def payers(*budgets: Budget) -> Payers:
-    return [(f"account {number}", Balance.opened(budget)) for number, budget in enumerate(budgets)]
+    return [Payer(f"account {number}", Balance.opened(budget)) for number, budget in enumerate(budgets)]
 
 
 TWO = [posed(2, Fraction(1, 2), Fraction(1, 10**8)), posed(4, Fraction(1, 4), Fraction(1, 10**8))]

@@ -12,11 +12,11 @@ from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
 from crestline.price.batch import batch
 from crestline.price.fit import answer_epsilon, fit
-from crestline.price.price import Payers
+from crestline.price.price import Payer, Payers
 
 
 def payers(*budgets: Budget) -> Payers:
-    return [(f"account {number}", Balance.opened(budget)) for number, budget in enumerate(budgets)]
+    return [Payer(f"account {number}", Balance.opened(budget)) for number, budget in enumerate(budgets)]
 
 
 @pytest.mark.parametrize(

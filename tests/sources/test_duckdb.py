@@ -10,6 +10,7 @@ import pytest
 from crestline.errors import SourceError
 from crestline.sources import open_source
 from tests.sources.conformance import SourceConformance, ask, question
+from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.conformance_views import ViewConformance
 from tests.sources.engines import DuckDB
@@ -20,7 +21,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDB:
     return DuckDB(tmp_path_factory.mktemp("duckdb"))
 
 
-class TestDuckDB(SourceConformance, ScoreConformance, ViewConformance):
+class TestDuckDB(SourceConformance, PeriodConformance, ScoreConformance, ViewConformance):
     def test_a_collation_neither_merges_nor_reorders_items(self, tmp_path: Path) -> None:
         path = tmp_path / "t.duckdb"
         with duckdb.connect(path) as connection:

@@ -232,6 +232,12 @@ class Ledger:
         where the budget is by period, those of the periods and of the windows that meet them."""
         return self._store.drawn(self.dataset, analyst, reach)
 
+    def left(self, analyst: str | None, reach: Reach | None) -> rules.Balance:
+        """The balance of the asker's own account; over several periods, of the one that has the least left."""
+        parts = self.drawn(analyst, reach)
+        own = [part.account for part in parts if part.account.analyst == parts[-1].account.analyst]
+        return min((account.balance for account in own if account.span == 1), key=lambda one: one.remaining.loss)
+
     def periods(self, analyst: str | None = None) -> list[Account]:
         """The accounts of the periods that were ever asked about, then of the windows; of an analyst, their own."""
         return self._store.periods(self.dataset, analyst)
@@ -277,11 +283,7 @@ class Ledger:
             return account.balance
         if period is None:
             raise BudgetMismatch(f"{account.title} is for {calendar}: say which period, such as period='2026-10'")
-        reach = Reach(Periods.between(calendar, period, period))
-        return min(
-            (part.account.balance for part in self.drawn(account.analyst, reach) if _own(part, account)),
-            key=lambda balance: balance.remaining.loss,
-        )
+        return self.left(account.analyst, Reach(Periods.between(calendar, period, period)))
 
     def open_reservations(self) -> list[Entry]:
         """Reservations that were never settled (or not yet); they stay charged."""
@@ -312,11 +314,6 @@ class Ledger:
             _name(analyst, "analyst")
         canonical(question)
         return Order(self.dataset, analyst, question or {}, data_version, mechanism)
-
-
-def _own(part: Part, account: Account) -> bool:
-    """Whether it is the account of a period, and of this payer."""
-    return part.account.span == 1 and part.account.analyst == account.analyst
 
 
 def _chosen(store: Store, dataset: str | None) -> str:

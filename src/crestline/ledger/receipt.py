@@ -38,6 +38,7 @@ class Receipt:
     analyst: str | None
     reserved: Amount
     k: int | None = None
+    reach: Reach | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from crestline.errors import QuestionError
@@ -70,3 +70,17 @@ class Span:
         return {name: value for name, value in said.items() if value is not None} | (
             {"open": True} if self.open else {}
         )
+
+
+def resolve(said: Span | Periods | None, calendar: Calendar | None, now: datetime | None) -> Periods | None:
+    """The periods that a question reads under a budget with this calendar (None: not by period), by this clock."""
+    if calendar is None:
+        if said is not None:
+            raise QuestionError(
+                "period, since and last need a budget by period, such as Budget(epsilon=1, delta='1e-7', per='month', "
+                "time='day'): without one, filter by time with where"
+            )
+        return None
+    if said is None:
+        raise QuestionError(f"the budget is for {calendar}: name periods with period=, since= and until=, or last=")
+    return said.resolved(calendar, now or datetime.now(UTC)) if isinstance(said, Span) else said

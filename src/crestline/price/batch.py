@@ -14,8 +14,6 @@ from crestline.prepare import Prepared, prepare
 from crestline.price.price import Charge, Payers, Price, price, sum_of
 from crestline.question import AUTO, Question, QuestionFields
 
-PayersOf: TypeAlias = Callable[[str | None], Payers]  # the accounts that pay for an analyst, the data set's first
-
 ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
 
 
@@ -26,6 +24,9 @@ class Posed:
     question: Question
     analyst: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+
+
+PayersOf: TypeAlias = Callable[[Posed], Payers]  # the accounts that pay for a question, the data set's first
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,14 @@ def batch(questions: Sequence[Posed], payers_of: PayersOf) -> Batch:
 
 def prepared_for(posed: Posed, payers: Payers) -> Prepared:
     """The mechanism that would answer, found exactly as `top` finds it; the last account is the one that asks."""
-    budget: Budget = payers[-1][1].budget
-    return prepare(posed.question, budget=budget)
+    return prepare(posed.question, budget=_budget(payers))
+
+
+def _budget(payers: Payers) -> Budget:
+    """The budget that asks; a window of periods is none, but what caps one."""
+    budgets = [payer.balance.budget for payer in payers]
+    by_period = [budget for budget in budgets if budget.calendar is not None]
+    return (by_period or budgets)[-1]
 
 
 def posed_from(given: Mapping[str, Any]) -> Posed:
@@ -87,16 +94,17 @@ def posed_from(given: Mapping[str, Any]) -> Posed:
     if not isinstance(found.get("mechanism", AUTO), str):
         raise ParameterError("in a file of questions a mechanism is given by its name")
     fields = {name: value for name, value in found.items() if name in QuestionFields.__annotations__}
-    for name in ("k", "k_bar", "contribution", "clip"):
+    for name in ("k", "k_bar", "contribution", "clip", "last"):
         if name in fields:
             fields[name] = _number(fields[name], name)
-    if "counts" in fields:
-        fields["counts"] = _truth(fields["counts"], "counts")
+    for name in ("counts", "open"):
+        if name in fields:
+            fields[name] = _truth(fields[name], name)
     return Posed(Question.of(cast(QuestionFields, fields)), found.get("analyst"), found)
 
 
 def _line(number: int, posed: Posed, payers_of: PayersOf) -> Line:
-    payers = payers_of(posed.analyst)
+    payers = payers_of(posed)
     try:
         return Line(posed, price(prepared_for(posed, payers), payers))
     except CrestlineError as error:

@@ -41,7 +41,7 @@ def fit(questions: Sequence[Posed], payers_of: PayersOf) -> Batch:
         raise BudgetExhausted(
             "these questions cannot be paid for together at any epsilon worth asking with: ask fewer, ask for fewer "
             "items, or give smaller deltas",
-            remaining=payers_of(shared[0].analyst)[0][1].remaining,
+            remaining=payers_of(shared[0])[0].balance.remaining,
         )
     cap = _fixed(shared, payers_of)
     if cap is None:
@@ -70,7 +70,7 @@ def _load(questions: Sequence[Posed], payers_of: PayersOf) -> Fraction:
     """The largest share of what an account has left that they would take together; above 1 they do not fit."""
     charges: list[Charge] = []
     for posed in questions:
-        payers = payers_of(posed.analyst)
+        payers = payers_of(posed)
         try:
             charges += charges_of(prepared_for(posed, payers), payers)
         except BudgetMismatch:  # a homogeneous budget pays for its own ε per item, and no more
@@ -86,14 +86,14 @@ def _share(charge: Charge) -> Fraction:
 
 def _fixed(questions: Sequence[Posed], payers_of: PayersOf) -> Fraction | None:
     """The ε per item that a homogeneous budget fixed when it was opened."""
-    terms = [balance.budget.terms for posed in questions for _, balance in payers_of(posed.analyst)]
+    terms = [balance.budget.terms for posed in questions for _, balance, *_ in payers_of(posed)]
     return min((term.item_epsilon for term in terms if isinstance(term, Homogeneous)), default=None)
 
 
 def _with_delta(posed: Posed, number: int, payers_of: PayersOf) -> Posed:
     if posed.question.delta is not None:
         return posed
-    shares = [_delta_share(balance, number) for _, balance in payers_of(posed.analyst)]
+    shares = [_delta_share(balance, number) for _, balance, *_ in payers_of(posed)]
     return _with(posed, delta=round_down(min(shares), _DIGITS))
 
 
@@ -111,7 +111,7 @@ def _delta_share(balance: Balance, number: int) -> Fraction:
 def _fair_share(questions: Sequence[Posed], payers_of: PayersOf) -> Fraction:
     """A first guess of the ε of one item: the whole budget's over all items."""
     items = sum(posed.question.k for posed in questions)
-    return min(balance.budget.epsilon for posed in questions for _, balance in payers_of(posed.analyst)) / items
+    return min(balance.budget.epsilon for posed in questions for _, balance, *_ in payers_of(posed)) / items
 
 
 def _with(posed: Posed, **total: Fraction) -> Posed:

@@ -8,16 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from crestline.answer.answer import Choice
 from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.amount import Amount, bounded, zero
+from crestline.ledger.ledger import Ledger
+from crestline.ledger.periods import Reach
 from crestline.ledger.rules import Balance
 from crestline.mechanisms.selection import Selection
 from crestline.prepare import Prepared
 
-Payers: TypeAlias = Sequence[tuple[str, Balance]]  # the name and the balance of every account that pays
+if TYPE_CHECKING:
+    from crestline.ledger.storage.drawn import Part
+    from crestline.ledger.storage.records import Account
+
+
+class Payer(NamedTuple):
+    """The name and the balance of an account that pays, and how many times the cost; `window`: it is the cap on several
+    periods (P16.3)."""
+
+    name: str
+    balance: Balance
+    times: int = 1
+    window: bool = False
+
+
+Payers: TypeAlias = Sequence[Payer]  # every account that pays, the data set's first
 
 
 @dataclass(frozen=True)
@@ -33,6 +50,7 @@ class Charge:
     most: Amount
     least: Amount
     remaining: Amount
+    window: bool = False
 
     @property
     def left(self) -> tuple[Amount, Amount]:
@@ -85,7 +103,18 @@ class Price:
     def __str__(self) -> str:
         if self.stored:
             return "nothing: the answer to this question on these data is stored"
-        return "\n".join(str(charge) for charge in self.charges)
+        return "\n".join(str(charge) for charge in self.listed)
+
+    @property
+    def listed(self) -> tuple[Charge, ...]:
+        """The charges worth listing."""
+        return worth_listing(self.charges)
+
+
+def worth_listing(charges: Sequence[Charge]) -> tuple[Charge, ...]:
+    """Of the windows of periods, which may be many, only the one with the least left."""
+    windows = sorted((one for one in charges if one.window), key=lambda one: one.left[0].loss)
+    return (*(one for one in charges if not one.window), *windows[:1])
 
 
 def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
@@ -96,15 +125,15 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
 
 def charges_of(prepared: Prepared, payers: Payers) -> tuple[Charge, ...]:
     """What each account would pay; `BudgetMismatch` where one cannot pay for this kind of mechanism."""
-    return tuple(charge(prepared, name, balance) for name, balance in payers)
+    return tuple(charge(prepared, *payer) for payer in payers)
 
 
-def charge(prepared: Prepared, account: str, balance: Balance) -> Charge:
+def charge(prepared: Prepared, account: str, balance: Balance, times: int = 1, window: bool = False) -> Charge:
     """What an account would pay for one answer: at least what is settled when it stops at once."""
-    most = bounded(balance.budget.measure(prepared.cost), balance.charged)
-    least = balance.budget.measure(prepared.settled(Selection((), stopped=True)))
+    most = bounded(balance.budget.measure(prepared.cost), balance.charged) * times
+    least = balance.budget.measure(prepared.settled(Selection((), stopped=True))) * times
     # A probability of failure is never given back (P10.6).
-    return Charge(account, most, replace(least, failure=most.failure), balance.remaining)
+    return Charge(account, most, replace(least, failure=most.failure), balance.remaining, window)
 
 
 def sum_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:
@@ -117,6 +146,21 @@ def sum_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:
     return tuple(sums.values())
 
 
-def _nothing(account: str, balance: Balance) -> Charge:
+def payers_of(ledger: Ledger, analyst: str | None, reach: Reach | None) -> list[Payer]:
+    """The accounts that would pay, as they stand at this moment."""
+    return [payer_of(part, _name(part.account)) for part in ledger.drawn(analyst, reach)]
+
+
+def payer_of(part: Part, name: str) -> Payer:
+    """An account that a question is charged to, under a name."""
+    return Payer(name, part.account.balance, part.times, part.account.span > 1)
+
+
+def _name(account: Account) -> str:
+    whose = account.analyst or "the data set"
+    return whose if account.period is None else f"{whose} in {account.when}"
+
+
+def _nothing(account: str, balance: Balance, times: int, window: bool) -> Charge:
     free = zero(balance.budget.limit.units)
-    return Charge(account, free, free, balance.remaining)
+    return Charge(account, free, free, balance.remaining, window)

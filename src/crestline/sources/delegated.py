@@ -63,4 +63,6 @@ def columns_of(question: Question) -> tuple[str, ...]:
         columns |= where.columns(where.parse(question.where))
     if question.score is not None:
         columns.add(question.score.column)
+    if question.periods is not None:
+        columns.add(question.periods.calendar.time)
     return tuple(sorted(columns))

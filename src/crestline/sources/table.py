@@ -16,7 +16,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, View
 from crestline.question import NO_LIMITS, Question
 from crestline.sources.engine.connection import Connection
-from crestline.sources.engine.engines import EMBEDDED, Expression, allowed
+from crestline.sources.engine.engines import EMBEDDED, Expression, allowed, one_period
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import Counting
 from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting
@@ -58,6 +58,8 @@ class TableSource:
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
         allowed(question, self._dialect)
+        if view.kind != SLOTS.kind and not (self._runner.has_tables or self._runner.has_snapshots):
+            one_period(question, self._dialect)
         if question.domain is None:
             self.expression(question, bytes(32))
         else:

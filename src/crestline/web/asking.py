@@ -12,6 +12,8 @@ from crestline.ask import ask
 from crestline.charging import bill
 from crestline.errors import ParameterError, QuestionError
 from crestline.identity import Identity, find_stored
+from crestline.ledger.entries import Entry
+from crestline.ledger.periods import Reach
 from crestline.ledger.storage.records import Account
 from crestline.parameters import decimal_text
 from crestline.prepare import Prepared, prepare
@@ -93,7 +95,13 @@ def _bill(state: ServiceState, served: Served, caller: Caller, number: int) -> B
     assert reserved is not None, "a settlement has its reservation"
     assert settled is not None, "an answer is stored by its settlement"
     held, paid = (entry.charge_of(caller.payer) for entry in (reserved, settled))
-    return bill(served.ledger, caller.payer, number, held, paid)
+    return bill(served.ledger, caller.payer, number, held, paid, _reach(reserved, served))
+
+
+def _reach(reserved: Entry, served: Served) -> Reach | None:
+    """The periods that an answer was about, where the budget is by period."""
+    written = reserved.content.get("periods")
+    return None if written is None else Reach.of_json(written, served.ledger.budget)
 
 
 def answer_json(answer: Answer, number: int | None) -> dict[str, Any]:
@@ -134,7 +142,8 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
         domain=None if question.domain is None else served.config.domains[question.domain],
     )
     budget = served.ledger.payers(caller.payer)[-1].balance.budget
-    ready = prepare(asked, budget=budget, limits=QuestionLimits(slots=limits.k_bar), asker=caller.person.name)
+    slots, now = QuestionLimits(slots=limits.k_bar), served.ledger.now()
+    ready = prepare(asked, budget=budget, limits=slots, asker=caller.person.name, now=now)
     if asked.domain is None:
         _limited("k_bar", ready.question.slots, limits.k_bar)
     _answerable(served, ready)

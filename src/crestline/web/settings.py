@@ -10,11 +10,15 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from crestline.errors import CrestlineError
-from crestline.ledger.budget import Budget
+from crestline.ledger.budget import Budget, Window
 
 Path: TypeAlias = tuple[str, ...]
 
-_BUDGET = ("epsilon", "delta", "kind", "slack", "items", "questions", "item_epsilon", "question_delta")
+_BUDGET = (
+    *("epsilon", "delta", "kind", "slack", "items", "questions", "item_epsilon", "question_delta"),
+    *("per", "time", "zone", "cap"),
+)
+_CAP = "a cap is written cap = { periods = 12, epsilon = 4, delta = 1e-6 }"
 
 
 class Mistake(Exception):
@@ -121,9 +125,19 @@ class Section:
         if "epsilon" not in part.values:
             raise part.mistake("epsilon", "is missing; a budget is written { epsilon = 2, delta = 1e-7 }")
         try:
-            return Budget(**part.values)
+            return Budget(**{**part.values, "cap": part._cap() if "cap" in part.values else None})
         except CrestlineError as error:
             raise Mistake(part.path, f"{'.'.join(part.path)}: {error}") from None
+
+    def _cap(self) -> Window:
+        """What any so many periods may cost together; of the budget's own kind."""
+        part = self.section("cap")
+        part.only("periods", "epsilon", "delta")
+        periods = part.whole("periods", None, at_least=2)
+        if periods is None or "epsilon" not in part.values:
+            raise part.mistake("periods" if periods is None else "epsilon", f"is missing; {_CAP}")
+        kind = str(self.values.get("kind", "zcdp"))
+        return Window(periods, part.values["epsilon"], part.values.get("delta", 0), kind)
 
     def mistake(self, name: str, message: str) -> Mistake:
         """What is wrong with one setting."""

@@ -15,6 +15,7 @@ from crestline.ledger.ledger import Ledger
 from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.store import Store
 from crestline.ledger.unit import check_user
+from crestline.periods.calendar import Periods
 from crestline.question import Limits, Question, Sum
 from crestline.sources import Source, open_source
 from crestline.sources.pool import Pool, PoolLimits
@@ -130,6 +131,8 @@ def _source(config: Config, part: DatasetConfig) -> Source:
             lambda: open_source(part.source, table=part.table, timeout=float(config.limits.seconds)),
             PoolLimits(config.limits.connections, config.limits.waiting, float(config.limits.seconds)),
         )
+    with _placed(config, (*at, "budget")):
+        inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, period=_any_period(part.budget)))
     for item in part.items:
         with _placed(config, (*at, "items")):
             inner.check(Question(user=part.user, item=(item,), k=1, k_bar=1, contribution=part.contribution))
@@ -140,6 +143,11 @@ def _source(config: Config, part: DatasetConfig) -> Source:
         with _placed(config, (*at, "sums")):
             inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, score=Sum(name, 1)))
     return ServedSource(part.name, inner, part.version)
+
+
+def _any_period(budget: Budget) -> Periods | None:
+    """Some period, to look the column up that says when."""
+    return None if budget.calendar is None else Periods(budget.calendar, budget.calendar.running(utc_now()))
 
 
 def _about(column: str) -> str:

@@ -38,6 +38,11 @@ def price(
     item: Annotated[list[str] | None, typer.Option(help="The column that holds the item; several: repeat it.")] = None,
     where: Annotated[str | None, typer.Option(help="A filter; it does not change the price.")] = None,
     domain: Annotated[str | None, typer.Option(help="A table or file that lists every possible item.")] = None,
+    period: Annotated[str | None, typer.Option(help="The period, where the budget is by period: 2026-10.")] = None,
+    since: Annotated[str | None, typer.Option(help="The first of several periods.")] = None,
+    until: Annotated[str | None, typer.Option(help="The last of several periods; with --since.")] = None,
+    last: Annotated[int | None, typer.Option(help="The last so many periods that have ended.")] = None,
+    open: Annotated[bool, typer.Option("--open", help="Also a period that has not ended.")] = False,
     analyst: Annotated[str | None, typer.Option(help="Who would ask.")] = None,
     fit: Annotated[
         bool, typer.Option("--fit", help="Choose ε, the same for every item, so that all questions can be paid for.")
@@ -59,10 +64,12 @@ def price(
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")
     one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
     more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
-    about = {"item": item or None, "where": where, "domain": domain}
+    when = {"period": period, "since": since, "until": until, "last": last, "open": open or None}
+    about = {"item": item or None, "where": where, "domain": domain, **when}
     asked = [posed_from({**one, **more, **about})] if questions is None else read_questions(questions)
     paying = _ledger(ledger, dataset, budget_epsilon, budget_delta)
     try:
+        asked = [_placed(posed, paying) for posed in asked]
         with console(stderr=True).status("Working out prices …"):
             made = fitted(asked, _payers(paying)) if fit else batch(asked, _payers(paying))
         print_batch(made, paying.address, form)
@@ -89,10 +96,12 @@ def print_batch(batch: Batch, address: str, form: Format) -> None:
 
 
 def _summary(batch: Batch, address: str) -> list[str]:
+    from crestline.price.price import worth_listing
+
     lines = []
     if batch.item_epsilon is not None:
         lines.append(f"Every item gets epsilon {float(batch.item_epsilon):g}: the most with which all can be paid for.")
-    for charge in batch.charges:
+    for charge in worth_listing(batch.charges):
         least, most = charge.left
         lines += [
             f"Together, {charge.account} pays at most {charge.most}; at least {charge.least}.",
@@ -181,11 +190,22 @@ def _ledger(ledger: str | None, dataset: str | None, epsilon: str | None, delta:
 
 
 def _payers(ledger: Ledger) -> PayersOf:
-    """The accounts as they stand at this moment, read once for each analyst."""
+    """The accounts as they stand at this moment, read once for each analyst and each set of periods."""
     from functools import cache
 
-    @cache
-    def payers(analyst: str | None) -> list[tuple[str, Any]]:
-        return [(account.analyst or "the data set", account.balance) for account in ledger.payers(analyst)]
+    from crestline.prepare import reach_of
+    from crestline.price.price import payers_of
 
-    return payers
+    read = cache(lambda analyst, reach: payers_of(ledger, analyst, reach))
+    return lambda posed: read(posed.analyst, reach_of(posed.question))
+
+
+def _placed(posed: Posed, ledger: Ledger) -> Posed:
+    """The question with its periods, by the clock of the ledger."""
+    from dataclasses import replace
+
+    from crestline.periods.span import resolve
+
+    calendar = ledger.payers(posed.analyst)[-1].balance.budget.calendar
+    period = resolve(posed.question.period, calendar, ledger.now())
+    return replace(posed, question=replace(posed.question, period=period))

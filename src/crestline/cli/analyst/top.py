@@ -41,6 +41,17 @@ def top(
     domain: Annotated[
         str | None, typer.Option(help="A table or file that lists every possible item, when that list is public.")
     ] = None,
+    period: Annotated[
+        str | None, typer.Option(help="Read this period, where the ledger's budget is by period: 2026-10, 2026-W41, …")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Read from this period on, up to --until or the last ended.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="The last period to read; with --since.")] = None,
+    last: Annotated[int | None, typer.Option(help="Read the last so many periods that have ended.")] = None,
+    open: Annotated[
+        bool, typer.Option("--open", help="Also a period that has not ended: its rows are not all there.")
+    ] = False,
     table: Annotated[str | None, typer.Option(help="The table, when the source is a database URL.")] = None,
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
@@ -81,6 +92,11 @@ def top(
         clip=clip,
         where=where,
         domain=domain,
+        period=period,
+        since=since,
+        until=until,
+        last=last,
+        open=open,
         table=table,
         ledger=ledger,
         dataset=dataset,

@@ -15,7 +15,7 @@ import typer
 from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
-    from crestline.ledger.budget import Budget
+    from crestline.ledger.budget import Budget, Window
     from crestline.ledger.entries import Entry
     from crestline.ledger.storage.records import Account
     from crestline.ledger.storage.store import Store
@@ -53,6 +53,14 @@ def create(
     questions: Annotated[int | None, typer.Option(help="homogeneous: how many questions may be asked.")] = None,
     item_epsilon: Annotated[str | None, typer.Option(help="homogeneous: the ε of each drawn item.")] = None,
     question_delta: Annotated[str | None, typer.Option(help="homogeneous: the δ of each question.")] = None,
+    per: Annotated[
+        str | None, typer.Option(help="One account for each day, week, month, quarter or year; needs --time.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="The column that says when a row happened.")] = None,
+    zone: Annotated[str | None, typer.Option(help="The time zone in which a day begins (default: UTC).")] = None,
+    cap: Annotated[
+        str | None, typer.Option(help="PERIODS:EPSILON:DELTA: what any so many consecutive periods may cost together.")
+    ] = None,
     form: Form = Format.AUTO,
 ) -> None:
     """Open a budget. It is opened once, and never changed.
@@ -71,8 +79,12 @@ def create(
         questions=questions,
         item_epsilon=item_epsilon,
         question_delta=question_delta,
+        per=per,
+        time=time,
+        zone=zone,
+        cap=None if cap is None else _cap(cap, kind),
     )
-    analysts = dict(_analyst_budget(text, kind) for text in analyst or ())
+    analysts = dict(_analyst_budget(text, budget) for text in analyst or ())
     with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
         _print_accounts(ledger.accounts, form)
 
@@ -206,16 +218,30 @@ def _accounts(store: Store, dataset: str | None) -> list[Account]:
     return accounts
 
 
-def _analyst_budget(text: str, kind: str) -> tuple[str, Budget]:
+def _cap(text: str, kind: str) -> Window:
+    from crestline.errors import ParameterError
+    from crestline.ledger.budget import Window
+
+    periods, *numbers = text.split(":")
+    if len(numbers) != 2 or not periods.isdecimal():
+        raise ParameterError(f"a cap is written PERIODS:EPSILON:DELTA, such as 12:4:1e-6, not {text!r}")
+    return Window(int(periods), numbers[0], numbers[1], kind)
+
+
+def _analyst_budget(text: str, dataset: Budget) -> tuple[str, Budget]:
+    """A budget of the kind and by the periods of the data set's."""
     from crestline.errors import ParameterError
     from crestline.ledger.budget import Budget
 
     name, *numbers = text.rsplit(":", 2)
     if len(numbers) != 2 or not name:
         raise ParameterError(f"an analyst is written NAME:EPSILON:DELTA, such as ann:0.5:1e-8, not {text!r}")
-    if kind == "homogeneous":
+    if dataset.kind == "homogeneous":
         raise ParameterError("analysts under a homogeneous budget are added from Python: Ledger.add_analyst")
-    return name, Budget(numbers[0], numbers[1], kind)
+    when = dataset.calendar
+    if when is None:
+        return name, Budget(numbers[0], numbers[1], dataset.kind)
+    return name, Budget(numbers[0], numbers[1], dataset.kind, per=when.per, time=when.time, zone=when.zone)
 
 
 def _print_accounts(accounts: list[Account], form: Format) -> None:

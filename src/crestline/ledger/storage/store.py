@@ -142,7 +142,7 @@ class Store:
             key = _answer_key(order, payers)
             draft = Draft("reserved", order.dataset, order.analyst, None, key, _asked(order, k) | _charge(charge))
             entry = records.append(connection, head, draft, self._clock())
-            return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[-1], k)
+            return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[-1], k, order.reach)
 
         outcome = self._database.write(work)
         if isinstance(outcome, BudgetExhausted):

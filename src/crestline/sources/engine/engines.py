@@ -85,8 +85,16 @@ def allowed(question: Question, engine: str) -> None:
     """Refuse what an engine has no functions for."""
     if engine == "sqlite" and question.contribution is not None:
         raise QuestionError(f"SQLite has no hash function to choose a user's items by: no `contribution`. {_ADVICE}")
+    if engine == "sqlite" and question.period is not None:
+        raise QuestionError(f"columns of SQLite hold values of any type: no time, and so no periods. {_ADVICE}")
     if engine == "sqlite" and question.score is not None:
         raise QuestionError(f"columns of SQLite hold values of any type, which cannot be summed: no `score`. {_ADVICE}")
+
+
+def one_period(question: Question, engine: str) -> None:
+    """Refuse several periods where pairs are counted here and not in the engine: they carry no period."""
+    if question.periods is not None and question.periods.size > 1:
+        raise QuestionError(f"on {engine} a mechanism that looks at all items reads one period at a time. {_ADVICE}")
 
 
 def md5(text: Expression, digits: int) -> Expression:

@@ -25,7 +25,7 @@ def fresh_key(entropy: Entropy) -> bytes:
 
 def bounded(
     pairs: Expression,
-    user: str,
+    whose: Sequence[str],
     items: Sequence[str],
     texts: Sequence[Expression],
     contribution: int,
@@ -34,7 +34,8 @@ def bounded(
 ) -> Expression:
     """The pairs of (user, item) that are kept: for every user the `contribution` items of smallest hash.
 
-    `pairs` must hold each pair once; `texts` are its user and its items as texts that only equal values share.
+    `whose` names the columns that tell users apart, or users and periods. `pairs` must hold each pair once (for each of
+    them); `texts` are its user and its items as texts that only equal values share.
     """
     import ibis
 
@@ -42,7 +43,7 @@ def bounded(
         raise ParameterError(f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes")
     # The label breaks ties of the hash, so that the choice is a function of the user's items even then.
     order = [md5(keyed_message(texts, key, engine), _DIGITS), *(pairs[name] for name in items)]
-    placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=user, order_by=order)})
+    placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=list(whose), order_by=order)})
     return placed.filter(placed[_PLACE] < contribution).drop(_PLACE)
 
 

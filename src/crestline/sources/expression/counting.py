@@ -17,9 +17,11 @@ from crestline.sources.expression import where
 from crestline.sources.expression.columns import Key, column, key_of
 from crestline.sources.expression.contribution import bounded
 from crestline.sources.expression.filtering import Filter
+from crestline.sources.expression.period import number_of_period, within
 from crestline.sources.expression.score import Score, score_of
 
 USER = "user"
+PERIOD = "period"
 COUNT = "count"
 UNITS = "units"
 
@@ -79,21 +81,32 @@ class Counting:
         score = self.score
         return 1 if score is None else score.step
 
+    @property
+    def whose(self) -> tuple[str, ...]:
+        """The columns that a bound is for: the user, and over several periods the period as well (P16.2)."""
+        periods, bounded = self.question.periods, self.question.contribution is not None or self.score is not None
+        return (USER, PERIOD) if bounded and periods is not None and periods.size > 1 else (USER,)
+
     @cached_property
     def pairs(self) -> Expression:
-        """Each user with each of their items, once; with a score, also how many units they add to it."""
+        """Each user with each of their items, once; with a score, also how many units they add to it. Where a bound is
+        for a user and a period, once for each period."""
         import ibis
 
-        user, items, score = self.user, self.items, self.score
+        user, items, score, periods = self.user, self.items, self.score, self.question.periods
         conditions = [*user.usable, *items.usable]
+        columns = {USER: user.value, **items.columns}
+        if periods is not None:
+            conditions += within(self.table, periods, self.engine)
+        if periods is not None and PERIOD in self.whose:
+            columns[PERIOD] = number_of_period(self.table, periods, self.engine)
         if self.question.where is not None:
             tree = where.parse(self.question.where)
             conditions.append(Filter(self.table, self.engine, self.untyped).condition(tree))
         if score is None:
-            return self.table.filter(*conditions).select(**{USER: user.value}, **items.columns).distinct()
-        rows = self.table.filter(*conditions, *score.usable)
-        rows = rows.select(**{USER: user.value}, **items.columns, **{UNITS: score.units})
-        sums = rows.group_by([USER, *items.names]).agg(**{UNITS: rows[UNITS].sum()})
+            return self.table.filter(*conditions).select(**columns).distinct()
+        rows = self.table.filter(*conditions, *score.usable).select(**columns, **{UNITS: score.units})
+        sums = rows.group_by([*self.whose, *items.names]).agg(**{UNITS: rows[UNITS].sum()})
         clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})  # clipped first: it fits
         return clipped.filter(clipped[UNITS] > 0)
 
@@ -101,13 +114,16 @@ class Counting:
         """The count of each item over the pairs that each user may contribute."""
         if self.question.contribution is not None:
             pairs = self.bounded(pairs, self.question.contribution, key)
+        if self.score is None and PERIOD in self.whose:
+            pairs = pairs.select(USER, *self.items.names).distinct()  # a user counts once over all periods
         total = pairs.count() if self.score is None else pairs[UNITS].sum().cast("int64")
         return pairs.group_by(list(self.items.names)).agg(**{COUNT: total})
 
     def bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
-        """The pairs that are kept when each user has at most `contribution` items."""
+        """The pairs that are kept when each user (over several periods: in each of them) has at most `contribution`
+        items."""
         names = self.items.names
-        return bounded(pairs, USER, names, self.texts(pairs, (USER, *names)), contribution, key, self.engine)
+        return bounded(pairs, self.whose, names, self.texts(pairs, (USER, *names)), contribution, key, self.engine)
 
     def texts(self, table: Expression, names: Sequence[str]) -> list[Expression]:
         """Columns of `pairs`, or of a table that holds them, as texts that equal values share and no others."""

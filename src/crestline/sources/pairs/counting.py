@@ -14,7 +14,7 @@ from crestline.histogram.pairs import CELLS, Counts
 from crestline.sources.engine.engines import Expression, md5, number_of
 from crestline.sources.engine.small_tables import small_table
 from crestline.sources.expression.contribution import keyed_message
-from crestline.sources.expression.counting import COUNT, USER, Counting
+from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting
 from crestline.sources.expression.picks import Pick, picked
 
 NUMBER = "number"
@@ -45,8 +45,8 @@ def with_users(pairs: Expression, item: Sequence[str]) -> Expression:
 
 
 def by_number(counting: Counting, pairs: Expression, listing: Expression) -> Expression:
-    """Each user with the numbers of their items."""
-    return pairs.inner_join(listing, list(counting.items.names)).select(USER, NUMBER)
+    """Each user (and, over several periods, each of them) with the numbers of their items."""
+    return pairs.inner_join(listing, list(counting.items.names)).select(*counting.whose, NUMBER)
 
 
 def ranked(items: Expression, rank: int) -> Expression:
@@ -99,15 +99,21 @@ class PairCounting:
         """Every item that some user keeps, with its score."""
         import ibis
 
-        cap, same = len(weights), len(set(weights.tolist())) == 1
-        users = _by_user(pairs)
-        few = pairs.inner_join(users.filter(users[_MANY] <= cap), USER)
+        cap, same, whose = len(weights), len(set(weights.tolist())) == 1, list(self.counting.whose)
+        several = PERIOD in whose
+        users = _by(whose, pairs)
+        few = pairs.inner_join(users.filter(users[_MANY] <= cap), whose)
         many = self._bounded(pairs, users.filter(users[_MANY] > cap), cap, key)
-        kept = few.select(_MANY, *self.item).union(many.select(_MANY, *self.item))
+        columns = (USER, _MANY, *self.item) if several else (_MANY, *self.item)
+        kept = few.select(*columns).union(many.select(*columns))
+        if same and several:
+            kept = kept.select(USER, *self.item).distinct()
         if same:
             return kept.group_by(list(self.item)).agg(**{COUNT: kept.count() * int(weights[0])})
         capped = kept.mutate(**{_MANY: ibis.least(kept[_MANY], cap)})
         joined = capped.inner_join(self._weights(weights), _MANY)
+        if several:  # of a user who has the item in several periods, the largest weight (P16.2)
+            joined = joined.group_by([USER, *self.item]).agg(**{_WEIGHT: joined[_WEIGHT].max()})
         return joined.group_by(list(self.item)).agg(**{COUNT: joined[_WEIGHT].sum().cast("int64")})
 
     def names(self, scores: Expression, picks: Sequence[Pick]) -> Expression:
@@ -120,8 +126,8 @@ class PairCounting:
         return table if self.item == self.counting.items.names else table.inner_join(self.listing, list(self.item))
 
     def _bounded(self, pairs: Expression, users: Expression, cap: int, key: bytes) -> Expression:
-        """Of the pairs of these users those that are kept: for every user the `cap` items of smallest product, modulo
-        a prime, of a hash of the user and a hash of the item.
+        """Of the pairs of these users those that are kept: for every user (and period) the `cap` items of smallest
+        product, modulo a prime, of a hash of the user and a hash of the item.
 
         Over the keys every item of a user is as likely to be kept as every other. Among equal products the label
         decides, so that the choice is a function of the key and of the user's own items even then.
@@ -131,11 +137,12 @@ class PairCounting:
         texts = self.counting.texts(users, (USER,))
         # From 1 on: zero would put all items of a user, or one item of all users, at the same place.
         drawn = users.mutate(**{_OF_USER: self._hash(texts, key + b"user", _PRIME - 1) + 1})
-        joined = pairs.inner_join(drawn, USER).inner_join(
+        whose = list(self.counting.whose)
+        joined = pairs.inner_join(drawn, whose).inner_join(
             self._hashed(key + b"item", _PRIME - 1, _OF_ITEM), list(self.item)
         )
         order = [joined[_OF_USER] * (joined[_OF_ITEM] + 1) % _PRIME, *(joined[name] for name in self.item)]
-        placed = joined.mutate(**{_PLACE: ibis.row_number().over(group_by=USER, order_by=order)})
+        placed = joined.mutate(**{_PLACE: ibis.row_number().over(group_by=whose, order_by=order)})
         return placed.filter(placed[_PLACE] < cap)
 
     def _hashed(self, key: bytes, below: int, name: str = _BUCKET) -> Expression:
@@ -156,4 +163,9 @@ class PairCounting:
 
 
 def _by_user(pairs: Expression) -> Expression:
-    return pairs.group_by(USER).agg(**{_MANY: pairs.count()})
+    return _by((USER,), pairs)
+
+
+def _by(whose: Sequence[str], pairs: Expression) -> Expression:
+    """How many items each user has, or each user in each period."""
+    return pairs.group_by(list(whose)).agg(**{_MANY: pairs.count()})

@@ -42,6 +42,13 @@ class TopRequest(BaseModel):
     domain: Annotated[
         str | None, Field(max_length=64, description="The name of a public list of all items, if the owner gave one.")
     ] = None
+    period: Annotated[
+        str | None, Field(max_length=10, description="The period to read, where the budget is by period: 2026-10.")
+    ] = None
+    since: Annotated[str | None, Field(max_length=10, description="The first of several periods.")] = None
+    until: Annotated[str | None, Field(max_length=10, description="The last of them; with since.")] = None
+    last: Annotated[int | None, Field(ge=1, le=1000, description="The last so many periods that have ended.")] = None
+    open: Annotated[bool, Field(description="Also a period that has not ended.")] = False
 
 
 class ErrorDetail(BaseModel):

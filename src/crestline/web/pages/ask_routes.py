@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
+from typing import Any, cast
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from crestline.errors import CrestlineError
-from crestline.question import AUTO, Question
+from crestline.question import AUTO, Question, QuestionFields
 from crestline.randomness.entropy import system
 from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
@@ -86,8 +86,17 @@ def _question(form: Form) -> Question:
             if summed
             else None,
             "domain": one(form, "domain")[:64] or None,
+            **_when(form),
         }
     )
+
+
+def _when(form: Form) -> QuestionFields:
+    """Which periods, where the budget is by period."""
+    period, since, until = (one(form, name).strip()[:10] or None for name in ("period", "since", "until"))
+    last = _whole(form, "last", "How many periods? Write a whole number.", 1000) if one(form, "last").strip() else None
+    said = {"period": period, "since": since, "until": until, "last": last, "open": "open" in form}
+    return cast(QuestionFields, said)
 
 
 def _sum(column: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
+from crestline.periods.calendar import index_of, label_of
 from crestline.plan.forecast import Estimate
 from crestline.question import AUTO
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig
@@ -56,6 +58,7 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
             *(_box("item", name, name, checked=name in chosen) for name in dataset.items),
         ),
         _field("k", "How many", given.get("k", "10"), "number", min="1", required=True),
+        *_when(dataset, given),
         _field("where", "Filter", given.get("where", ""), hint=hint),
         tag("div", *numbers, class_="pair"),
         _box("counts", "yes", "Release noisy counts, too", checked="counts" in given),
@@ -73,6 +76,31 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
         method="post",
         action=f"/datasets/{dataset.name}#said",
         data_forecast=True,
+    )
+
+
+def _when(dataset: DatasetConfig, given: Mapping[str, str]) -> tuple[Html, ...]:
+    """Which periods are read, where the budget is by period."""
+    calendar = dataset.budget.calendar
+    if calendar is None:
+        return ()
+    example = label_of(calendar.per, index_of(calendar.per, date(2026, 10, 5)))
+    named = (
+        _field("period", f"One {calendar.per}", given.get("period", ""), hint=f"Such as {example}. Or:"),
+        _field(
+            "last", f"The last {calendar.per}s", given.get("last", ""), "number", hint="That have ended. Or:", min="1"
+        ),
+    )
+    several = (_field("since", "From", given.get("since", "")), _field("until", "To", given.get("until", "")))
+    still_open = f"Also a {calendar.per} that has not ended: its rows are not all there"
+    return (
+        tag(
+            "fieldset",
+            tag("legend", f"When: each {calendar.per} pays from its own budget"),
+            tag("div", *named, class_="pair"),
+            tag("div", *several, class_="pair"),
+            _box("open", "yes", still_open, checked="open" in given),
+        ),
     )
 
 
@@ -147,7 +175,7 @@ def _terms(forecast: Forecast) -> Html:
 def _prices(forecast: Forecast) -> Html:
     rows = [
         (capital(charge.account), amount(charge.most), amount(charge.least), amount(charge.remaining))
-        for charge in forecast.price.charges
+        for charge in forecast.price.listed
     ]
     heads = ("Who pays", "At most", "At least", "Left now")
     return join([tag("h3", "What it costs"), table("What each budget would pay", heads, rows)])

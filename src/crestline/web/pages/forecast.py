@@ -18,7 +18,7 @@ from crestline.prepare import (
     WITH_LEDGER,
     Prepared,
 )
-from crestline.price.price import Price, price
+from crestline.price.price import Price, payer_of, price
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.web.asking import Caller, prepared
@@ -85,11 +85,11 @@ def forecast(
         return prepared(served, caller, asked, state.config.limits)
 
     ready = prepare(question)
-    payers, visible = served.ledger.payers(caller.payer), caller.accounts(state)
-    accounts = [account for account in payers if account in visible]
-    cost = price(ready, [(account.title, account.balance) for account in accounts])
+    parts, seen = served.ledger.drawn(caller.payer, ready.reach), {one.analyst for one in caller.accounts(state)}
+    accounts = [part for part in parts if part.account.analyst in seen]
+    cost = price(ready, [payer_of(part, part.account.title) for part in accounts])
     lines = tuple(_lines(prepare, question, ready, guess, entropy))
-    return Forecast(question, ready, cost, lines, guess, len(accounts) == len(payers))
+    return Forecast(question, ready, cost, lines, guess, len(accounts) == len(parts))
 
 
 def _lines(
