@@ -72,7 +72,9 @@ class Charged:
         """Charge the cost, and keep the answer with its bill."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         paid = self.ledger.settle(receipt, cost, answer=answer.to_dict())
-        return replace(answer, bill=bill(self.ledger, self.analyst, receipt.number, receipt.reserved, paid, receipt.reach))
+        return replace(
+            answer, bill=bill(self.ledger, self.analyst, receipt.number, receipt.reserved, paid, receipt.reach)
+        )
 
 
 def bill(

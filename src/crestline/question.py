@@ -114,7 +114,8 @@ class QuestionFields(TypedDict, total=False):
 
 
 with_question_fields = spelled_out(
-    QuestionFields, {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty}
+    QuestionFields,
+    {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty},
 )
 
 
