@@ -28,7 +28,7 @@ SECONDS = 1800.0  # the number of releases ends an audit, not the speed of the m
 
 def attacked(one: Audited) -> dict[str, Any]:
     """What an audit found, as plain values."""
-    mechanism = load(one.target, ROOT)
+    mechanism: Any = load(one.target, ROOT)
     report = audit(mechanism, name=one.target, seconds=SECONDS, releases=one.releases)
     worst = report.worst
     return {

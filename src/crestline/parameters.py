@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from crestline.errors import ParameterError
 
@@ -82,7 +82,7 @@ def proportion(value: Exact, name: str) -> Fraction:
     return number
 
 
-def whole(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None) -> int:
+def whole(value: object, name: str, *, at_least: int = 1, at_most: int | None = None) -> int:
     """A whole number not below `at_least`, and not above `at_most`."""
     number = _unwrap(value)
     if isinstance(number, bool) or not isinstance(number, int):
@@ -149,7 +149,7 @@ def decimal_and_exact(name: str, number: Fraction) -> dict[str, float | str]:
     return {name: decimal, name + EXACT: str(number)}
 
 
-def _unwrap(value: Any) -> Any:
+def _unwrap(value: object) -> object:
     """A NumPy scalar becomes the Python number it holds; everything else is left alone."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "shape", None) == () else value

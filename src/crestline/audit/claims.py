@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import Any, ClassVar, Protocol
@@ -227,7 +227,7 @@ class Table:
 def ratio_order(first: Law, second: Law) -> list[Any]:
     """All outcomes of both laws, those that are relatively likelier under the first law first."""
 
-    def ratio(outcome: Any) -> float:
+    def ratio(outcome: Hashable) -> float:
         above, below = first.get(outcome, 0.0), second.get(outcome, 0.0)
         return above / below if below else math.inf if above else 0.0
 

@@ -14,7 +14,7 @@ from crestline.audit.subject import Auditable
 from crestline.errors import MechanismError
 
 
-def load(target: str, folder: Path) -> Any:
+def load(target: str, folder: Path) -> Auditable:
     """The object behind `package.module:object` or `path/to/file.py:object`; modules are looked for in `folder` first.
 
     The module is imported: its code runs.
@@ -31,11 +31,11 @@ def load_function(target: str, folder: Path) -> Callable[..., Any]:
     return function
 
 
-def _found(target: str, folder: Path) -> Any:
+def _found(target: str, folder: Path) -> object:
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise MechanismError(f"name what to audit as MODULE:OBJECT, for example my_package:MyMechanism, not {target!r}")
-    found: Any = _module(place, folder)
+    found: object = _module(place, folder)
     for part in name.split("."):
         try:
             found = getattr(found, part)
@@ -44,8 +44,8 @@ def _found(target: str, folder: Path) -> Any:
     return found
 
 
-def _made(found: Any, target: str) -> Any:
-    if isinstance(found, type) or (callable(found) and not isinstance(found, Auditable)):
+def _made(found: object, target: str) -> Auditable:
+    if callable(found) and (isinstance(found, type) or not isinstance(found, Auditable)):
         try:
             found = found()
         except Exception as error:  # code of others may fail in any way

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Outcome:
     """One release. `key` is everything but the printed numbers; `names` are the items in it, in order if it has one."""
 
     key: Hashable
-    names: tuple[Any, ...] = ()
+    names: tuple[Hashable, ...] = ()
     ordered: bool = True
     numbers: tuple[Number, ...] = ()
 
@@ -30,9 +30,9 @@ class Reader:
     """Turns whatever a mechanism returns into outcomes; equal selections are read once."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, Outcome] = {}
+        self._known: dict[object, Outcome] = {}
 
-    def __call__(self, value: Any) -> Outcome:
+    def __call__(self, value: object) -> Outcome:
         try:
             known = self._known.get(value)
         except TypeError:  # not hashable: read it every time
@@ -49,7 +49,7 @@ def raised(error: Exception) -> Outcome:
     return Outcome(("raises", type(error).__name__))
 
 
-def _read(value: Any) -> Outcome:
+def _read(value: object) -> Outcome:
     numbers: list[Number] = []
     if hasattr(value, "items") and hasattr(value, "stopped") and not callable(value.items):
         items = value.items
@@ -63,7 +63,7 @@ def _read(value: Any) -> Outcome:
     return Outcome(key, names, not isinstance(value, set | frozenset), tuple(numbers))
 
 
-def _walk(value: Any, numbers: list[Number]) -> Hashable:
+def _walk(value: object, numbers: list[Number]) -> Hashable:
     """The value without its numbers, which go to the list: a printed number never repeats, so it cannot be counted."""
     if isinstance(value, str):
         return value
@@ -86,7 +86,7 @@ def _walk(value: Any, numbers: list[Number]) -> Hashable:
     return result
 
 
-def _number(value: Any) -> Number:
+def _number(value: SupportsFloat) -> Number:
     if isinstance(value, Decimal):
         return Fraction(value) if value.is_finite() else float(value)
     return value if isinstance(value, Fraction) else float(value)

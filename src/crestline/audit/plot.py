@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from crestline.audit.finding import Found
@@ -12,6 +12,8 @@ from crestline.audit.report import table_text
 from crestline.audit.subject import Subject
 from crestline.audit.testers.features import shown
 from crestline.pictures import COLOUR, QUIET, Picture, altair
+
+NameOf = Callable[[Outcome], str]
 
 _TRIALS = 20_000
 _MOST = 14
@@ -51,7 +53,7 @@ def _plain(outcome: Outcome) -> str:
     return shown(outcome.key)
 
 
-def _bins(drawn: Mapping[str, Counter[Outcome]]) -> Any:
+def _bins(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
     """Outcomes with printed numbers are shown by the first number's bin."""
     values = sorted(float(o.numbers[0]) for sample in drawn.values() for o in sample if o.numbers)
     low, high = values[len(values) // 100], values[-1 - len(values) // 100]
@@ -67,14 +69,14 @@ def _bins(drawn: Mapping[str, Counter[Outcome]]) -> Any:
     return name_of
 
 
-def _shares(sample: Counter[Outcome], name_of: Any) -> Counter[str]:
+def _shares(sample: Counter[Outcome], name_of: NameOf) -> Counter[str]:
     shares: Counter[str] = Counter()
     for outcome, times in sample.items():
         shares[name_of(outcome)] += times
     return shares
 
 
-def _telling(drawn: Mapping[str, Counter[Outcome]], name_of: Any, found: Found) -> set[str]:
+def _telling(drawn: Mapping[str, Counter[Outcome]], name_of: NameOf, found: Found) -> set[str]:
     """The rows that lie in the event, for the most part."""
     inside: Counter[str] = Counter()
     for sample in drawn.values():

@@ -31,9 +31,9 @@ class Answering(Protocol):
     @property
     def queries(self) -> int: ...
 
-    def guarantee(self) -> Any: ...
+    def guarantee(self) -> object: ...
 
-    def release_many(self, queries: Sequence[Stable], n: int, entropy: Entropy) -> list[Any]: ...
+    def release_many(self, queries: Sequence[Stable], n: int, entropy: Entropy) -> list[object]: ...
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class OnHistogram:
     def k_bar(self) -> int:
         return min(_MOST, self.mechanism.queries)
 
-    def guarantee(self) -> Any:
+    def guarantee(self) -> object:
         return self.mechanism.guarantee()
 
-    def release(self, histogram: Histogram, entropy: Entropy) -> Any:
+    def release(self, histogram: Histogram, entropy: Entropy) -> object:
         return self.release_many(histogram, 1, entropy)[0]
 
-    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Any]:
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[object]:
         many, asked = fast_release(self.mechanism), self._asked(histogram)
         if many is None:
             one: Any = self.mechanism

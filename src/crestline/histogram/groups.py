@@ -6,10 +6,10 @@ from 0 through all groups, the largest count first; a histogram names the item a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
+
+Kept = TypeVar("Kept")
 
 Indices = NDArray[np.int64]
 
@@ -102,13 +104,13 @@ def equal_counts(ranked: Indices) -> Groups:
     return Groups(ranked[starts[:-1]], starts)
 
 
-class Remembered:
+class Remembered(Generic[Kept]):
     """What was computed from a public list, kept as long as its histogram lives: one value for each setting."""
 
     def __init__(self) -> None:
-        self._kept: WeakKeyDictionary[Histogram, dict[Any, Any]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[Histogram, dict[Hashable, Kept]] = WeakKeyDictionary()
 
-    def get(self, histogram: Histogram, setting: Any, make: Callable[[], Any]) -> Any:
+    def get(self, histogram: Histogram, setting: Hashable, make: Callable[[], Kept]) -> Kept:
         kept = self._kept.setdefault(histogram, {})
         if setting not in kept:
             kept[setting] = make()

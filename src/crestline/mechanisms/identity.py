@@ -77,20 +77,22 @@ def _canonical(value: Any) -> str | None:
     return None if inside is None else f"{_kind(value)}({inside})"
 
 
-def _joined(value: Any, members: Sequence[str | None]) -> str | None:
+def _joined(value: object, members: Sequence[str | None]) -> str | None:
     return None if None in members else f"{type(value).__name__}[{', '.join(map(str, members))}]"
 
 
-def _stated(value: Any) -> dict[Any, Any] | None:
+def _stated(value: object) -> dict[Any, Any] | None:
     """What an object that is not ours states as its parameters."""
     stated = None if isinstance(value, type) or _ours(type(value)) else getattr(value, "parameters", None)
     return dict(stated) if isinstance(stated, Mapping) else None
 
 
-def _content(value: Any) -> dict[str, Any] | None:
+def _content(value: object) -> dict[str, Any] | None:
     """The fields of a dataclass, if they are all that it keeps."""
     kind = type(value)
-    if "__dataclass_fields__" not in vars(kind):  # a class beneath a dataclass may keep more than the fields
+    if not is_dataclass(value) or "__dataclass_fields__" not in vars(
+        kind
+    ):  # a class beneath a dataclass may keep more than the fields
         return None
     names = [part.name for part in fields(value)]
     computed = {name for base in kind.__mro__ for name, made in vars(base).items() if isinstance(made, cached_property)}
@@ -99,16 +101,16 @@ def _content(value: Any) -> dict[str, Any] | None:
     return _fields(value)
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _fields(value: object) -> dict[str, Any]:
     """The fields of a dataclass by name; none of anything else."""
     return {part.name: getattr(value, part.name) for part in fields(value)} if is_dataclass(value) else {}
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     value = original(value)
     if isinstance(value, Fraction):
         return _shortest(value)

@@ -9,9 +9,9 @@ Proof note  docs/proofs/noisy_counts.md
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, Self, Unpack
+from typing import Protocol, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,7 +223,7 @@ def _sigmas_left(selection: BuiltIn, budget: Fraction, spare: Fraction, moved: i
         return [upper((ball(moved) / ball(2 * left)).sqrt())]
 
 
-def _lookup(histogram: Histogram) -> Any:
+def _lookup(histogram: Histogram) -> Callable[[Label], int]:
     """The count of an item by its label."""
     if isinstance(histogram, Multiplicities):
         return lambda item: item[0]

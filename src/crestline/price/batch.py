@@ -112,7 +112,7 @@ def _line(number: int, posed: Posed, payers_of: PayersOf) -> Line:
         raise
 
 
-def _truth(value: Any, name: str) -> bool:
+def _truth(value: object, name: str) -> bool:
     """True or false, also where a file holds it as text."""
     known = {True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
     found = known.get(value.lower() if isinstance(value, str) else value)

@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from crestline.precision import precision
@@ -152,7 +153,7 @@ class _Contender:
     row: int
     column: int
 
-    def ball(self, bits: int) -> Any:
+    def ball(self, bits: int) -> arb:
         return self.keys.ball(self.row, self.column, bits)
 
     def __lt__(self, other: _Contender) -> bool:

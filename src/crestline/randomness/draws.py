@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from flint import arb
@@ -58,7 +58,7 @@ class Draws(Protocol):
         """Careful lower and upper ends of some keys of one row, from the first bits."""
         ...
 
-    def arrival(self, row: int, column: int, bits: int) -> Any:
+    def arrival(self, row: int, column: int, bits: int) -> arb:
         """A ball that contains one arrival time, from the first `bits` bits."""
         ...
 
@@ -108,7 +108,7 @@ class OneEach(OfUniforms):
         error = self.copies.error
         return GumbelPoints(low.gumbel + (logs - error)), GumbelPoints(high.gumbel + (logs + error))
 
-    def arrival(self, row: int, column: int, bits: int) -> Any:
+    def arrival(self, row: int, column: int, bits: int) -> arb:
         time = -self.uniforms.ball(row * self.shape[1] + column, bits).log()
         return time if self.copies is None else time / self.copies.ball(row, column).exp()
 
@@ -134,7 +134,7 @@ class NoNoise:
         point = RoughPoints(np.full(len(columns), 0.5))
         return point, point
 
-    def arrival(self, row: int, column: int, bits: int) -> Any:
+    def arrival(self, row: int, column: int, bits: int) -> arb:
         return arb(1)
 
 
@@ -196,12 +196,11 @@ class OrderStatistics(OfUniforms):
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return GumbelPoints(gumbel(low) - self._rounding), GumbelPoints(gumbel(high) + self._rounding)
 
-    def arrival(self, row: int, column: int, bits: int) -> Any:
+    def arrival(self, row: int, column: int, bits: int) -> arb:
         first = column - column % self.depth
         start = row * self.shape[1]
-        return sum(
-            -self.uniforms.ball(start + i, bits).log() / int(self._left[row, i]) for i in range(first, column + 1)
-        )
+        ranks = range(first, column + 1)
+        return sum((-self.uniforms.ball(start + i, bits).log() / int(self._left[row, i]) for i in ranks), arb(0))
 
 
 def rough_points(words: NDArray[np.uint64]) -> RoughPoints:

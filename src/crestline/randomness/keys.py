@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -78,7 +77,7 @@ class Keys:
         score = scores[list(columns)]
         return _padded(score, low, -1, self.scores.error), _padded(score, high, 1, self.scores.error)
 
-    def ball(self, row: int, column: int, bits: int) -> Any:
+    def ball(self, row: int, column: int, bits: int) -> arb:
         """A ball that contains one key, from the first `bits` bits of its uniforms; not a number while undecidable."""
         with precision(2 * bits + 64):  # the ball carries its own error
             noise = self.law.ball(self.draws.arrival(row, column, bits))

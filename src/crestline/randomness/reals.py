@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from flint import arb, fmpq
 
@@ -49,7 +48,7 @@ class Real:
         sizes = (abs(float(weight)) * _log_size(argument) for weight, argument in self.logs)
         return _ROUNDING * (abs(float(self.rational)) + sum(sizes) * 4)
 
-    def ball(self) -> Any:
+    def ball(self) -> arb:
         """A ball that contains the real, at the working precision."""
         total = rational_ball(self.rational)
         for weight, argument in self.logs:
@@ -65,7 +64,7 @@ def ln(argument: Fraction | int) -> Real:
     return Real(logs=((Fraction(1), Fraction(argument)),))
 
 
-def rational_ball(number: Fraction) -> Any:
+def rational_ball(number: Fraction) -> arb:
     return arb(fmpq(number.numerator, number.denominator))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from flint import arb, fmpz
@@ -33,7 +33,7 @@ class Scores(Protocol):
         """How far any of them may be off."""
         ...
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         """A ball around one of them, at the working precision."""
         ...
 
@@ -73,7 +73,7 @@ class Linear:
         largest = float(np.abs(self.counts).max(initial=0)) * abs(float(self.rate))
         return _ROUNDING * (largest + abs(self.shift.approx)) + self.shift.error
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         count = self.counts[column] if self.counts.ndim == 1 else self.counts[row, column]
         return rational_ball(self.rate) * int(count) + self.shift.ball()
 
@@ -92,7 +92,7 @@ class Listed:
     def error(self) -> float:
         return max((real.error for real in self.reals), default=0.0)
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return self.reals[column].ball()
 
 
@@ -111,7 +111,7 @@ class Equal:
     def error(self) -> float:
         return self.real.error
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return self.real.ball()
 
 
@@ -131,7 +131,7 @@ class Logs:
     def error(self) -> float:
         return _ROUNDING * float(self.approx.max(initial=0.0))
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return arb(fmpz(int(self.numbers[column]))).log()
 
 
@@ -150,7 +150,7 @@ class Logarithms:
     def error(self) -> float:
         return _ROUNDING * (abs(float(self.weight)) + float(np.abs(self.approx).max(initial=0.0)))
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return rational_ball(self.weight) * arb(int(self.numbers[column])).log()
 
 
@@ -169,7 +169,7 @@ class Summed:
     def error(self) -> float:
         return self.first.error + self.second.error + _ROUNDING * float(np.abs(self.approx).max(initial=0.0))
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return self.first.ball(row, column) + self.second.ball(row, column)
 
 
@@ -191,7 +191,7 @@ class Joined:
     def error(self) -> float:
         return max(part.error for part in self.parts)
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         for part in self.parts:
             width = part.approx.shape[-1]
             if column < width:

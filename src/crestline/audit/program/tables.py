@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crestline.audit.program.broken_rows import CSV_LINES, JSON_LINES, Broken
 from crestline.audit.program.failing_filters import COLUMNS, USER, Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TABLE = "events"
 OTHERS = 3
@@ -37,7 +40,7 @@ class Files:
     without: str
 
 
-def arrow_type(words: str) -> Any:
+def arrow_type(words: str) -> pa.DataType:
     """Arrow's type of this name."""
     import pyarrow as pa
 
@@ -50,7 +53,7 @@ def arrow_type(words: str) -> Any:
     return pa.type_for_alias(name)
 
 
-def arrow_column(words: str, values: Sequence[Any]) -> Any:
+def arrow_column(words: str, values: Sequence[Any]) -> pa.Array:
     """A column of this type; moments and days are whole numbers since 1970, which are taken as they are."""
     import pyarrow as pa
 
@@ -64,7 +67,7 @@ def arrow_column(words: str, values: Sequence[Any]) -> Any:
     return pa.array(values, kind)
 
 
-def typed_table(with_user: bool, columns: Sequence[Column] = COLUMNS, users: int = 3) -> Any:
+def typed_table(with_user: bool, columns: Sequence[Column] = COLUMNS, users: int = 3) -> pa.Table:
     """A table with all these columns: `users` ordinary people, and the one user with a row for the ends of each type.
 
     Ordinary people have the item `tea`, each third of them also `coffee`; the one user has `tea` and `cocoa`.
@@ -144,7 +147,7 @@ def typed_files(folder: Path, kind: str, users: int) -> Files:
     return Files(kind, "a column of every type", str(paths[0]), str(paths[1]))
 
 
-def write_table(path: Path, table: Any) -> None:
+def write_table(path: Path, table: pa.Table) -> None:
     """An Arrow table as a Parquet file, or as the table `events` of a DuckDB file, by the name's ending."""
     if path.suffix == ".parquet":
         from pyarrow.parquet import write_table as write

@@ -32,7 +32,7 @@ from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gumbel import GUMBEL
 
-_SUBSETS = Remembered()
+_SUBSETS = Remembered[Subsets]()
 
 
 @value

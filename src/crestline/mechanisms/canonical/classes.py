@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
@@ -67,7 +66,7 @@ class Classes:
     def exact_size(self, row: int, m: int) -> int:
         return 1 if row == 0 else size(int(self.first[row - 1]), int(self.last[row - 1]), m)
 
-    def weight(self, row: int) -> Any:
+    def weight(self, row: int) -> arb:
         """The total weight of a row, as a ball at the working precision."""
         if row == 0:
             return arb(1)
@@ -90,7 +89,7 @@ class RowWeights(Estimated):
         approx = self.classes.row_scores + np.append(0.0, found)
         return approx, error + self.classes.score_error
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return self.classes.weight(column).log()
 
 
@@ -114,7 +113,7 @@ class ClassScores:
         own = self.classes.score_error + ROUNDING * abs(float(self.shift))
         return own + (ClassSizes(self.classes, self.row, self.m).error if self.sized else 0.0)
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         place = int(self.row[column]), int(self.m[column])
         score = rational_ball(self.classes.exact_score(*place) + self.shift)
         return score + arb(fmpz(self.classes.exact_size(*place))).log() if self.sized else score
@@ -139,7 +138,7 @@ class ClassSizes:
     def error(self) -> float:
         return sizes_error(self.approx, self.classes.last[self.row - 1], self.classes.k)
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return arb(fmpz(self.classes.exact_size(int(self.row[column]), int(self.m[column])))).log()
 
 

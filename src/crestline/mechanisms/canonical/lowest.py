@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
@@ -56,7 +55,7 @@ class LowestSizes(Estimated):
         logs = np.concatenate(blocks)
         return logs, sizes_error(logs, b, self.k)
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return arb(fmpz(size(int(self.first[column]), int(self.last[column]), self.k - 1))).log()
 
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
@@ -77,7 +76,7 @@ class Revealed(OfUniforms):
     def _sizes(self) -> ClassSizes:
         return ClassSizes(self.classes, self.row, self.m)
 
-    def _combined(self, row_gumbel: Floats, gumbel: Floats, columns: Any) -> Floats:
+    def _combined(self, row_gumbel: Floats, gumbel: Floats, columns: slice | list[int]) -> Floats:
         """The Gumbel value of each class from that of its row and its own."""
         row = self.row[columns]
         since = self._scores.approx[columns] - (self.weights.approx[row] + row_gumbel)
@@ -101,7 +100,7 @@ class Revealed(OfUniforms):
         high = self._combined(row_high.gumbel, own_high.gumbel, chosen)
         return GumbelPoints(low - self._rounding), GumbelPoints(high + self._rounding)
 
-    def arrival(self, row: int, column: int, bits: int) -> Any:
+    def arrival(self, row: int, column: int, bits: int) -> arb:
         of_row, m = int(self.row[column]), int(self.m[column])
         since = OneEach(self.row_uniforms).arrival(row, of_row, bits) / self.classes.weight(of_row)
         time = rational_ball(self.classes.exact_score(of_row, m)).exp() * since
@@ -161,7 +160,7 @@ class _BestScores:
     def error(self) -> float:
         return self.classes.score_error
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         return rational_ball(self.classes.exact_score(column, 0))  # m = 0 misses nothing
 
 

@@ -35,7 +35,7 @@ _MOST_OUTCOMES = 200_000  # more would take too long to list
 _SLOTS = 10  # slots for each item wanted, when the caller does not say (P19.1)
 _KAPPA = Fraction(1, 20)  # P19.1
 _SHARE = Fraction(1, 4)  # P19.1
-_KEPT = Remembered()
+_KEPT = Remembered[Stairs]()
 
 
 @value

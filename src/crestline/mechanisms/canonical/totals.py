@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
@@ -59,7 +58,7 @@ class LowestTotals:
         slots = len(self.gaps)
         return ROUNDING * (4 * float(log_factorials(slots)[-1]) + 4 * float(np.abs(self._scores).max()) + slots)
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         inside, total = self.sizes[column] - 1, arb(0)
         for rank in range(inside, len(self.gaps)):
             total += arb(fmpz.bin_uiui(rank, inside)) * rational_ball(self.rate * int(self.gaps[rank])).exp()
@@ -85,7 +84,7 @@ class ClassTotal:
     def error(self) -> float:
         return self._rows.error + ROUNDING * (self.classes.rows + abs(float(self.best)) + abs(float(self.approx[0])))
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         total = arb(0)
         for inner in range(self.classes.rows):
             total += self.classes.weight(inner)

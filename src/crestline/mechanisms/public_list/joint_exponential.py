@@ -31,7 +31,7 @@ from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive, whole
 from crestline.randomness.entropy import Entropy
 
-_VALUES = Remembered()
+_VALUES = Remembered[Values]()
 
 
 @value

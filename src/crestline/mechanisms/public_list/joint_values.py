@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from operator import mul
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
@@ -92,7 +91,7 @@ class Values:
     def _log_all(self) -> float:
         return log_sequences(self.domain.items, self.k)
 
-    def ball(self, row: int, column: int) -> Any:
+    def ball(self, row: int, column: int) -> arb:
         if column == len(self.values):
             every = math.perm(self.domain.items, self.k)
             return arb(fmpz(every)).log() - rational_ball(self.rate * self.horizon)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -20,7 +19,7 @@ class Constant:
     def quantile(self, points: Points) -> Floats:
         return np.zeros_like(points.log_u)
 
-    def ball(self, arrival: Any) -> Any:
+    def ball(self, arrival: arb) -> arb:
         return arb(0)
 
     def cdf(self, x: Floats) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -23,7 +22,7 @@ class Gaussian:
         tail: Floats = ndtri_exp(np.minimum(points.log_u, points.log_v))
         return np.copysign(tail, points.log_u - points.log_v)  # below the median where U < 1 - U
 
-    def ball(self, arrival: Any) -> Any:
+    def ball(self, arrival: arb) -> arb:
         root = arb(2).sqrt()
         if arrival > 1:  # both ways are right everywhere, each is sharper on its side
             return -root * (2 * (-arrival).exp()).erfcinv()

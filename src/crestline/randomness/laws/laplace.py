@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -19,7 +18,7 @@ class Laplace:
         # ln 2U below the median and -ln 2(1 - U) above it: both have the sign of U - 1/2
         return np.minimum(points.log_u + LN2, 0.0) + np.maximum(-points.log_v - LN2, 0.0)
 
-    def ball(self, arrival: Any) -> Any:
+    def ball(self, arrival: arb) -> arb:
         two = arb(2).log()
         return (two - arrival).min(0) + (-(-(-arrival).expm1()).log() - two).max(0)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
+
+from flint import arb
 
 from crestline.randomness.unit_points import Floats, Points
 
@@ -17,7 +19,7 @@ class Law(Protocol):
         """The quantile in doubles; its relative error is a few units in the last place."""
         ...
 
-    def ball(self, arrival: Any) -> Any:
+    def ball(self, arrival: arb) -> arb:
         """The quantile at `U = exp(-arrival)`, as a ball that certainly contains it."""
         ...
 

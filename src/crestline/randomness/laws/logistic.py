@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from flint import arb
 
 from crestline.randomness.unit_points import Floats, Points
 
@@ -17,7 +17,7 @@ class Logistic:
     def quantile(self, points: Points) -> Floats:
         return points.log_u - points.log_v
 
-    def ball(self, arrival: Any) -> Any:
+    def ball(self, arrival: arb) -> arb:
         return -arrival - (-(-arrival).expm1()).log()
 
     def cdf(self, x: Floats) -> Floats:
