@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ BOOKS = Budget(epsilon=10, delta="1e-5")
     ("k", "contribution", "books", "known_domain", "wanted"),
     [
         (1, None, False, True, "Lipschitz"),
-        (9, None, True, True, "Canonical"),
-        (11, None, False, True, "Lipschitz"),
+        (9, None, True, True, "CanonicalOrPeeling"),
+        (11, None, False, True, "CanonicalOrPeeling"),
         (50, 5, True, False, "LimitedDomainGauss"),
         (50, 4, False, False, "LimitedDomainGauss"),
         (50, 3, False, False, "LimitedDomainLaplace"),
@@ -33,6 +34,16 @@ BOOKS = Budget(epsilon=10, delta="1e-5")
 def test_the_rules_of_auto(k: int, contribution: int | None, books: bool, known_domain: bool, wanted: str) -> None:
     question = Question(k=k, contribution=contribution)
     assert automatic(question, with_budget=books, public_list=known_domain).name == wanted
+
+
+@pytest.mark.parametrize(
+    ("k", "budget", "noise"),
+    [(1, None, "exponential"), (5, None, "exponential"), (1, BOOKS, "gumbel"), (5, BOOKS, "gumbel")],
+)
+def test_a_public_list_with_a_ledger_takes_the_noise_that_adds_up_best(k: int, budget: Any, noise: str) -> None:
+    asked = Question(k=k, epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    found: Any = prepare(asked, budget=budget, limits=Limits(public_list=True)).mechanism
+    assert found.noise == noise
 
 
 def test_sums_are_not_ranked_with_laplace_noise() -> None:

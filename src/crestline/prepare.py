@@ -39,20 +39,25 @@ _NO_MECHANISM = "a mechanism is 'auto', a name of the catalogue, or an object wi
 
 @dataclass(frozen=True)
 class Rule:
-    """What `auto` takes when a question looks like this, and why."""
+    """What `auto` takes when a question looks like this, and why; with which noise where it is not the usual one."""
 
     name: str
     reason: str
+    noise: str | None = None
 
 
-KNOWN_DOMAIN_ONE = Rule("Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip")
+KNOWN_DOMAIN_ONE = Rule(
+    "Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip", noise="exponential"
+)
+KNOWN_DOMAIN_ONE_CHARGED = Rule(
+    "Lipschitz", "chosen because one item of a public list is wanted, with the noise that a ledger adds up best"
+)
 KNOWN_DOMAIN = Rule(
-    "Canonical", "chosen because the items are on a public list: it picks a whole set at the price of one step"
+    "CanonicalOrPeeling",
+    "chosen because the items are on a public list: a look that is paid for decides whether a whole set is drawn at "
+    "once (then the items are in no order) or one item after the other (then they are)",
 )
-KNOWN_DOMAIN_MANY = Rule(
-    "Lipschitz",
-    "chosen because many items of a public list are wanted: its k steps add up to less than k of them",
-)
+KNOWN_DOMAIN_CHARGED = replace(KNOWN_DOMAIN, noise="gumbel")
 KNOWN_CONTRIBUTION = Rule(
     "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
 )
@@ -175,13 +180,20 @@ def _without_periods(question: Question, budget: Budget | None, limits: Limits, 
 def automatic(question: Question, *, with_budget: bool = False, public_list: bool = False) -> Rule:
     """P12.1 as code: looks at the question only, never at the data."""
     if public_list:
-        return KNOWN_DOMAIN_ONE if question.k == 1 else KNOWN_DOMAIN if question.k <= _FEW else KNOWN_DOMAIN_MANY
+        return _of_public_list(question, with_budget)
     if question.contribution is not None:
         few = question.contribution <= _FEW_EACH and not with_budget and question.score is None
         return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
     if with_budget:
         return WITH_LEDGER
     return FEW_ITEMS if question.k <= _FEW else MANY_ITEMS
+
+
+def _of_public_list(question: Question, with_budget: bool) -> Rule:
+    """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
+    if question.k == 1:
+        return KNOWN_DOMAIN_ONE_CHARGED if with_budget else KNOWN_DOMAIN_ONE
+    return KNOWN_DOMAIN_CHARGED if with_budget else KNOWN_DOMAIN
 
 
 def describe(mechanism: BuiltIn, reason: str) -> Choice:
@@ -315,7 +327,7 @@ def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
     """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
     kind = entry(rule.name).load()
     total = total_of(question, k_bar)
-    options: dict[str, object] = {}
+    options: dict[str, object] = {} if rule.noise is None or question.counts else {"noise": rule.noise}
     if question.counts:
         if question.contribution is not None and "counts" in signature(kind.fit).parameters:
             options["counts"] = True  # P4.1, P4.2

@@ -18,7 +18,7 @@ from crestline.guarantees.optimum.kinds import adaptive_step, has_worst_case, wo
 from crestline.mechanisms.adopt import cost_of
 
 KINDS = get_args(Step)
-WITH_WORST_CASE = [kind for kind in KINDS if kind.__name__ != "ZCDP"]
+WITH_WORST_CASE = [kind for kind in KINDS if kind.__name__ not in ("ZCDP", "Either")]
 CALCULATIONS: list[tuple[Any, list[type]]] = [
     (curve_of, [*KINDS]),
     (has_worst_case, [*KINDS]),

@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "canonical": {*BASE, "numerics", "public_list"},
     "framework": {*BASE, "adopt", "numerics", "canonical"},
     "stability": {*BASE, "adopt", "numerics", "public_list", "framework"},
+    "routes": {*BASE, "public_list", "canonical"},
     "noisy_counts": {*BASE, "adopt", "numerics", "limited_domain", "framework"},
 }
 # The public names: at run time the catalogue alone, for type checkers every folder with one of them.

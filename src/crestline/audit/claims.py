@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import MechanismError
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, Either, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.guarantee import BoundedRange as BoundedRangeGuarantee
 
 Floats = NDArray[np.float64]
@@ -90,6 +90,11 @@ def _(guarantee: ZCDP) -> Claim:
 @claim.register
 def _(guarantee: BoundedRangeGuarantee) -> Claim:
     return Range(float(guarantee.epsilon))
+
+
+@claim.register
+def _(guarantee: Either) -> Claim:
+    return Approximate(float(guarantee.epsilon), 0.0)  # it promises a ρ as well; by ε alone it is not accused falsely
 
 
 @claim.register

@@ -19,7 +19,7 @@ from crestline.guarantees import gaussian, renyi
 from crestline.guarantees.composition import optimal
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Cost, Step, steps, unknown_kind
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Either, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.optimum.optimum import optimum
 from crestline.guarantees.search import largest_within
 from crestline.parameters import Exact, positive, proportion, whole
@@ -50,7 +50,8 @@ def _(step: PureDP) -> renyi.Curve:
 
 @curve_of.register(GaussianDP)
 @curve_of.register(ZCDP)
-def _(step: GaussianDP | ZCDP) -> renyi.Curve:
+@curve_of.register(Either)
+def _(step: GaussianDP | ZCDP | Either) -> renyi.Curve:
     return renyi.gaussian(2 * step.rho)  # every ρ-zCDP step: D_a ≤ a ρ
 
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from crestline.errors import MechanismError
-from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, BoundedRange, Either, GaussianDP, LossInterval, PureDP
 
-Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP | ZCDP
+Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP | ZCDP | Either
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,22 @@ class LossInterval(_NeverFails):
 
 
 @value
+class Either(_NeverFails):
+    """One of several steps, whichever a choice that was released before takes: ε-DP and ρ-zCDP, the most of any.
+
+    The dearest step by ε need not be the dearest by ρ. No worst pair of laws is known of it.
+    """
+
+    epsilon: Number = field(not_negative)
+    rho: Number = field(not_negative)
+    theorem: str = ""
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __str__(self) -> str:
+        return f"{decimal_text(self.epsilon)}-DP and {decimal_text(self.rho)}-zCDP"
+
+
+@value
 class ZCDP:
     """ρ-zero-concentrated differential privacy outside an event of probability δ (P0.4)."""
 

@@ -18,6 +18,7 @@ from crestline.guarantees.guarantee import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    Either,
     GaussianDP,
     Guarantee,
     LossInterval,
@@ -195,6 +196,7 @@ def cost_of(promise: object) -> Cost:
 @cost_of.register(BoundedRange)
 @cost_of.register(LossInterval)
 @cost_of.register(GaussianDP)
+@cost_of.register(Either)
 def _(promise: Step) -> Cost:
     return steps(promise)
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import singledispatch
 
 from crestline.guarantees.cost import unknown_kind
-from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, BoundedRange, Either, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.optimum.grid import Grid
 from crestline.guarantees.optimum.loss import LossLaw, gaussian, randomised_response
 from crestline.guarantees.optimum.step import AdaptiveStep, BoundedRangeStep, LossIntervalStep
@@ -35,9 +35,10 @@ def _(step: object) -> bool:
     return True
 
 
-@has_worst_case.register
-def _(step: ZCDP) -> bool:
-    return False  # it is only known to be zero-concentrated, which names no laws
+@has_worst_case.register(ZCDP)
+@has_worst_case.register(Either)
+def _(step: object) -> bool:
+    return False  # it is only known to be zero-concentrated, or one of several, which names no laws
 
 
 @singledispatch

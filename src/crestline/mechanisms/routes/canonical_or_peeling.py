@@ -1,0 +1,189 @@
+"""Canonical or peeling: a paid look at a public list decides which of the two selects the k items.
+
+Seed        new in crestline (P20): ShekelyanLoukides2022's canonical mechanism, peeling, and a coin between them
+Guarantee   (ε, δ) with the choice published (P20.3): the coin is one step of bounded range, and each way fits after it
+Assumes     the list of items is public, every item listed or counted; a user moves each count by at most the step
+Numerics    exact: the coin's log odds are rational and its throw is decided with certainty (P11), as is what follows
+Proof note  docs/proofs/canonical_or_peeling.md
+
+The canonical mechanism has the exact set where the best k stand out together, and a random one where they do not.
+Peeling degrades slowly, but seldom has all k right. A set was chosen by the former, a list by the latter: that is how
+the choice is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Self, TypeAlias, Unpack
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.fields import Converted, Name, Number, Whole, field, value
+from crestline.guarantees.accountants import Renyi, per_step_epsilon, total_epsilon
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Either, Guarantee
+from crestline.guarantees.search import largest_within
+from crestline.histogram.groups import Groups, Remembered, groups_of
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
+from crestline.mechanisms.public_list.noises import lipschitz_noise
+from crestline.mechanisms.routes.coin import Coin, log_subsets
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.total import Total, TotalArguments
+from crestline.parameters import Exact, not_negative, positive, proportion, whole
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.laws.exponential import EXPONENTIAL
+from crestline.randomness.laws.logistic import LOGISTIC
+
+# docs/decisions/public-lists.md has what other numbers give.
+_GAMMA = Fraction(2, 3)  # P20.1
+_LEAN = Fraction("7.6")  # a clear case is decided wrongly once in two thousand times (P20.2)
+_MOST, _ENOUGH = Fraction(7, 100), 21  # the look costs so much of ε at most, and no more than so much over ln C(d, k)
+_USUAL_LIST = 10**4  # how long a public list is taken to be before it is known
+_DIGITS = 6  # to which the steps of peeling are found
+_LATEST = Fraction(999, 1000)  # of the rate, at most, that is kept back
+_LOG_ODDS = Remembered()
+
+_NumberOrNone: TypeAlias = Converted[Exact | None, Fraction | None]
+
+
+def _maybe(given: Exact | None, name: str) -> Fraction | None:
+    return None if given is None else proportion(given, name)
+
+
+@value
+class CanonicalOrPeeling(BuiltIn):
+    """`look` is the ε of the coin, `epsilon` that of the canonical mechanism, `step` that of each of k peeling steps.
+
+    `eta` says by how much the coin looks ahead: at the rate `(1 - eta) epsilon`, so that it falls to peeling before the
+    canonical mechanism fails. Unless given it depends on the length of the list, such that both are as likely where the
+    best k just begin to stand out. `lean` is the log odds of the canonical mechanism where they clearly do.
+    """
+
+    k: Whole = field(whole)
+    look: Number = field(positive)
+    epsilon: Number = field(positive)
+    step: Number = field(positive)
+    gamma: Number = field(proportion, default=_GAMMA)
+    noise: Name = field(lipschitz_noise, default=EXPONENTIAL.name)
+    eta: _NumberOrNone = field(_maybe, default=None)
+    lean: Number = field(not_negative, default=_LEAN)
+    slack: Number = field(proportion, default=0)
+
+    theorem = "P20.3"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gamma < Fraction(1, 2):
+            raise ParameterError("gamma must be at least one half: below, the coin would cost more (P20.3)")
+        if self.eta == 1:
+            raise ParameterError("eta must be smaller than one")
+
+    @classmethod
+    def for_budget(cls, *, noise: str = EXPONENTIAL.name, **total: Unpack[TotalArguments]) -> Self:
+        """The instance within a total (epsilon, delta).
+
+        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        """
+        return cls.fit(Total(**total), noise=noise)
+
+    @classmethod
+    def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name) -> Self:
+        """All of δ is slack, for peeling."""
+        k, spare, look = total.k, total.delta, total.epsilon * _share(total.k)
+        roughly = per_step_epsilon(k, total.epsilon - look, spare, Renyi() if spare else None)
+        step = largest_within(
+            lambda each: total_epsilon(_peeled(look, each, k), spare), total.epsilon, start=roughly, digits=_DIGITS
+        )
+        return cls(k, look, total.epsilon - look, step, noise=noise, slack=spare)
+
+    @property
+    def canonical(self) -> Canonical:
+        """What selects a set."""
+        return Canonical(self.k, self.epsilon, self.gamma, self.noise)
+
+    @property
+    def peeling(self) -> Lipschitz:
+        """What selects a list."""
+        return Lipschitz(self.k, self.k * self.step)
+
+    def guarantee(self) -> Guarantee:
+        """The worse of the two ways, each with the look before it (P20.3)."""
+        peeled = total_epsilon(_peeled(self.look, self.step, self.k), self.slack)
+        return ApproxDP(max(self.look + self.epsilon, peeled), self.slack, theorem=self.theorem)
+
+    def cost(self) -> Cost:
+        """The look and the dearer way, by whatever a ledger adds up."""
+        return self._looked + self._either(max)
+
+    def settled(self, selection: Selection) -> Cost:
+        """The look and the way that was taken: a set is the canonical mechanism's, a list was peeled (P10.5).
+
+        Nothing at all comes of an empty list only, which tells nothing: the cheaper way is charged.
+        """
+        if not selection.items:
+            return self._looked + self._either(min)
+        return self._looked + (self.peeling if isinstance(selection.items, tuple) else self.canonical).cost()
+
+    def _either(self, which: Callable[[list[Fraction]], Fraction]) -> Cost:
+        ways = self.canonical.cost(), self.peeling.cost()
+        epsilon, rho = which([way.epsilon or Fraction(0) for way in ways]), which([way.rho for way in ways])
+        return steps(Either(epsilon, rho, theorem=self.theorem))
+
+    @property
+    def _looked(self) -> Cost:
+        return steps(BoundedRange(self.look, theorem=self.theorem))
+
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        items = groups_of(histogram)
+        if items.items <= self.k:  # there is only one subset, and nothing to look at
+            return self.canonical.release_many(histogram, n, entropy)
+        heads = self.coin(items).throw(self._log_odds(histogram), n, entropy)
+        sets = iter(self.canonical.release_many(histogram, int(heads.sum()), entropy))
+        lists = iter(self.peeling.release_many(histogram, int((~heads).sum()), entropy))
+        return [next(sets) if head else next(lists) for head in heads.tolist()]
+
+    def law(self, histogram: Histogram) -> Mapping[Selection, float]:
+        """The exact probability of every set and of every list, for small histograms."""
+        if groups_of(histogram).items <= self.k:
+            return self.canonical.law(histogram)
+        taken = self.canonical_chance(histogram)
+        sets = {selection: taken * chance for selection, chance in self.canonical.law(histogram).items()}
+        lists = {selection: (1 - taken) * chance for selection, chance in self.peeling.law(histogram).items()}
+        return sets | lists
+
+    def canonical_chance(self, histogram: Histogram) -> float:
+        """The probability that the canonical mechanism is taken, for a public list with more than k items."""
+        return float(LOGISTIC.cdf(np.array(float(self._log_odds(histogram)))))
+
+    def coin(self, items: Groups) -> Coin:
+        """The coin for a public list of some length, which is public."""
+        rate = (1 - self._ahead(items.items)) * self.epsilon
+        return Coin(self.k, self.gamma, rate, self.look, self.lean)
+
+    def _log_odds(self, histogram: Histogram) -> Fraction:
+        items = groups_of(histogram)
+        found: Fraction = _LOG_ODDS.get(histogram, self, lambda: self.coin(items).log_odds(items, histogram.step))
+        return found
+
+    def _ahead(self, items: int) -> Fraction:
+        """`eta`. Where the best k just begin to stand out at the full rate, `q` is about `eta ln C(d, k)`, and the
+        coin's log odds are to be zero there: `eta/(1 - eta) = lean · gamma · epsilon/(look · ln C(d, k))`."""
+        if self.eta is not None:
+            return self.eta
+        ratio = float(self.lean * self.gamma * self.epsilon / self.look) / log_subsets(items, self.k)
+        return min(_LATEST, Fraction(round(1000 * ratio / (1 + ratio)), 1000))
+
+
+def _share(k: int) -> Fraction:
+    """Which part of ε is for the look."""
+    return min(_MOST, Fraction(round(10**5 * _ENOUGH / log_subsets(max(_USUAL_LIST, 10 * k), k)), 10**5))
+
+
+def _peeled(look: Fraction, each: Fraction, k: int) -> Cost:
+    """The look, and then k steps of peeling."""
+    return steps(BoundedRange(look)) + steps(BoundedRange(each), k)
