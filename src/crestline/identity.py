@@ -75,7 +75,7 @@ def stated_version(version: str) -> str:
     return version
 
 
-def _version(source: Source, domain: Any, stated: str | None) -> str | None:
+def _version(source: Source, domain: object, stated: str | None) -> str | None:
     """The version of the data, and of a universe that is kept in files; for one in a table only a label speaks."""
     data = source.version() if stated is None else stated
     if data is None or not isinstance(domain, str):
@@ -94,7 +94,7 @@ def _files(domain: str) -> str | None:
         return None
 
 
-def _universe(domain: Any) -> str | None:
+def _universe(domain: object) -> str | None:
     """What tells one public list from another: its text, or a hash of its items."""
     if domain is None or isinstance(domain, str):
         return domain

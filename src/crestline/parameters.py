@@ -17,6 +17,7 @@ from typing import ParamSpec, TypeAlias, TypeVar
 from crestline.errors import ParameterError
 
 Exact: TypeAlias = int | Fraction | Decimal | str | float
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 

@@ -6,9 +6,13 @@ import os
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from crestline.errors import ParameterError
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
 
 COLOUR = "#2f5d8a"
 QUIET = "#8a8f98"
@@ -28,7 +32,7 @@ _CONFIG: dict[str, Any] = {
 class Picture:
     """A finished chart: `chart` is Altair's; a notebook shows the SVG, in which every label is inert text."""
 
-    chart: Any
+    chart: TopLevelMixin
 
     def svg(self) -> str:
         """The picture as SVG."""
@@ -56,7 +60,7 @@ class Picture:
         return {**specification, "config": _CONFIG}
 
 
-def altair() -> Any:
+def altair() -> ModuleType:
     """The drawing library, or an error that says how to get it."""
     return _needed("altair")
 
@@ -79,11 +83,11 @@ def ready_to_draw(path: str | os.PathLike[str]) -> None:
         raise ParameterError(f"there is no folder {folder} for the picture: make it first, or choose another")
 
 
-def _converter() -> Any:
+def _converter() -> ModuleType:
     return _needed("vl_convert")
 
 
-def _needed(module: str) -> Any:
+def _needed(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError:

@@ -105,7 +105,7 @@ class QuestionFields(TypedDict, total=False):
     counts: bool
     score: str | None
     clip: int | None
-    domain: Any
+    domain: object
     period: str | None
     since: str | None
     until: str | None
@@ -144,7 +144,7 @@ class Question:
     where: str | None = None
     counts: bool = False
     score: Sum | None = None
-    domain: Any = field(default=None, compare=False)
+    domain: object = field(default=None, compare=False)
     contribution: int | None = None
     epsilon: Fraction | None = None
     delta: Fraction | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from crestline.answer.answer import Answer
 from crestline.ask import ask
@@ -28,7 +28,7 @@ Address = str | os.PathLike[str]
 
 @with_question_fields
 def top_k(
-    source: Any,
+    source: object,
     *,
     ledger: Ledger | Address | None = None,
     table: str | None = None,
@@ -68,7 +68,7 @@ def top_k(
             paying.close()
 
 
-def connect(source: Any, *, ledger: Address | None = None) -> Connection:
+def connect(source: object, *, ledger: Address | None = None) -> Connection:
     """A database (or a file, or a table in memory) whose questions are charged to one ledger.
 
     Without `ledger`, spending is recorded in memory for all data sets of the connection, and forgotten with it.
@@ -80,7 +80,7 @@ def connect(source: Any, *, ledger: Address | None = None) -> Connection:
 class Connection:
     """Where the data are, and where the ledger is."""
 
-    source: Any
+    source: object
     ledger: Address | None = None
     _memory: Store | None = field(init=False, repr=False, compare=False)
 

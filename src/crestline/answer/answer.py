@@ -14,7 +14,9 @@ from crestline.parameters import percent
 from crestline.question import Question
 
 if TYPE_CHECKING:
+    import pandas
     import polars
+    import pyarrow
 
     from crestline.pictures import Picture
 
@@ -143,13 +145,13 @@ class Answer:
 
         return from_dict(value)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> pyarrow.Table:
         """A `pyarrow.Table` with one row for each item."""
         from crestline.answer.tabular import to_arrow
 
         return to_arrow(self)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """A `pandas.DataFrame` with one row for each item."""
         from crestline.answer.tabular import to_pandas
 

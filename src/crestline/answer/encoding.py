@@ -17,7 +17,7 @@ from crestline.errors import ParameterError
 from crestline.guarantees import guarantee as promises
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label
-from crestline.parameters import EXACT, decimal_and_exact
+from crestline.parameters import EXACT, Json, decimal_and_exact
 from crestline.question import Question
 
 FORMAT = 2  # 1: counts as text, ε and δ as exact text only
@@ -116,7 +116,7 @@ def encode_count(count: Fraction) -> int | str:
     return int(count) if count.denominator == 1 else str(count)
 
 
-def encode_label(label: Label) -> Any:
+def encode_label(label: Label) -> Json:
     """JSON has text, numbers and truth values; everything else is tagged with its kind."""
     if isinstance(label, str | bool | int):
         return label
@@ -128,7 +128,7 @@ def encode_label(label: Label) -> Any:
     return {"text": str(label)}
 
 
-def decode_label(value: Any) -> Label:
+def decode_label(value: Json) -> Label:
     if isinstance(value, list):
         return tuple(decode_label(part) for part in value)
     if isinstance(value, dict):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from crestline.guarantees.guarantee import Guarantee
 
@@ -28,12 +27,19 @@ class Odds:
 
 def approximate(guarantee: Guarantee) -> tuple[Fraction, Fraction]:
     """The promise as one (ε, δ); a zero-concentrated one is converted at δ = 1e-9 (P10.2)."""
-    promise: Any = guarantee
-    if promise.epsilon is not None:
-        return promise.epsilon, promise.delta
+    failure = delta_of(guarantee)
+    if guarantee.epsilon is not None:
+        return guarantee.epsilon, failure
     from crestline.guarantees.conversion import zcdp_epsilon
 
-    return zcdp_epsilon(promise.rho, _CONVERTED), promise.delta + _CONVERTED
+    assert guarantee.rho is not None, "a promise without ε has ρ"
+    return zcdp_epsilon(guarantee.rho, _CONVERTED), failure + _CONVERTED
+
+
+def delta_of(guarantee: Guarantee) -> Fraction:
+    """The probability that a promise does not hold; zero where it has no such event."""
+    failure: Fraction = getattr(guarantee, "delta", Fraction(0))
+    return failure
 
 
 def odds(guarantee: Guarantee, priors: tuple[float, ...] = PRIORS) -> tuple[Odds, ...]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
+from crestline.histogram.labels import Label
 from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, altair
+
+if TYPE_CHECKING:
+    from altair import Chart, Y
 
 _ROW = 24
 _WIDTH = 460
@@ -43,7 +48,7 @@ def _rows(answer: Answer) -> list[dict[str, Any]]:
     return rows
 
 
-def _bars(alt: Any, rows: list[dict[str, Any]], title: str, *, whiskers: bool) -> list[Any]:
+def _bars(alt: ModuleType, rows: list[dict[str, Any]], title: str, *, whiskers: bool) -> list[Chart]:
     base = alt.Chart(alt.Data(values=rows)).encode(y=_items_axis(alt, rows))
     count = alt.X("count:Q", title=title, axis=alt.Axis(grid=False, tickCount=5, format=",.0f"))
     layers = [base.mark_bar(color=PALE, height={"band": 0.68}).encode(x=count)]
@@ -57,7 +62,7 @@ def _bars(alt: Any, rows: list[dict[str, Any]], title: str, *, whiskers: bool) -
     return layers
 
 
-def _list(alt: Any, rows: list[dict[str, Any]], *, ordered: bool) -> list[Any]:
+def _list(alt: ModuleType, rows: list[dict[str, Any]], *, ordered: bool) -> list[Chart]:
     """Numbers in discs, names beside them; a set gets plain dots, because it has no order to show."""
     place = alt.Y("place:O", axis=None)
     base = alt.Chart(alt.Data(values=rows)).encode(y=place)
@@ -69,14 +74,14 @@ def _list(alt: Any, rows: list[dict[str, Any]], *, ordered: bool) -> list[Any]:
     return [disc, number, names]
 
 
-def _sentence(alt: Any, text: str) -> Any:
+def _sentence(alt: ModuleType, text: str) -> Chart:
     words = alt.Chart(alt.Data(values=[{"text": text}]))
     return words.mark_text(align="left", fontSize=14, color=QUIET).encode(
         x=alt.value(0), y=alt.value(_ROW), text="text:N"
     )
 
 
-def _items_axis(alt: Any, rows: list[dict[str, Any]]) -> Any:
+def _items_axis(alt: ModuleType, rows: list[dict[str, Any]]) -> Y:
     return alt.Y("item:N", sort=[row["item"] for row in rows], title=None, axis=alt.Axis(ticks=False, domain=False))
 
 
@@ -99,7 +104,7 @@ def _subtitle(answer: Answer) -> list[str]:
     return lines
 
 
-def _text(item: Any) -> str:
+def _text(item: Label) -> str:
     text = " · ".join(str(part) for part in item) if isinstance(item, tuple) else str(item)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 

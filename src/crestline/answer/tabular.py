@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
 from crestline.errors import ParameterError
+from crestline.histogram.labels import Label
 
 if TYPE_CHECKING:
+    import pandas
     import polars
+    import pyarrow
 
 RANK = "rank"
 COUNT = "noisy_count"
@@ -41,14 +44,14 @@ def own_name(name: str, taken: tuple[str, ...]) -> str:
     return name
 
 
-def _parts(item: Any, width: int) -> tuple[Any, ...]:
+def _parts(item: Label, width: int) -> tuple[Any, ...]:
     """One value for each item column; a label that does not have that many parts stands in the first."""
     if width > 1 and isinstance(item, tuple) and len(item) == width:
         return item
     return (item, *[None] * (width - 1))
 
 
-def to_arrow(answer: Answer) -> Any:
+def to_arrow(answer: Answer) -> pyarrow.Table:
     """A `pyarrow.Table`; a column whose labels are of several kinds becomes text."""
     import pyarrow
 
@@ -94,7 +97,7 @@ def _aligned(text: str, width: int, left: bool) -> str:
     return text.ljust(width) if left else text.rjust(width)
 
 
-def to_pandas(answer: Answer) -> Any:
+def to_pandas(answer: Answer) -> pandas.DataFrame:
     """A `pandas.DataFrame`."""
     return to_arrow(answer).to_pandas()
 
@@ -119,17 +122,17 @@ def _caption(answer: Answer) -> str:
     return f"{len(answer)} of {answer.question.k}{stopped} · {answer.guarantee}"
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: object) -> str:
     """A value as people read it; what could steer a terminal is spelled out."""
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def _escaped(value: Any) -> str:
+def _escaped(value: object) -> str:
     return escape(cell_text(value))
 
 
-def _array(values: list[Any]) -> Any:
+def _array(values: list[Any]) -> pyarrow.Array:
     import pyarrow
 
     if len({type(value) for value in values}) > 1:

@@ -95,7 +95,7 @@ def digest(body: str) -> str:
     return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """The one JSON spelling of a value: sorted keys, no spaces, ASCII only, exact numbers as text."""
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_exact_text)
@@ -122,7 +122,7 @@ def stamp(time: datetime) -> str:
     return time.astimezone(UTC).isoformat()
 
 
-def _exact_text(value: Any) -> str:
+def _exact_text(value: object) -> str:
     if isinstance(value, Fraction):
         return fraction_text(value)
     raise TypeError

@@ -185,7 +185,7 @@ class Ledger:
         order = replace(self._order(question, data_version, analyst, mechanism), reach=reach)
         return self._store.reserve(order, choose)
 
-    def settle(self, receipt: Receipt, cost: Cost, *, answer: Any = None) -> Amount:
+    def settle(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Amount:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
 
         Gives back the steps that were not drawn, never the probability of failure. On any error the whole

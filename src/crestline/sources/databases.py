@@ -41,7 +41,7 @@ def _found(engine: Engine, table: str) -> Expression:
     return found
 
 
-def ibis_source(table: Any, timeout: float) -> TableSource:
+def ibis_source(table: object, timeout: float) -> TableSource:
     """An Ibis table or table expression as a source, on the connection it is bound to, which is used as it is."""
     from ibis.expr.types import Table
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from crestline.sources.arrow.tables import UNREADABLE, arrow_table
+from crestline.sources.arrow.tables import UNREADABLE, Frame, arrow_table
 from crestline.sources.empty import EmptySource
 from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import Expression, embedded
@@ -13,7 +11,7 @@ from crestline.sources.source import Source
 from crestline.sources.table import TableSource
 
 
-def frame_source(frame: Any, library: str, timeout: float) -> Source:
+def frame_source(frame: Frame, library: str, timeout: float) -> Source:
     """A table in memory as a source. A pandas column of Python objects is read as text."""
     name, table = f"{library} {type(frame).__name__}", arrow_table(frame, library)
     if not table.num_columns:

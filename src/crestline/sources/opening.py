@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
@@ -12,7 +11,7 @@ from crestline.sources.source import Source
 TIMEOUT = 600.0
 
 
-def open_source(source: Any, *, table: str | None = None, timeout: float = TIMEOUT) -> Source:
+def open_source(source: object, *, table: str | None = None, timeout: float = TIMEOUT) -> Source:
     """The source behind a path or glob, a database URL (with `table`), an Ibis, pandas, Polars or Arrow table, or a
     ready `Histogram`. Connections are read-only, and a statement is given up after `timeout` seconds.
     """

@@ -139,7 +139,7 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
         question,
         user=served.config.user,
         contribution=_bound(served, question),
-        domain=None if question.domain is None else served.config.domains[question.domain],
+        domain=None if question.domain is None else served.config.domains[str(question.domain)],
     )
     budget = served.ledger.payers(caller.payer)[-1].balance.budget
     slots, now = QuestionLimits(slots=limits.k_bar), served.ledger.now()

@@ -7,12 +7,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from crestline.errors import CrestlineError
 from crestline.ledger.budget import Budget, Window
 
 Path: TypeAlias = tuple[str, ...]
+Value = TypeVar("Value")
+Default = TypeVar("Default")
 
 _BUDGET = (
     *("epsilon", "delta", "kind", "slack", "items", "questions", "item_epsilon", "question_delta"),
@@ -54,7 +56,7 @@ def line_of(text: str, path: Path) -> int:
     return 1
 
 
-def _holds(values: Any, path: Path) -> bool:
+def _holds(values: object, path: Path) -> bool:
     for name in path:
         if not isinstance(values, dict) or name not in values:
             return False
@@ -147,9 +149,11 @@ class Section:
         if name not in self.values:
             raise self.mistake(name, f"is missing; add {what}")
 
-    def _typed(self, name: str, kind: type, what: str, default: Any) -> Any:
-        value = self.values.get(name, default)
-        if value is not default and not isinstance(value, kind):
+    def _typed(self, name: str, kind: type[Value], what: str, default: Default) -> Value | Default:
+        if name not in self.values:
+            return default
+        value = self.values[name]
+        if not isinstance(value, kind):
             raise self.mistake(name, f"must be {what}")
         return value
 

@@ -108,7 +108,7 @@ def _section(out: Console, title: str, lines: tuple[str, ...] = ()) -> None:
         out.print(fill(line, min(out.width, 100), initial_indent="- ", subsequent_indent="  "), markup=False)
 
 
-def _read(path: str) -> Any:
+def _read(path: str) -> dict[str, Any]:
     from crestline.errors import ParameterError
 
     try:

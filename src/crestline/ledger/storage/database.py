@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -24,6 +24,9 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from crestline.errors import LedgerError
 from crestline.ledger.storage.faults import NOT_A_LEDGER, RETRIED, ledger_error, sqlstate
+
+if TYPE_CHECKING:
+    import psycopg
 
 T = TypeVar("T")
 
@@ -196,7 +199,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _durable(raw: Any, _record: object) -> None:
+def _durable(raw: psycopg.Connection[tuple[object, ...]], _record: object) -> None:
     """A commit waits for the disk even where the server's default does not."""
     raw.execute(
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"

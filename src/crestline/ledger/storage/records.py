@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -179,17 +179,18 @@ def open_reservations(connection: Connection, dataset: str | None = None) -> lis
     return [to_entry(row) for row in rows]
 
 
-def to_entry(row: Any) -> Entry:
+def to_entry(row: Sequence[Any]) -> Entry:
     """A row of the entries table as a value."""
     return Entry(*row)
 
 
-def _head(row: Any) -> Head:
+def _head(row: Sequence[Any] | None) -> Head:
     if row is None:
         raise LedgerError(
             "the ledger has lost its head row: restore it from a backup, then run `crestline ledger verify`"
         )
-    return Head(int(row.length), str(row.head))
+    length, last = row
+    return Head(int(length), str(last))
 
 
 def _account(row: Row[Any]) -> Account:

@@ -149,7 +149,7 @@ class Store:
             raise outcome
         return outcome
 
-    def settle(self, receipt: Receipt, cost: Cost, answer: Any) -> Amount:
+    def settle(self, receipt: Receipt, cost: Cost, answer: object) -> Amount:
         """Turn the reservation into what was in fact paid, keep the answer; returns what the asker's account paid."""
 
         def work(connection: Connection) -> Amount:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.running import refused_as
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from pyarrow import Table
+    from polars import DataFrame as PolarsFrame
+    from polars import LazyFrame
+    from pyarrow import RecordBatch, Table
+
+Frame: TypeAlias = "DataFrame | PolarsFrame | LazyFrame | Table | RecordBatch"
 
 _KINDS = {
     "pandas": ("DataFrame",),
@@ -19,7 +23,7 @@ _KINDS = {
 UNREADABLE = "the table could not be read: give every column a name of its own and one of the usual types"
 
 
-def arrow_table(frame: Any, library: str) -> Table:
+def arrow_table(frame: Frame, library: str) -> Table:
     """A table in memory as an Arrow table. A column of no type, which can hold nothing but null, is text. Moments with
     a zone are in microseconds: DuckDB would make them so while it reads, and fail on one that does not fit."""
     kind = type(frame).__name__
@@ -28,7 +32,7 @@ def arrow_table(frame: Any, library: str) -> Table:
     return refused_as(UNREADABLE, lambda: _readable(_arrow(frame, library, kind)))
 
 
-def _arrow(frame: Any, library: str, kind: str) -> Table:
+def _arrow(frame: Frame, library: str, kind: str) -> Table:
     import pyarrow
 
     if library == "pandas":
@@ -56,7 +60,7 @@ def _without_objects(frame: DataFrame) -> DataFrame:
     return frame.assign(**texts)
 
 
-def _of_objects(kind: Any) -> bool:
+def _of_objects(kind: object) -> bool:
     """Whether a pandas column holds Python objects, by themselves, as text or as categories."""
     categories = getattr(kind, "categories", None)
     if categories is not None:
@@ -64,7 +68,7 @@ def _of_objects(kind: Any) -> bool:
     return str(kind) == "object" or getattr(kind, "storage", None) == "python"
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     """A value as text; half a letter is replaced, and what has no text is null."""
     try:
         return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

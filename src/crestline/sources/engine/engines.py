@@ -13,10 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, Signature
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.errors import QuestionError
 from crestline.question import Question
+
+if TYPE_CHECKING:
+    from ibis.backends.duckdb import Backend as DuckDB
+    from ibis.expr.datatypes import DataType
 
 Expression: TypeAlias = Any  # an Ibis expression; Ibis carries no types that a checker could follow
 Function: TypeAlias = Callable[[Expression], Expression]
@@ -27,7 +31,7 @@ DUCKDB = ("duckdb", EMBEDDED)
 _ADVICE = "Use whole numbers as ids, or copy the table to what is tested: a Parquet file, DuckDB, PostgreSQL or Spark"
 
 
-def embedded() -> Any:
+def embedded() -> DuckDB:
     """A DuckDB of our own, in memory, for files and tables. It gives memory back while it counts, and not at the end:
     at 10^7 rows its peak is a tenth lower, at no cost in time."""
     import ibis
@@ -137,7 +141,7 @@ def trimmed(value: Expression) -> Expression:
     return _declared("trim_scale", "decimal", "decimal")(value)
 
 
-def total_cast(value: Expression, kind: Any, engine: str) -> Expression:
+def total_cast(value: Expression, kind: DataType, engine: str) -> Expression:
     """The value in another type, and null where that type cannot hold it.
 
     The cast is written even where Ibis calls both types the same. PostgreSQL has no such cast; what is cast there
@@ -196,7 +200,7 @@ def _same(value: Expression) -> Expression:
 def _shape(arguments: int) -> Callable[..., Any]:
     """The shape of an engine's function of so many arguments; the engine has the body."""
 
-    def shape(*values: Any) -> None: ...
+    def shape(*values: object) -> None: ...
 
     named = [Parameter(f"value_{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(arguments)]
     shape.__signature__ = Signature(named)  # type: ignore[attr-defined] # inspect reads it, mypy does not know it

@@ -8,7 +8,6 @@ what is asked of an engine must not be able to fail on a row.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 from crestline.errors import EngineDefect, SourceError, StatementTimeout
 
@@ -54,7 +53,7 @@ def _kind(failure: Exception) -> str:
 
 def _state(failure: Exception) -> str:
     """The SQLSTATE that psycopg and PySpark give; empty where there is none."""
-    own: Any = getattr(failure, "sqlstate", None)
+    own: object = getattr(failure, "sqlstate", None)
     if own is None and hasattr(failure, "getSqlState"):
         with suppress(Exception):  # the session may be gone, and with it what it knew
             own = failure.getSqlState()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.engines import Expression
@@ -19,6 +19,10 @@ from crestline.sources.engine.small_tables import lifted
 from crestline.sources.expression.columns import key_of
 from crestline.sources.expression.counting import COUNT, Counting, Items
 from crestline.sources.expression.picks import Pick, multiplicities, picked
+
+if TYPE_CHECKING:
+    from ibis.expr.datatypes import DataType
+    from pyarrow import Table
 
 Domain: TypeAlias = Any  # labels, the name of a table or table.column, an Ibis table or column, a table in memory
 Lookup: TypeAlias = Callable[[str], Expression]
@@ -114,7 +118,7 @@ def _columns(wanted: Sequence[str], there: Sequence[str]) -> Sequence[str]:
     return there
 
 
-def _comparable(ours: Any, theirs: Any) -> bool:
+def _comparable(ours: DataType, theirs: DataType) -> bool:
     """Whether a value of one type can be held against every value of the other. Engines bring decimals to a common
     type of at most 38 digits first, and fail on a row that does not fit it."""
     if not (ours.is_decimal() and theirs.is_decimal()):
@@ -126,7 +130,7 @@ def _comparable(ours: Any, theirs: Any) -> bool:
     return fits and bool(ours.castable(theirs) or theirs.castable(ours))
 
 
-def _kind(kind: Any) -> str:
+def _kind(kind: DataType) -> str:
     return "integer" if kind.is_integer() else str(kind.copy(nullable=True))
 
 
@@ -158,14 +162,14 @@ def _listed(counting: Counting, labels: list[Any]) -> Expression:
     kinds = {name: counting.table[name].type().to_pyarrow() for name in names}
     advice = f"the domain's items must be of the types of {', '.join(names)}: {', '.join(map(str, kinds.values()))}"
 
-    def typed() -> Any:
+    def typed() -> Table:
         pairs = zip(kinds.items(), zip(*rows, strict=True), strict=True)
         return pyarrow.table({name: pyarrow.array(column, kind) for (name, kind), column in pairs})
 
     return _lifted(counting, refused_as(advice, typed))
 
 
-def _lifted(counting: Counting, table: Any) -> Expression:
+def _lifted(counting: Counting, table: Table) -> Expression:
     """A table in memory as an expression of the engine, without writing to the engine."""
     columns = _columns(counting.question.item, table.column_names)
     table = table.select(list(columns)).drop_null()  # on its way to Spark a null would become the text "nan"

@@ -155,7 +155,7 @@ def _domain(engine: DuckDB, path: str, kept: list[Any]) -> Expression:
 
 
 def _keys(file: str) -> list[str]:
-    first: Any = None
+    first: object = None
     with suppress(ValueError):
         first = json.loads(first_line(file))
     if not isinstance(first, dict) or not all(first):

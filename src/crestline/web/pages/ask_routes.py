@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any, cast
+from typing import cast
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
@@ -17,6 +17,7 @@ from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.ask_view import ask_page, forecast_part
 from crestline.web.pages.forecast import PER_USER, forecast, offered
 from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, page_response
+from crestline.web.pages.parts.html import Html
 from crestline.web.pages.parts.layout import alert, capital
 from crestline.web.problems import Problem, problem_of
 
@@ -53,7 +54,7 @@ async def asked(request: Request, name: str, state: CurrentState, caller: Signed
 
 
 def _page(
-    dataset: DatasetConfig, who: str, form: Form, key: str, said: Any, *, items: list[str], status: int = 200
+    dataset: DatasetConfig, who: str, form: Form, key: str, said: Html | None, *, items: list[str], status: int = 200
 ) -> Response:
     given = {field: values[0] for field, values in form.items()}
     body = ask_page(dataset, given, items, key, said)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
 
 from crestline.periods.calendar import index_of, label_of
 from crestline.plan.forecast import Estimate
@@ -26,7 +25,9 @@ _NOT_YET = (
 )
 
 
-def ask_page(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str], key: str, said: Any) -> Html:
+def ask_page(
+    dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str], key: str, said: Html | None
+) -> Html:
     """The form, and what is said about the question so far. `key` makes it count once, however often it is sent."""
     told = said or tag("p", _NOT_YET, class_="hint")
     return tag(
@@ -242,7 +243,7 @@ def _choice(name: str, words: str, options: Mapping[str, str], value: str) -> Ht
     return tag("div", tag("label", words, for_=name), tag("select", *listed, id=name, name=name))
 
 
-def _field(name: str, words: str, value: str, kind: str = "text", hint: str | None = None, **more: Any) -> Html:
+def _field(name: str, words: str, value: str, kind: str = "text", hint: str | None = None, **more: object) -> Html:
     described = None if hint is None else f"{name}-hint"
     return tag(
         "div",

@@ -57,7 +57,7 @@ def _responses(operation: Described) -> Iterator[tuple[str, Described]]:
         yield status, {**response, "description": "It worked." if words == "Successful Response" else words}
 
 
-def _content(part: Described) -> Any:
+def _content(part: Described) -> Html | str:
     """What a body holds, by its media type."""
     kinds = [
         join([_kind(body["schema"]), f" ({media})"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias, Unpack
 from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Depends, Request
@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from crestline.web.access.callers import caller_by_cookie
 from crestline.web.asking import Caller
-from crestline.web.pages.parts.layout import alert, page, way_back
+from crestline.web.pages.parts.layout import Frame, alert, page, way_back
 from crestline.web.problems import Problem, forbidden
 from crestline.web.state import ServiceState
 
@@ -64,9 +64,11 @@ SignedIn = Annotated[Caller, Depends(_signed_in)]
 Fields = Annotated[Form, Depends(_form)]
 
 
-def page_response(title: str, *body: Any, who: str | None, status: int = 200, **more: Any) -> HTMLResponse:
-    """A page with its headers; `more` goes to `page`."""
-    text = page(title, *body, who=who, **more)
+def page_response(
+    title: str, *body: object, who: str | None, status: int = 200, **frame: Unpack[Frame]
+) -> HTMLResponse:
+    """A page with its headers; `frame` goes to `page`."""
+    text = page(title, *body, who=who, **frame)
     return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": POLICY})
 
 

@@ -24,7 +24,7 @@ class Asked:
     analyst: str | None
     words: str
     outcome: Html
-    cost: Any
+    cost: Html | str
 
 
 def asked(entries: Sequence[Entry], payer: str | None) -> list[Asked]:
@@ -49,7 +49,7 @@ def history(lines: Sequence[Asked], *, with_analysts: bool) -> Html:
     return table(f"The last {len(rows)} lines, the newest first", heads, rows)
 
 
-def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, Html, Any]:
+def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, Html, Html | str]:
     content = entry.content
     if entry.kind == "opened":
         return f"budget of {Budget.from_json(content['budget'])}", _tag("opened"), ""

@@ -30,7 +30,7 @@ class RequestResult:
     """What a request came to: a status and a body. `kept` is false where nothing can have been charged."""
 
     status: int
-    body: Any
+    body: dict[str, Any]
     kept: bool = True
     wait: int | None = None
 
@@ -48,7 +48,7 @@ class Requests:
         self._guard = threading.Lock()
         self._waiting: dict[str, tuple[threading.Lock, int]] = {}
 
-    def once(self, who: str, key: str, question: Any, run: Callable[[], RequestResult]) -> RequestResult | str:
+    def once(self, who: str, key: str, question: object, run: Callable[[], RequestResult]) -> RequestResult | str:
         """What `run` came to, now or earlier; or CONFLICT (the key is another question's), or UNFINISHED."""
         name = hashlib.sha256(canonical([who, key]).encode()).hexdigest()
         asked = hashlib.sha256(canonical(question).encode()).hexdigest()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
-from typing import Any
 
 from crestline.answer.tabular import cell_text
 
@@ -17,24 +16,24 @@ class Html(str):
     __slots__ = ()
 
 
-def safe(value: Any) -> Html:
+def safe(value: object) -> Html:
     """A value as HTML; what is HTML already is left alone."""
     return value if isinstance(value, Html) else Html(escape(cell_text(value)))
 
 
-def tag(name: str, /, *content: Any, **attributes: Any) -> Html:
+def tag(name: str, /, *content: object, **attributes: object) -> Html:
     """An element. `class_` and `for_` stand for class and for, `_` for `-`; an attribute that is None is left out."""
     inside = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     return Html(f"<{name}{inside}>{''.join(map(safe, content))}</{name}>")
 
 
-def void(name: str, /, **attributes: Any) -> Html:
+def void(name: str, /, **attributes: object) -> Html:
     """An element without content."""
     inside = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     return Html(f"<{name}{inside}/>")
 
 
-def join(parts: Iterable[Any]) -> Html:
+def join(parts: Iterable[object]) -> Html:
     """One after the other."""
     return Html("".join(map(safe, parts)))
 
@@ -42,7 +41,7 @@ def join(parts: Iterable[Any]) -> Html:
 def table(
     caption: str,
     heads: Sequence[str],
-    rows: Iterable[Sequence[Any]],
+    rows: Iterable[Sequence[object]],
     *,
     numbers: Collection[int] = (),
     marked: int | None = None,
@@ -58,7 +57,7 @@ def table(
         tag("th", name, scope="col", role="columnheader", class_=kind) for name, kind in zip(heads, kinds, strict=True)
     ]
 
-    def line(row: Sequence[Any], mark: str | None) -> Html:
+    def line(row: Sequence[object], mark: str | None) -> Html:
         first = tag("th", row[0], scope="row", role="rowheader", class_=kinds[0])
         cells = zip(row[1:], heads[1:], kinds[1:], strict=True)
         rest = (tag("td", content, role="cell", class_=kind, data_label=name) for content, name, kind in cells)
@@ -76,6 +75,6 @@ def table(
     return tag("div", inner, class_="wide", tabindex="0", role="region", aria_label=caption)
 
 
-def _attribute(name: str, value: Any) -> str:
+def _attribute(name: str, value: object) -> str:
     spelled = name.rstrip("_").replace("_", "-")
     return f" {spelled}" if value is True else f' {spelled}="{escape(str(value))}"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TypedDict, Unpack
 
 from crestline.ledger.amount import Amount
 from crestline.web.pages.parts.html import Html, join, tag, void
@@ -11,18 +11,18 @@ from crestline.web.pages.parts.html import Html, join, tag, void
 PLACES = {"/": "Data sets", "/budget": "Budget", "/history": "History", "/mechanisms": "Mechanisms"}
 
 
-def page(
-    title: str,
-    *body: Any,
-    who: str | None,
-    here: str | None = None,
-    lead: str | None = None,
-    script: bool = False,
-) -> Html:
-    """A whole page; `who` is signed in, or nobody is; `here` is its place in the navigation.
+class Frame(TypedDict, total=False):
+    """What stands around a page: its place in the navigation, a line below the title, and whether our script is there,
+    for a page that is quicker with it."""
 
-    `script` adds ours, for a page that is quicker with it.
-    """
+    here: str | None
+    lead: str | None
+    script: bool
+
+
+def page(title: str, *body: object, who: str | None, **frame: Unpack[Frame]) -> Html:
+    """A whole page; `who` is signed in, or nobody is."""
+    here, lead = frame.get("here"), frame.get("lead")
     head = tag(
         "head",
         void("meta", charset="utf-8"),
@@ -30,7 +30,7 @@ def page(
         tag("title", f"{title} – crestline"),
         void("link", rel="icon", href="/icon.svg", type="image/svg+xml"),
         void("link", rel="stylesheet", href="/style.css"),
-        tag("script", src="/script.js", defer=True) if script else "",
+        tag("script", src="/script.js", defer=True) if frame.get("script") else "",
     )
     skip = tag("a", "Skip to the content", class_="skip", href="#content")
     below = () if lead is None else (tag("p", lead, class_="lead"),)
@@ -54,7 +54,7 @@ def _navigation(here: str | None) -> Html:
     return tag("nav", tag("ul", *links), aria_label="Pages")
 
 
-def section(title: str, *body: Any, name: str) -> Html:
+def section(title: str, *body: object, name: str) -> Html:
     """A part of a page, which a screen reader can jump to by its title; `name` must be unique on the page."""
     return tag("section", tag("h2", title, id=name), *body, aria_labelledby=name)
 
@@ -64,7 +64,7 @@ def alert(message: str) -> Html:
     return tag("p", message, class_="alert", role="alert")
 
 
-def note(*message: Any) -> Html:
+def note(*message: object) -> Html:
     """Something to know."""
     return tag("p", *message, class_="note", role="status")
 
@@ -74,7 +74,7 @@ def way_back(number: str) -> Html:
     return tag("p", f"Request {number}. ", tag("a", "Back to the data sets", href="/"))
 
 
-def facts(*lines: tuple[str, Any]) -> Html:
+def facts(*lines: tuple[str, object]) -> Html:
     """Names and values."""
     return tag("dl", *(part for name, value in lines for part in (tag("dt", name), tag("dd", value))))
 
