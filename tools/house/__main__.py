@@ -34,11 +34,7 @@ class Figure:
 FIGURES = (
     Figure("functions outside commands with more than 7 parameters", figures.wide_functions, 0, 0),
     Figure("mechanism: Any", figures.any_mechanisms, 0, 0),
-<<<<<<< HEAD
-    Figure("annotations that are Any", figures.any_annotations, 90, 79),
-=======
-    Figure("annotations that are Any", figures.any_annotations, 89, 79),
->>>>>>> d0f1dab (Values of any type are objects, tables and charts have the types of their libraries: half as many Any)
+    Figure("annotations that are Any", figures.any_annotations, 14, 14),
     Figure("hasattr and getattr on mechanisms, outside adopt and audit", figures.probes, 0, 0),
     Figure("folders with more than 12 modules", figures.crowded_folders, 0, 0),
     Figure("modules in the largest folder", figures.largest_folder, 12, 12),
