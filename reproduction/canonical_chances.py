@@ -23,16 +23,15 @@ def canonical_chance(domain: Groups, k: int, gamma: Fraction, rate: Fraction, he
         return 1.0
     classes = classes_of(domain, k, gamma, rate)
     total = float(log_sum(RowWeights(classes).approx))
-    return min(1.0, math.exp(_log_weight(classes, head, tail) - total))
+    return min(1.0, math.exp(np.logaddexp(0.0, log_weight(classes, head, tail)) - total))
 
 
-def _log_weight(classes: Classes, head: int, tail: int) -> float:
-    """The logarithm of the weight of the best k, and of the classes that keep `head` and end by `tail`."""
+def log_weight(classes: Classes, head: int, tail: int) -> float:
+    """The logarithm of the weight of the classes that keep `head` and end by `tail`, besides the best k."""
     lowest = tail - classes.k - 1  # the largest q whose rank, k + q counted from 0, is within the tail
     rows = classes.first <= lowest
     if head >= classes.k or not rows.any():
-        return 0.0
+        return -math.inf
     last = np.minimum(classes.last[rows], lowest)
     found, _ = row_weights(classes.first[rows], last, classes.shifts[: classes.k - head])
-    inner = classes.row_scores[1:][rows] + found
-    return float(log_sum(np.append(inner, 0.0)))
+    return float(log_sum(classes.row_scores[1:][rows] + found))

@@ -11,15 +11,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from crestline.errors import MechanismError
 from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
+from crestline.mechanisms.routes.canonical_or_peeling import CanonicalOrPeeling
 from crestline.mechanisms.slots import unit_rate
+from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gumbel import GUMBEL
 from reproduction.canonical_chances import canonical_chance
+from reproduction.canonical_exponential import exponential_chance
 from reproduction.one_shot_chances import one_shot_chance
 
 _SURE = 1 - 1e-9
@@ -48,23 +52,31 @@ def qualities(k: int) -> tuple[Quality, Quality, Quality]:
     )
 
 
-def chance(mechanism: Lipschitz | Canonical, histogram: Histogram, quality: Quality) -> float:
+Mechanism: TypeAlias = Lipschitz | Canonical | CanonicalOrPeeling
+
+
+def chance(mechanism: Mechanism, histogram: Histogram, quality: Quality) -> float:
     """The exact probability that the mechanism's selection from a public universe is this good.
 
-    `Lipschitz` with any noise, or `Canonical` with Gumbel noise; with Gumbel noise `Lipschitz` is peeling (P2.1).
+    `Lipschitz` with any noise (with Gumbel noise it is peeling, P2.1), `Canonical` with Gumbel or exponential noise, or
+    a choice between the two.
     """
     items, k = groups_of(histogram), mechanism.k
+    if isinstance(mechanism, CanonicalOrPeeling):
+        taken = mechanism.canonical_chance(histogram) if items.items > k else 1.0
+        ways = chance(mechanism.canonical, histogram, quality), chance(mechanism.peeling, histogram, quality)
+        return taken * ways[0] + (1 - taken) * ways[1]
     per_user = mechanism.epsilon if mechanism.monotone else mechanism.epsilon / 2
     if isinstance(mechanism, Lipschitz):
         rate = float(unit_rate(per_user / k, histogram))
         return one_shot_chance(items, k, rate, mechanism.noise, quality.head, quality.tail)
-    if mechanism.noise != GUMBEL.name:
-        raise MechanismError("exact chances of the canonical mechanism are for Gumbel noise: choose noise='gumbel'")
-    rate_of_sets = unit_rate(per_user, histogram)
-    return canonical_chance(items, k, mechanism.gamma, rate_of_sets, quality.head, quality.tail)
+    of_sets = {GUMBEL.name: canonical_chance, EXPONENTIAL.name: exponential_chance}.get(mechanism.noise)
+    if of_sets is None:
+        raise MechanismError("exact chances of the canonical mechanism are for Gumbel and exponential noise")
+    return of_sets(items, k, mechanism.gamma, unit_rate(per_user, histogram), quality.head, quality.tail)
 
 
-def chances(mechanism: Lipschitz | Canonical, histogram: Histogram) -> dict[str, float]:
+def chances(mechanism: Mechanism, histogram: Histogram) -> dict[str, float]:
     """The exact probabilities of TOP, GREAT and GOOD; each contains the one before."""
     found: dict[str, float] = {}
     least = 0.0
@@ -76,7 +88,7 @@ def chances(mechanism: Lipschitz | Canonical, histogram: Histogram) -> dict[str,
 
 
 def epsilon_needed(
-    make: Callable[[Fraction], Lipschitz | Canonical],
+    make: Callable[[Fraction], Mechanism],
     histogram: Histogram,
     quality: Quality,
     wanted: float,

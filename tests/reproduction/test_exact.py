@@ -11,10 +11,9 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.public_list.noises import NOISES
+from crestline.mechanisms.routes.canonical_or_peeling import CanonicalOrPeeling
 from crestline.randomness.entropy import replay
-from reproduction.exact import Quality, chance, chances, epsilon_needed, qualities
-
-Mechanism = Lipschitz | Canonical
+from reproduction.exact import Mechanism, Quality, chance, chances, epsilon_needed, qualities
 
 FALSE_ALARM = 1e-6
 SMALL = Histogram.over_domain(dict(enumerate([9, 7, 7, 5, 4, 4, 0])))
@@ -23,11 +22,16 @@ LARGE = Histogram.over_domain(dict(enumerate(int(3_000 / (rank + 5)) for rank in
 
 def every(k: int, epsilon: float | Fraction) -> list[Mechanism]:
     noisy = [Lipschitz(k, epsilon, noise) for noise in NOISES]
-    return [*noisy, *(Canonical(k, epsilon, gamma) for gamma in (0, Fraction(1, 2), Fraction(3, 10), 1))]
+    return [
+        *noisy,
+        *(Canonical(k, epsilon, gamma) for gamma in (0, Fraction(1, 2), Fraction(3, 10), 1)),
+        *(Canonical(k, epsilon, gamma, "exponential") for gamma in (Fraction(2, 3), Fraction(1, 2), 1)),
+        CanonicalOrPeeling(k, epsilon / 10, epsilon, epsilon / 3, eta="0.2", lean=1),
+    ]
 
 
 def named(mechanism: Mechanism) -> str:
-    return mechanism.noise if isinstance(mechanism, Lipschitz) else f"canonical {mechanism.gamma}"
+    return f"{type(mechanism).__name__} {'' if isinstance(mechanism, Lipschitz) else mechanism.gamma} {mechanism.noise}"
 
 
 def test_the_three_qualities_round_as_published() -> None:
@@ -40,14 +44,14 @@ def test_the_three_qualities_round_as_published() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("place", range(9))
+@pytest.mark.parametrize("place", range(13))
 def test_chances_are_sums_of_the_enumerated_law(k: int, place: int) -> None:
     for epsilon in (Fraction(1, 2), Fraction(6)):
         mechanism = every(k, epsilon)[place]
-        law = {tuple(map(int, selection.items)): value for selection, value in mechanism.law(SMALL).items()}
+        law = [(tuple(map(int, selection.items)), value) for selection, value in mechanism.law(SMALL).items()]
         for head, tail in [(k, k), *((h, t) for h in range(k) for t in range(k + 1, 8))]:
             quality = Quality("some", head, tail)
-            expected = sum(value for items, value in law.items() if quality.met_by(ranks(SMALL, items)))
+            expected = sum(value for items, value in law if quality.met_by(ranks(SMALL, items)))
             assert chance(mechanism, SMALL, quality) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
@@ -141,7 +145,7 @@ def test_no_epsilon_breaks_a_tie() -> None:
 
 
 def test_other_noises_of_the_canonical_mechanism_are_refused() -> None:
-    with pytest.raises(MechanismError, match="gumbel"):
+    with pytest.raises(MechanismError, match="Gumbel and exponential"):
         chance(Canonical(2, 1, noise="laplace"), SMALL, qualities(2)[0])
 
 

@@ -46,7 +46,7 @@ _MOST, _ENOUGH = Fraction(7, 100), 21  # the look costs so much of ε at most, a
 _USUAL_LIST = 10**4  # how long a public list is taken to be before it is known
 _DIGITS = 6  # to which the steps of peeling are found
 _LATEST = Fraction(999, 1000)  # of the rate, at most, that is kept back
-_LOG_ODDS = Remembered()
+_LOG_ODDS = Remembered[Fraction]()
 
 _NumberOrNone: TypeAlias = Converted[Exact | None, Fraction | None]
 
@@ -167,8 +167,7 @@ class CanonicalOrPeeling(BuiltIn):
 
     def _log_odds(self, histogram: Histogram) -> Fraction:
         items = groups_of(histogram)
-        found: Fraction = _LOG_ODDS.get(histogram, self, lambda: self.coin(items).log_odds(items, histogram.step))
-        return found
+        return _LOG_ODDS.get(histogram, self, lambda: self.coin(items).log_odds(items, histogram.step))
 
     def _ahead(self, items: int) -> Fraction:
         """`eta`. Where the best k just begin to stand out at the full rate, `q` is about `eta ln C(d, k)`, and the
