@@ -77,7 +77,7 @@ def release_alone(times: int) -> Row:
         start = time.process_time()
         for _ in range(2):
             heavy(look(loads, UNIT, share, entropy), K)
-        list(passed(ObservedItems(scores, step=UNIT), rule, 1, entropy))
+        list(passed(ObservedItems(scores, unit=UNIT), rule, 1, entropy))
         return time.process_time() - start
 
     once()

@@ -50,7 +50,7 @@ REFUSED: list[tuple[Any, dict[str, Any], type[CrestlineError], str]] = [
     (SLOT_COUNTS, BOUND, MechanismError, "ObservedItems.from_scores"),
     (SCORES, SIEVE, MechanismError, "take mechanism='Observed'"),
     (SCORES, {}, MechanismError, "take mechanism='Observed'"),
-    (ObservedItems.from_scores({"a": 900}, step=7), BOUND, QuestionError, "step=1"),
+    (ObservedItems.from_scores({"a": 900}, unit=7), BOUND, QuestionError, "unit=1"),
 ]
 
 

@@ -132,7 +132,7 @@ def _zipf(skew: float) -> Histogram:
     share = np.arange(1, _SIZE + 1, dtype=np.float64) ** -skew
     counts = np.rint(share / share.sum() * _TOTAL * _STEP).astype(np.int64)
     values, sizes = np.unique(counts, return_counts=True)
-    return Histogram.from_multiplicities(dict(zip(values.tolist(), sizes.tolist(), strict=True)), step=_STEP)
+    return Histogram.from_multiplicities(dict(zip(values.tolist(), sizes.tolist(), strict=True)), unit=_STEP)
 
 
 def _curve_cells() -> Iterator[Cell]:

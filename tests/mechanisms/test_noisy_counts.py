@@ -80,7 +80,7 @@ def test_counts_follow_their_noise_and_the_test_has_power(noise: str, grid: int)
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_grows_with_the_step(noise: str) -> None:
     """Counts that one user moves by up to 3 get three times the noise: chi-square at 1e-9; 10% off is rejected."""
-    histogram = Histogram.from_counts({"a": 27, "b": 12, "c": 1}, 2, step=3)
+    histogram = Histogram.from_counts({"a": 27, "b": 12, "c": 1}, 2, unit=3)
     for scale, fits in (("2", True), ("2.2", False), ("1.8", False)):
         drawn = NoisyCounts(First(), scale, noise).release_many(histogram, 20_000, replay("step"))
         found = p_value((int(s.counts[0]) for s in drawn if s.counts), rounded_noise(noise, 6.0, 27, 1, reach=120))
@@ -205,9 +205,9 @@ def test_bad_parameters_are_refused() -> None:
     with pytest.raises(MechanismError, match="already"):
         NoisyCounts(LimitedDomainGauss(2, 3, 1, "0.1", 1, counts=True), 1)
     for noise, bound, step in (("laplace", 2, 1), ("laplace", None, 2), ("gaussian", 2, 2)):
-        NoisyCounts(selection, 1, noise, bound).release(Histogram.from_counts({"a": 5}, 3, step=step), replay(0))
+        NoisyCounts(selection, 1, noise, bound).release(Histogram.from_counts({"a": 5}, 3, unit=step), replay(0))
     with pytest.raises(HistogramError, match="distinct users"):
-        NoisyCounts(selection, 1, "laplace", 2).release(Histogram.from_counts({"a": 5}, 3, step=2), replay(0))
+        NoisyCounts(selection, 1, "laplace", 2).release(Histogram.from_counts({"a": 5}, 3, unit=2), replay(0))
 
 
 class Modest(First):

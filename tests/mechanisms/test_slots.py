@@ -73,7 +73,7 @@ def test_a_histogram_must_be_cut_for_the_mechanism() -> None:
 
 def test_a_rate_is_for_one_unit_of_a_count() -> None:
     assert unit_rate(Fraction(1, 2), Histogram.from_counts({"a": 3}, 1)) == Fraction(1, 2)
-    assert unit_rate(Fraction(1, 2), Histogram.from_counts({"a": 3}, 1, step=3)) == Fraction(1, 6)
+    assert unit_rate(Fraction(1, 2), Histogram.from_counts({"a": 3}, 1, unit=3)) == Fraction(1, 6)
 
 
 def test_orders_are_listed_only_where_there_are_few() -> None:

@@ -102,7 +102,7 @@ def test_a_tie_is_counted_strictly(mechanism: Mechanism) -> None:
 
 def test_multiplicities_and_steps_change_nothing() -> None:
     grouped = Histogram.from_multiplicities({9: 1, 7: 2, 5: 1, 4: 2, 0: 1})
-    scaled = Histogram.over_domain({item: 10 * count for item, count in enumerate(SMALL.counts)}, step=10)
+    scaled = Histogram.over_domain({item: 10 * count for item, count in enumerate(SMALL.counts)}, unit=10)
     for mechanism in every(3, 2):
         expected = chances(mechanism, SMALL)
         assert chances(mechanism, grouped) == pytest.approx(expected, rel=1e-6)

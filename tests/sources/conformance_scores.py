@@ -63,7 +63,7 @@ class ScoreConformance:
         histogram = ask(engine.source(table), question(3, score="sum(v)", clip=clip))
         found = dict(zip(histogram.items, histogram.counts, strict=True))
         assert [found.get(item, 0) for item in "abc"] == expected
-        assert histogram.step == (clip if pa.types.is_integer(kind) and clip <= 10**6 else 10**6)
+        assert histogram.unit == (clip if pa.types.is_integer(kind) and clip <= 10**6 else 10**6)
 
     def test_a_score_with_a_contribution_bound(self, engine: Engine) -> None:
         table = pa.table({"user": [1] * 6, "item": list("abcdef"), "v": [1, 2, 3, 4, 5, 0]})

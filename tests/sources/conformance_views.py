@@ -69,7 +69,7 @@ def every_view_agrees(theirs: PairViews, pairs: oracle_views.Pairs) -> None:
     assert theirs.loads(KEY, BUCKETS, weights).tolist() == expected
     for table in (gaussian_weights(2, MANY), np.ones(MANY, dtype=np.int64)):
         items = theirs.observed(KEY, table)
-        assert items.step == table[0]
+        assert items.unit == table[0]
         assert seen(items) == oracle_views.in_order(oracle_views.observed(pairs, KEY, table.tolist()))
 
 

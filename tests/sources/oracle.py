@@ -97,7 +97,7 @@ def same(left: Histogram, right: Histogram) -> bool:
 
 
 def view(histogram: Histogram) -> tuple[Any, ...]:
-    return ([typed(label) for label in histogram.items], histogram.counts, histogram.next_count, histogram.step)
+    return ([typed(label) for label in histogram.items], histogram.counts, histogram.next_count, histogram.unit)
 
 
 def typed(label: Label) -> Any:

@@ -80,11 +80,11 @@ def difference(left: Outcome, right: Outcome, moved: frozenset[Any] | None = Non
     """What tells two neighbouring tables apart beyond what one user may move; None when nothing does."""
     if not isinstance(left, Histogram) or not isinstance(right, Histogram):
         return None if left == right else f"with the user: {_shown(left)}; without: {_shown(right)}"
-    if left.step != right.step:
-        return f"one user adds {left.step} with the user, {right.step} without"
+    if left.unit != right.unit:
+        return f"one user adds {left.unit} with the user, {right.unit} without"
     first, second = counted(left), counted(right)
     moves = {label: first.get(label, 0) - second.get(label, 0) for label in {**first, **second}}
-    far = [label for label, move in moves.items() if not 0 <= move <= left.step]
+    far = [label for label, move in moves.items() if not 0 <= move <= left.unit]
     if far:
         return f"{len(far)} counts moved too far, or down"
     strange = [label for (_, label), move in moves.items() if move and moved is not None and label not in moved]

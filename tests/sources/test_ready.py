@@ -23,8 +23,8 @@ UNKNOWN = [
 @pytest.mark.parametrize("k_bar", [1, 2, 3, 6, 8])
 def test_a_smaller_k_bar_sees_what_counting_with_it_would_have_seen(k_bar: int) -> None:
     counts = {"a": 5, "b": 3}
-    found = open_source(Histogram.from_counts(counts, 8, step=2)).top_counts(Question(k=1, k_bar=k_bar))
-    wanted = Histogram.from_counts(counts, k_bar, step=2)
+    found = open_source(Histogram.from_counts(counts, 8, unit=2)).top_counts(Question(k=1, k_bar=k_bar))
+    wanted = Histogram.from_counts(counts, k_bar, unit=2)
     for name in ("items", "counts", "next_count", "filled", "padded", "step", "k_bar"):
         assert getattr(found, name) == getattr(wanted, name)
 

@@ -70,7 +70,7 @@ class Subject:
             return pairs_of(counts, together)
         if view.kind == "observed":  # no user of a pair has more items than the noise covers: none weighs less
             step = view.weights[0]
-            return ObservedItems.from_scores({label: step * count for label, count in counts.items()}, step=step)
+            return ObservedItems.from_scores({label: step * count for label, count in counts.items()}, unit=step)
         if shape.k_bar is None:
             return Histogram.over_domain(dict.fromkeys(shape.domain, 0) | counts)
         return Histogram.from_counts(counts, shape.k_bar)

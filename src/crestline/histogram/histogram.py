@@ -35,7 +35,7 @@ class Histogram:
     counts       their counts, in the same order
     next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public list
     domain_size  the size of a public list, or None when the domain is unknown
-    step         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
+    unit         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
     filled       how many slots hold an item; empty slots come after all of them
     padded       whether empty slots stand where there were fewer than `k_bar` rows (P0.6)
     """
@@ -47,7 +47,7 @@ class Histogram:
         next_count: int | None,
         *,
         domain_size: int | None = None,
-        step: int = 1,
+        unit: int = 1,
         padded: bool = True,
         filled: int | None = None,
     ) -> None:
@@ -56,13 +56,18 @@ class Histogram:
         self.array = counts
         self.next_count = next_count
         self.domain_size = domain_size
-        self.step = step
+        self.unit = unit
         self.padded = padded
         self.filled = _filled(items, domain_size) if filled is None else filled
         self._kept: tuple[object, Any] | None = None
 
+    @property
+    def step(self) -> int:
+        """`unit`, by its earlier name."""
+        return self.unit
+
     @classmethod
-    def from_counts(cls, counts: Counts, k_bar: int, *, step: int = 1, pad: bool = True) -> Histogram:
+    def from_counts(cls, counts: Counts, k_bar: int, *, unit: int = 1, pad: bool = True) -> Histogram:
         """Rank by count, ties in byte order; keep `k_bar` slots and the count of the next; pad with zeros.
 
         Without padding only Gumbel noise is private (P1.8), and every other mechanism refuses the histogram.
@@ -72,11 +77,11 @@ class Histogram:
         """
         whole(k_bar, "k_bar")
         best = heapq.nsmallest(k_bar + 1, _positive(counts), key=lambda pair: (-pair[1], label_order(pair[0])))
-        return cls.from_ranked(best, k_bar, step=step, pad=pad)
+        return cls.from_ranked(best, k_bar, unit=unit, pad=pad)
 
     @classmethod
     def from_ranked(
-        cls, rows: Sequence[tuple[Label, int]], k_bar: int, *, step: int = 1, pad: bool = True
+        cls, rows: Sequence[tuple[Label, int]], k_bar: int, *, unit: int = 1, pad: bool = True
     ) -> Histogram:
         """From at most `k_bar + 1` rows that are ranked already, as a source returns them."""
         missing = k_bar + 1 - len(rows)
@@ -85,10 +90,10 @@ class Histogram:
         column[: len(rows)] = [min(count, LARGEST_COUNT) for _, count in rows[: k_bar + 1]]
         kept = k_bar if pad else min(len(rows), k_bar)
         filled = min(len(rows), k_bar)
-        return cls(items[:kept], column[:kept].copy(), int(column[k_bar]), step=step, padded=pad, filled=filled)
+        return cls(items[:kept], column[:kept].copy(), int(column[k_bar]), unit=unit, padded=pad, filled=filled)
 
     @classmethod
-    def over_domain(cls, counts: Counts, k_bar: int | None = None, *, step: int = 1) -> Histogram:
+    def over_domain(cls, counts: Counts, k_bar: int | None = None, *, unit: int = 1) -> Histogram:
         """Over a public list: every item is listed, zeros included. Nothing is padded.
 
         With `k_bar` only the best `k_bar` slots are kept, and the mechanism knows how many were left out.
@@ -101,12 +106,12 @@ class Histogram:
         ranked = column[order]
         next_count = int(ranked[kept]) if kept < size else None
         items = tuple(pairs[i][0] for i in order[:kept])
-        return cls(items, ranked[:kept].copy(), next_count, domain_size=size, step=step)
+        return cls(items, ranked[:kept].copy(), next_count, domain_size=size, unit=unit)
 
     @classmethod
-    def from_multiplicities(cls, how_many: Mapping[int, int], *, step: int = 1) -> Multiplicities:
+    def from_multiplicities(cls, how_many: Mapping[int, int], *, unit: int = 1) -> Multiplicities:
         """Over a public list of which only `{count: how many items have it}` is known (D9)."""
-        return Multiplicities(how_many, step=step)
+        return Multiplicities(how_many, unit=unit)
 
     @property
     def k_bar(self) -> int:
@@ -122,7 +127,7 @@ class Histogram:
             self.array[:k_bar],
             int(self.array[k_bar]),
             domain_size=self.domain_size,
-            step=self.step,
+            unit=self.unit,
             padded=self.padded,
             filled=min(self.filled, k_bar),
         )
@@ -174,7 +179,7 @@ class Histogram:
 class Multiplicities(Histogram):
     """A public list known by its multiplicities; its items are `(count, index within that count)` pairs."""
 
-    def __init__(self, how_many: Mapping[int, int], *, step: int = 1) -> None:
+    def __init__(self, how_many: Mapping[int, int], *, unit: int = 1) -> None:
         groups = sorted(((_count(count), whole(size, "how_many", at_least=0)) for count, size in how_many.items()))
         groups = [(count, size) for count, size in reversed(groups) if size]
         self._values = np.array([count for count, _ in groups], dtype=np.int64)
@@ -183,7 +188,7 @@ class Multiplicities(Histogram):
         for size in self._sizes:
             starts.append(starts[-1] + size)
         self._starts = starts
-        super().__init__((), np.zeros(0, dtype=np.int64), None, domain_size=starts[-1], step=step, filled=starts[-1])
+        super().__init__((), np.zeros(0, dtype=np.int64), None, domain_size=starts[-1], unit=unit, filled=starts[-1])
 
     @property
     def k_bar(self) -> int:
@@ -226,7 +231,7 @@ def _checked(counts: Counts) -> Iterable[tuple[Label, int]]:
 
 def _count(value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ParameterError("counts must be whole numbers; for other scores give `step` and scaled whole numbers")
+        raise ParameterError("counts must be whole numbers; for other scores give `unit` and scaled whole numbers")
     if value < 0:
         raise ParameterError("counts must not be negative")
     return min(int(value), LARGEST_COUNT)

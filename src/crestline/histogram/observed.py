@@ -20,8 +20,8 @@ from crestline.parameters import whole
 class ObservedItems(Histogram):
     """Observed items in groups of equal scores, the largest score first.
 
-    Scores are whole numbers; `step` is the score that one user gives an item at most, so a score counts users in
-    units of `step`. The items are `(score, index within that score)` pairs; `named` gives their labels, once they are
+    Scores are whole numbers; `unit` is the score that one user gives an item at most, so a score counts users in
+    units of `unit`. The items are `(score, index within that score)` pairs; `named` gives their labels, once they are
     picked, or they are known beforehand, as with `from_scores`. Mechanisms for a public list and for slots refuse it.
     """
 
@@ -29,11 +29,11 @@ class ObservedItems(Histogram):
         self,
         how_many: Mapping[int, int],
         *,
-        step: int = 1,
+        unit: int = 1,
         labels: Sequence[Label] | None = None,
         named: Callable[[Sequence[tuple[int, int]]], Sequence[Label]] | None = None,
     ) -> None:
-        whole(step, "step")
+        whole(unit, "unit")
         groups = sorted(((whole(score, "score"), whole(many, "how_many")) for score, many in how_many.items()))[::-1]
         self.scores: NDArray[np.int64] = np.array([score for score, _ in groups], dtype=np.int64)
         sizes = np.array([many for _, many in groups], dtype=np.int64)
@@ -42,10 +42,10 @@ class ObservedItems(Histogram):
         self._listed = None if labels is None else tuple(labels)
         if self._listed is not None and len(self._listed) != self.size:
             raise ParameterError("there must be one label for each observed item")
-        super().__init__((), np.zeros(0, dtype=np.int64), None, step=step, padded=False, filled=self.size)
+        super().__init__((), np.zeros(0, dtype=np.int64), None, unit=unit, padded=False, filled=self.size)
 
     @classmethod
-    def from_scores(cls, scores: Mapping[Label, int], *, step: int = 1) -> ObservedItems:
+    def from_scores(cls, scores: Mapping[Label, int], *, unit: int = 1) -> ObservedItems:
         """From every observed item and its score. Items of score zero were not observed, and are left out."""
         positive = {label: whole(score, "score", at_least=0) for label, score in scores.items()}
         ranked = sorted(
@@ -54,7 +54,7 @@ class ObservedItems(Histogram):
         how_many: dict[int, int] = {}
         for _, score in ranked:
             how_many[score] = how_many.get(score, 0) + 1
-        return cls(how_many, step=step, labels=[label for label, _ in ranked])
+        return cls(how_many, unit=unit, labels=[label for label, _ in ranked])
 
     @property
     def size(self) -> int:

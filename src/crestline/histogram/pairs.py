@@ -92,7 +92,7 @@ class Pairs:
         values, sizes = np.unique(scores[ranked], return_counts=True)
         labels = ranked.tolist() if self._labels is None else [self._labels[item] for item in ranked]
         return ObservedItems(
-            dict(zip(values.tolist(), sizes.tolist(), strict=True)), step=_full(weights), labels=labels
+            dict(zip(values.tolist(), sizes.tolist(), strict=True)), unit=_full(weights), labels=labels
         )
 
     @cached_property

@@ -182,7 +182,7 @@ class NoisyCounts(BuiltIn):
         return type(self)(self.mechanism, scale, self.noise, self.contribution, grid=self.grid, slack=self.slack)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        if histogram.step != 1 and self.noise == LAPLACE.name and self.contribution is not None:
+        if histogram.unit != 1 and self.noise == LAPLACE.name and self.contribution is not None:
             raise HistogramError("Laplace noise is charged by the items one user has: count distinct users per item")
         count_of = _lookup(histogram)
         result: list[Selection] = []
@@ -191,7 +191,7 @@ class NoisyCounts(BuiltIn):
             table = np.zeros((trials, self.k), dtype=np.int64)
             for row, selection in enumerate(named):
                 table[row, : len(selection)] = [count_of(item) for item in _in_order(selection)]
-            values = self._noisy(table, histogram.step, entropy)
+            values = self._noisy(table, histogram.unit, entropy)
             result += [_with_counts(*pair) for pair in zip(named, values.tolist(), strict=True)]
         return result
 
@@ -207,10 +207,10 @@ class NoisyCounts(BuiltIn):
             return steps(PureDP(1 / self.scale, theorem=self.theorem), moved)
         return steps(GaussianDP(moved / self.scale**2, theorem=self.theorem), min(1, moved))
 
-    def _noisy(self, counts: NDArray[np.int64], step: int, entropy: Entropy) -> NDArray[np.int64]:
+    def _noisy(self, counts: NDArray[np.int64], unit: int, entropy: Entropy) -> NDArray[np.int64]:
         """Every count with fresh noise, on the grid. Columns beyond a row's items are noise on zero, and dropped."""
         noise = entropy.uniforms(*counts.shape)
-        noisy = keys(Linear(counts, Fraction(1)), _NOISES[self.noise], noise, scale=self.scale * step)
+        noisy = keys(Linear(counts, Fraction(1)), _NOISES[self.noise], noise, scale=self.scale * unit)
         return rounded(noisy, Fraction(self.grid)) * self.grid
 
 

@@ -69,8 +69,8 @@ def unstable_slots(histogram: Histogram, k_bar: int, contribution: int | None) -
 
 
 def unit_rate(epsilon: Fraction, histogram: Histogram) -> Fraction:
-    """ε for each unit of a count: scores have sensitivity one after division by the histogram's step (P0.1)."""
-    return epsilon / histogram.step
+    """ε for each unit of a count: scores have sensitivity one after division by the histogram's unit (P0.1)."""
+    return epsilon / histogram.unit
 
 
 def orderings(columns: Sequence[int], k: int, most: int = _MOST_ORDERS) -> Iterator[tuple[int, ...]]:

@@ -70,4 +70,4 @@ def seen(histogram: Histogram, k_bar: int) -> Histogram:
     ]
     if histogram.next_count and len(rows) == histogram.k_bar:
         rows.append((None, histogram.next_count))  # nobody asks for its name: it is left out, or cut here
-    return Histogram.from_ranked(rows[: k_bar + 1], k_bar, step=histogram.step)
+    return Histogram.from_ranked(rows[: k_bar + 1], k_bar, unit=histogram.unit)

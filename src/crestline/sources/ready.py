@@ -52,10 +52,10 @@ class ReadySource:
                 raise QuestionError(f"a ready histogram cannot apply `{option}`; apply it before counting")
         ready = self._histogram
         if isinstance(ready, ObservedItems):
-            if view.kind == "observed" and ready.step != view.weights[0]:
+            if view.kind == "observed" and ready.unit != view.weights[0]:
                 raise QuestionError(
-                    f"one user adds {ready.step} to a score of these observed items, and the mechanism expects "
-                    f"{view.weights[0]}: make them with step={view.weights[0]}"
+                    f"one user adds {ready.unit} to a score of these observed items, and the mechanism expects "
+                    f"{view.weights[0]}: make them with unit={view.weights[0]}"
                 )
             return
         if not ready.padded:  # how many rows it has is private, and so is whether they are enough

@@ -97,7 +97,7 @@ class TableSource:
         items = counting.items
         rows = self._runner.rows(counting.top(key))
         labelled = [(items.label(row[:-1]), row[-1]) for row in rows]
-        return Histogram.from_ranked(labelled, question.slots, step=counting.step)
+        return Histogram.from_ranked(labelled, question.slots, unit=counting.step)
 
     def version(self) -> str | None:
         return None

@@ -266,7 +266,7 @@ def test_permuting_labels_permutes_the_law() -> None:
 def test_a_step_divides_the_rate() -> None:
     scaled = {label: 3 * count for label, count in TIED.items()}
     law = Canonical(2, 1).law(Histogram.over_domain(TIED))
-    assert Canonical(2, 1).law(Histogram.over_domain(scaled, step=3)) == pytest.approx(law, abs=1e-13)
+    assert Canonical(2, 1).law(Histogram.over_domain(scaled, unit=3)) == pytest.approx(law, abs=1e-13)
 
 
 def test_a_public_list_no_larger_than_k_is_returned_whole() -> None:

@@ -61,7 +61,7 @@ def plan(mechanism: Staircase) -> dict[int, tuple[float, float]]:
 
 def enumerated(mechanism: Staircase, histogram: Histogram) -> dict[frozenset[str], float]:
     """The law by adding up all subsets: one integral over the uniform behind the shared noise for each size."""
-    k, step = mechanism.k, histogram.step
+    k, step = mechanism.k, histogram.unit
     assert histogram.next_count is not None
     floor = histogram.next_count + step
     first = float(mechanism.share * mechanism.epsilon / (1 + mechanism.kappa))
@@ -105,7 +105,7 @@ CASES = [
 def test_the_law_is_an_enumeration_of_all_subsets(mechanism: Staircase, counts: dict[str, int], step: int) -> None:
     """Ties, empty slots, sums that one user moves by up to three, and all slots wanted."""
     moved = {item: step * count + count % 2 for item, count in counts.items()}
-    histogram = Histogram.from_counts(moved, mechanism.k_bar, step=step)
+    histogram = Histogram.from_counts(moved, mechanism.k_bar, unit=step)
     law, wanted = items_law(mechanism.law(histogram)), enumerated(mechanism, histogram)
     assert math.fsum(law.values()) == pytest.approx(1, abs=1e-12)
     for items in wanted.keys() | law.keys():
@@ -150,7 +150,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) 
 
 
 def test_the_sampler_follows_the_law_of_sums() -> None:
-    histogram = Histogram.from_counts({"a": 95, "b": 80, "c": 77, "d": 41}, 4, step=10)
+    histogram = Histogram.from_counts({"a": 95, "b": 80, "c": 77, "d": 41}, 4, unit=10)
     mechanism = Staircase(2, 4, "0.8", "0.2")
     follows_its_law(mechanism, histogram)
     notices(mechanism, Staircase(2, 4, "0.88", "0.2"), histogram)

@@ -38,7 +38,7 @@ def test_the_margin_is_one_user_more_than_the_gap(test: GapTest) -> None:
 @pytest.mark.parametrize("step", [1, 3])
 def test_one_slot_is_named_when_it_passes(test: GapTest, step: int) -> None:
     """The gap is the count, less the next, less one step."""
-    histogram = Histogram.from_counts({"a": 30 * step, "b": 4 * step}, 1, step=step)
+    histogram = Histogram.from_counts({"a": 30 * step, "b": 4 * step}, 1, unit=step)
     law = items_law(RestrictedGumbel(1, 1, 1, test).law(histogram))
     assert law[("a",)] == pytest.approx(chance(test, [25.0]), rel=1e-12)
     assert law[()] == pytest.approx(1 - chance(test, [25.0]), rel=1e-9)
@@ -99,7 +99,7 @@ def test_a_step_is_a_unit_of_counts(mechanism: Framework) -> None:
     """Three times the counts with a step of three are the same data: the same law, and from the same bits the same."""
     counts = {"a": 24, "b": 19, "c": 12, "d": 1}
     plain = Histogram.from_counts(counts, 3)
-    scaled = Histogram.from_counts({label: 3 * count for label, count in counts.items()}, 3, step=3)
+    scaled = Histogram.from_counts({label: 3 * count for label, count in counts.items()}, 3, unit=3)
     assert mechanism.law(scaled) == pytest.approx(mechanism.law(plain), abs=1e-12)
     drawn = mechanism.release_many(plain, 100, replay("step"))
     assert mechanism.release_many(scaled, 100, replay("step")) == drawn
@@ -118,11 +118,11 @@ def test_slots_that_were_not_chosen_are_not_counted() -> None:
 
 
 def test_the_choice_sees_numbers_and_no_names() -> None:
-    histogram = Histogram.from_counts({"a": 9, "b": 5}, 3, step=2)
+    histogram = Histogram.from_counts({"a": 9, "b": 5}, 3, unit=2)
     view = slot_view(histogram, 3)
     assert list(view.items) == [0, 1, 2]
     assert view.counts == histogram.counts
-    assert (view.next_count, view.domain_size, view.step) == (None, 3, 2)
+    assert (view.next_count, view.domain_size, view.unit) == (None, 3, 2)
 
 
 def test_tests_in_order_until_the_first_failure() -> None:

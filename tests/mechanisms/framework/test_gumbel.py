@@ -283,7 +283,7 @@ def test_a_step_scales_counts_away() -> None:
     mechanism = RestrictedGumbel(2, 3, "0.4", ONE_SIDED)
     counts = {"a": 14, "b": 9, "c": 2, "d": 1}
     plain = items_law(mechanism.law(Histogram.from_counts(counts, 3)))
-    scaled = Histogram.from_counts({label: 100 * count for label, count in counts.items()}, 3, step=100)
+    scaled = Histogram.from_counts({label: 100 * count for label, count in counts.items()}, 3, unit=100)
     for items, chance in items_law(mechanism.law(scaled)).items():
         assert chance == pytest.approx(plain[items], abs=1e-12)
     follows_its_law(mechanism, scaled, trials=50_000)

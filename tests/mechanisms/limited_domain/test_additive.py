@@ -30,7 +30,7 @@ COUNTED: list[Any] = [
 def test_a_step_is_a_unit_of_counts_and_of_all_noise(mechanism: Any) -> None:
     """The same uniforms choose the same items, and the laws are the same, when users count three times as much."""
     plain = Histogram.from_counts(COUNTS, 3)
-    scaled = Histogram.from_counts({label: 3 * count for label, count in COUNTS.items()}, 3, step=3)
+    scaled = Histogram.from_counts({label: 3 * count for label, count in COUNTS.items()}, 3, unit=3)
     drawn = mechanism.release_many(plain, 500, replay("step"))
     assert mechanism.release_many(scaled, 500, replay("step")) == drawn
     assert {len(selection) for selection in drawn} >= {1, 2}

@@ -283,7 +283,7 @@ def test_a_larger_step_is_a_larger_unit() -> None:
     """Scores that one user moves by up to 5, five times as large, give the same law."""
     mechanism = LimitedDomainGauss(2, 3, 2, "0.1", 2)
     small = mechanism.law(Histogram.from_counts(GIVEN["h"], 3))
-    large = mechanism.law(Histogram.from_counts({label: 5 * n for label, n in GIVEN["h"].items()}, 3, step=5))
+    large = mechanism.law(Histogram.from_counts({label: 5 * n for label, n in GIVEN["h"].items()}, 3, unit=5))
     assert small.keys() == large.keys()
     assert all(large[outcome] == pytest.approx(chance, abs=1e-12) for outcome, chance in small.items())
 

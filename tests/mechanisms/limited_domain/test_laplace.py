@@ -230,7 +230,7 @@ def test_a_histogram_of_the_wrong_kind_is_refused() -> None:
     with pytest.raises(HistogramError, match="raw rows"):
         mechanism.release(Histogram.from_counts({"a": 1}, 2, pad=False), replay(0))
     with pytest.raises(HistogramError, match="distinct users"):
-        mechanism.release(Histogram.from_counts({"a": 1}, 2, step=5), replay(0))
+        mechanism.release(Histogram.from_counts({"a": 1}, 2, unit=5), replay(0))
     with pytest.raises(ParameterError, match="without counts"):
         LimitedDomainLaplace(1, 2, 1, "0.1", 1, counts=True).law(Histogram.from_counts({"a": 1}, 2))
     with pytest.raises(ParameterError, match="too many outcomes"):

@@ -49,7 +49,7 @@ def view(users: tuple[User, ...], weights: np.ndarray[Any, Any]) -> ObservedItem
     for items in users:
         for item in items:
             scores[item] += int(weights[len(items) - 1])
-    return ObservedItems.from_scores(scores, step=UNIT)
+    return ObservedItems.from_scores(scores, unit=UNIT)
 
 
 def hockey_stick(left: Mapping[Selection, float], right: Mapping[Selection, float], epsilon: float) -> float:

@@ -68,7 +68,7 @@ class Audited:
             left = [item for item in items if item in alive]
             for item in left:
                 scores[item] += int(self.weights[len(left) - 1])
-        view = ObservedItems.from_scores(scores, step=UNIT)
+        view = ObservedItems.from_scores(scores, unit=UNIT)
         return threshold_law(view, 2, GAUSSIAN, float(self.last), float(self.threshold))
 
 

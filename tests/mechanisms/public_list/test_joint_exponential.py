@@ -121,7 +121,7 @@ class TwiceTheRate(JointExponential):
     """The rate of monotone scores: but a difference of two counts moves either way."""
 
     def _rate(self, histogram: Histogram) -> Fraction:
-        return self.epsilon / histogram.step
+        return self.epsilon / histogram.unit
 
 
 def test_the_rate_of_monotone_scores_is_caught() -> None:

@@ -241,7 +241,7 @@ def test_permuting_labels_permutes_the_law() -> None:
 def test_a_step_divides_the_rate() -> None:
     scaled = {label: 3 * count for label, count in TIED.items()}
     law = Lipschitz(2, 1).law(Histogram.over_domain(TIED))
-    assert Lipschitz(2, 1).law(Histogram.over_domain(scaled, step=3)) == pytest.approx(law, abs=1e-13)
+    assert Lipschitz(2, 1).law(Histogram.over_domain(scaled, unit=3)) == pytest.approx(law, abs=1e-13)
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -118,7 +118,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(noise: str) -> None:
 
 
 def test_the_sampler_follows_the_law_of_sums() -> None:
-    histogram = Histogram.over_domain({"a": 95, "b": 70, "c": 43, "d": 21}, step=10)
+    histogram = Histogram.over_domain({"a": 95, "b": 70, "c": 43, "d": 21}, unit=10)
     follows_its_law(made(2, "1", "0.3", "0.01"), histogram, trials=100_000)
 
 

@@ -66,7 +66,7 @@ def test_distances_count_users() -> None:
     assert most_frequent({"a": 9, "b": 4}).distance == 4
     assert most_frequent({"a": 4, "b": 4}) == Stable("a", 0)
     assert most_frequent({}) == Stable(None, 0)
-    assert stable_set(Histogram.from_counts({"a": 9, "b": 9, "c": 3}, 2, step=3)) == Stable(frozenset("ab"), 1)
+    assert stable_set(Histogram.from_counts({"a": 9, "b": 9, "c": 3}, 2, unit=3)) == Stable(frozenset("ab"), 1)
 
 
 def test_a_distance_must_be_exact_and_is_never_shown() -> None:

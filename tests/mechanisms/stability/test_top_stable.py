@@ -307,7 +307,7 @@ def test_one_user_short_of_the_margin_is_too_little(noise: str) -> None:
 def test_counts_in_other_units_have_the_same_law(noise: str) -> None:
     mechanism, counts = TopStable(1, 3, "0.5", "0.01", noise=noise), {"a": 30, "b": 21, "c": 9, "d": 4}
     plain = Histogram.from_counts(counts, 3)
-    scaled = Histogram.from_counts({label: 7 * count for label, count in counts.items()}, 3, step=7)
+    scaled = Histogram.from_counts({label: 7 * count for label, count in counts.items()}, 3, unit=7)
     assert mechanism.stable_law(scaled) == pytest.approx(mechanism.stable_law(plain), abs=1e-12)
     assert mechanism.release_many(scaled, 300, replay(4)) == mechanism.release_many(plain, 300, replay(4))
 

@@ -100,7 +100,7 @@ def test_sums_in_files_without_types(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("user,text,n\n1,a,2.5\n2,a,100\n3,b,ten\n4,b,-1\n")
     histogram = open_source(path).top_counts(Question(item=("text",), k=1, k_bar=2, score=Sum("n", 5)))
-    assert (histogram.counts, histogram.step) == ((1_500_000, 0), 1_000_000)
+    assert (histogram.counts, histogram.unit) == ((1_500_000, 0), 1_000_000)
 
 
 NANOSECONDS = pa.array([0, 2**62], pa.int64()).cast(pa.timestamp("ns"))

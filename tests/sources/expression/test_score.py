@@ -73,8 +73,8 @@ def test_no_value_makes_a_score_fail(name: str, clip: int) -> None:
     histogram = open_source(table).top_counts(asked)
     found = dict(zip(histogram.items, histogram.counts, strict=True))
     for item, cell in enumerate(cells):
-        share = Fraction(0 if cell < 0 else clip if cell >= clip else cell) * histogram.step / clip
-        assert 0 <= found.get(item, 0) <= histogram.step
+        share = Fraction(0 if cell < 0 else clip if cell >= clip else cell) * histogram.unit / clip
+        assert 0 <= found.get(item, 0) <= histogram.unit
         assert abs(found.get(item, 0) - share) <= (0 if pa.types.is_integer(kind) and clip <= 10**6 else 1)
 
 
@@ -91,7 +91,7 @@ def test_the_sum_of_many_rows_of_one_user_is_clipped() -> None:
     n = 100_000
     table = pa.table({"user": pa.repeat(1, n), "item": pa.repeat("a", n), "v": pa.repeat(2**63 - 1, n)})
     histogram = open_source(table).top_counts(Question(k=1, k_bar=1, score=Sum.read("sum(v)", 2**63 - 1)))
-    assert (histogram.counts, histogram.step) == ((10**6,), 10**6)
+    assert (histogram.counts, histogram.unit) == ((10**6,), 10**6)
 
 
 floats = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -107,7 +107,7 @@ def test_one_user_moves_one_item_by_at_most_step(rows: list[tuple[int, str, floa
         kinds = (pa.int64(), pa.string(), pa.float64())
         arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
         histogram = open_source(pa.table(arrays, names=["user", "item", "v"])).top_counts(asked)
-        assert histogram.step == 10**6
+        assert histogram.unit == 10**6
         return dict(zip(histogram.items, histogram.counts, strict=True))
 
     everyone, without = scores(rows), scores([row for row in rows if row[0] != 0])

@@ -51,9 +51,9 @@ class Stairs:
     def __init__(self, histogram: Histogram, levels: Sequence[Level], shared: Fraction) -> None:
         self.slots = histogram.k_bar
         self._counts: Indices = histogram.array
-        self._step = histogram.step
+        self._unit = histogram.unit
         self._next = histogram.next_count
-        self._floor = (histogram.next_count or 0) + histogram.step
+        self._floor = (histogram.next_count or 0) + histogram.unit
         self._shared = shared
         self._levels = {level.size: level for level in levels}
         self._groups = equal_counts(self._counts)
@@ -104,13 +104,13 @@ class Stairs:
 
     def _totals(self, levels: Sequence[Level]) -> Scores:
         if not levels[0].kappa:
-            rate, gaps = levels[0].rate / self._step, self._counts - np.int64(self._floor)
+            rate, gaps = levels[0].rate / self._unit, self._counts - np.int64(self._floor)
             return LowestTotals(tuple(level.size for level in levels), gaps, rate)
         return joined(*(self._total(level) for level in levels))
 
     def _total(self, level: Level) -> Scores:
         """The largest key of one size, where sets pay for leaders that they miss."""
-        rate = level.rate / self._step
+        rate = level.rate / self._unit
         best = int(self._counts[level.size - 1]) - self._floor - level.kappa * self._missed(level.size)
         if level.size == self.slots:
             return Listed([Real(rate * best)])
@@ -123,7 +123,7 @@ class Stairs:
 
     def _canonical(self, level: Level) -> tuple[Fraction, Fraction, Fraction]:
         """`γ`, the rate of P8.2, and by how much all other sets fall behind the best one besides."""
-        gamma, rate = 1 / (1 + level.kappa), level.rate / self._step
+        gamma, rate = 1 / (1 + level.kappa), level.rate / self._unit
         behind = int(self._counts[level.size - 1] - self._counts[level.size]) if level.size < max(self._levels) else 0
         return gamma, rate / gamma, rate * level.kappa * behind
 
@@ -152,5 +152,5 @@ class Stairs:
         missed = [max(0, int(np.delete(counts, ranks).max() - kth)) for ranks in sets]
         short = np.array([int(counts[size - 1] - counts[ranks[-1]]) for ranks in sets])
         lost = short + float(level.kappa) * np.array(missed)
-        weights = np.exp(-float(level.rate) * (lost - lost.min()) / self._step)
+        weights = np.exp(-float(level.rate) * (lost - lost.min()) / self._unit)
         yield from zip(sets, (weights / weights.sum()).tolist(), strict=True)

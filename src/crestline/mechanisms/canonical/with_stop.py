@@ -108,7 +108,7 @@ class CanonicalBottom(OverSlots):
         rate = unit_rate(self.epsilon, histogram)
         if histogram.next_count is None:  # P0.8: nothing was left out, so there is no ⊥
             return Linear(lowest, rate), Logs(sizes)
-        gaps = lowest - np.int64(histogram.next_count) - histogram.step
+        gaps = lowest - np.int64(histogram.next_count) - histogram.unit
         bottom = Listed([self._bottom(math.comb(histogram.k_bar, many))])
         return joined(Linear(gaps, rate), bottom), joined(Logs(sizes), Equal(1))
 

@@ -80,9 +80,9 @@ class Framework(BuiltIn):
         sizes: Slots = (chosen != NO_SLOT).sum(axis=1)
         if histogram.next_count is None or not sizes.any():
             return sizes
-        gaps = histogram.array - np.int64(histogram.next_count) - histogram.step
+        gaps = histogram.array - np.int64(histogram.next_count) - histogram.unit
         # Slot 0 has the largest gap, so it may stand where no slot was chosen: what it passes there is not counted.
-        return np.minimum(self.test.passed(gaps[np.maximum(chosen, 0)], histogram.step, entropy), sizes)
+        return np.minimum(self.test.passed(gaps[np.maximum(chosen, 0)], histogram.unit, entropy), sizes)
 
     def _lengths(self, histogram: Histogram, orders: Slots) -> Floats:
         """The chance of each number of passes, for every order of slots."""
@@ -91,7 +91,7 @@ class Framework(BuiltIn):
         if histogram.next_count is None or not width:
             certain: Floats = np.eye(width + 1)[sizes]
             return certain
-        gaps = (histogram.array - np.int64(histogram.next_count)) / histogram.step - 1.0
+        gaps = (histogram.array - np.int64(histogram.next_count)) / histogram.unit - 1.0
         free = self.test.lengths(gaps, np.maximum(orders, 0))
         capped = np.zeros((rows, width + 1))
         for length in range(width + 1):
@@ -103,7 +103,7 @@ def slot_view(histogram: Histogram, k_bar: int) -> Histogram:
     """The slots' counts without labels: slot `i` is named `i`, and nothing was left out (K1)."""
     check_slots(histogram, k_bar)
     size = histogram.k_bar
-    return Histogram(range(size), histogram.array, None, domain_size=size, step=histogram.step)
+    return Histogram(range(size), histogram.array, None, domain_size=size, unit=histogram.unit)
 
 
 def named(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> list[Selection]:

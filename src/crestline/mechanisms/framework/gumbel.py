@@ -125,5 +125,5 @@ class _Passes:
         histogram = self._histogram
         if histogram.next_count is None:  # P0.8: nothing was left out
             return np.ones(self._trials, dtype=np.bool_)
-        gaps = histogram.array[drawn] - np.int64(histogram.next_count) - histogram.step
-        return exceeding(self._test.tested(gaps[:, None], histogram.step, self._entropy), self._threshold).ravel()
+        gaps = histogram.array[drawn] - np.int64(histogram.next_count) - histogram.unit
+        return exceeding(self._test.tested(gaps[:, None], histogram.unit, self._entropy), self._threshold).ravel()

@@ -60,7 +60,7 @@ class RestrictedNormal(OneShot):
         return self.sigma
 
     def scores(self, view: Histogram) -> Linear:
-        return Linear(view.array, Fraction(1, view.step))
+        return Linear(view.array, Fraction(1, view.unit))
 
     def cost(self) -> Cost:
         mu_squared = order_sensitivity_squared(self.k_bar, self.contribution) / self.sigma**2

@@ -93,5 +93,5 @@ def _nameless(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, i
     names, places = np.array(subsets(view.k_bar, view.k_bar, 2, entropy))
     ranked = np.lexsort((places, -view.array))
     labels = tuple(names[ranked].tolist())
-    hidden = Histogram(labels, view.array[ranked], None, domain_size=view.k_bar, step=view.step)
+    hidden = Histogram(labels, view.array[ranked], None, domain_size=view.k_bar, unit=view.unit)
     return hidden, dict(zip(labels, ranked.tolist(), strict=True))

@@ -86,11 +86,11 @@ class AdditiveNoise(OverSlots):
         result: list[Selection] = []
         for trials in batches(n, histogram.k_bar):
             uniforms = entropy.uniforms(trials, histogram.k_bar)
-            noisy = keys(counts, self.noise, uniforms, scale=self.scale * histogram.step)
+            noisy = keys(counts, self.noise, uniforms, scale=self.scale * histogram.unit)
             order = largest(noisy, self.k)
             drawn = order
             if bottom is not None:
-                scale = self.bottom_scale * histogram.step
+                scale = self.bottom_scale * histogram.unit
                 stop = keys(Listed([Real(bottom)]), self.noise, entropy.uniforms(trials, 1), scale=scale)
                 drawn = np.where(exceeding(noisy, stop, order), order, histogram.k_bar)
             named = ranked_selections(histogram, drawn, histogram.k_bar, self.k)
@@ -113,7 +113,7 @@ class AdditiveNoise(OverSlots):
         """The exact probability of returning 0, 1, …, k items (P4.3)."""
         scores, scales = self._all(histogram)
         items, stops = np.split(scores, [histogram.filled])
-        scale = float(self.scale * histogram.step)
+        scale = float(self.scale * histogram.unit)
         return length_law(items, stops, self.noise, scale, scales[histogram.filled :], self.k)
 
     def margin(self, chance: float = 0.95) -> float:
@@ -143,16 +143,16 @@ class AdditiveNoise(OverSlots):
         if histogram.next_count is None:
             return None
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)
-        return histogram.next_count - base + histogram.step * (1 + self.lead(unstable))
+        return histogram.next_count - base + histogram.unit * (1 + self.lead(unstable))
 
     def _all(self, histogram: Histogram) -> tuple[Floats, Floats]:
         """Scores and scales of the noise, slots first and ⊥ last, if there is one."""
         base = self._base(histogram)
         counts, bottom = self._counted(histogram, base).approx, self._bottom(histogram, base)
-        scales = [float(self.scale * histogram.step)] * len(counts)
+        scales = [float(self.scale * histogram.unit)] * len(counts)
         if bottom is None:
             return counts, np.array(scales)
-        return np.append(counts, float(bottom)), np.array([*scales, float(self.bottom_scale * histogram.step)])
+        return np.append(counts, float(bottom)), np.array([*scales, float(self.bottom_scale * histogram.unit)])
 
 
 def _with_counts(named: Selection, counts: list[int]) -> Selection:

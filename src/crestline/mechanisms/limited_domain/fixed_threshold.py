@@ -121,11 +121,11 @@ class FixedThreshold(BuiltIn):
         return ln(1 / (2 * self.delta))  # P7.1
 
     def _gaps(self, histogram: Histogram) -> NDArray[np.int64] | None:
-        """`count - next count - step` for every slot; None when nothing was left out: then all are named (P0.8)."""
+        """`count - next count - unit` for every slot; None when nothing was left out: then all are named (P0.8)."""
         check_slots(histogram, self.k)
         if histogram.next_count is None:
             return None
-        return histogram.array - np.int64(histogram.next_count) - histogram.step
+        return histogram.array - np.int64(histogram.next_count) - histogram.unit
 
     def _passed(self, histogram: Histogram, trials: int, entropy: Entropy) -> NDArray[np.bool_]:
         gaps = self._gaps(histogram)

@@ -106,6 +106,6 @@ class LimitedDomainLaplace(AdditiveNoise):
         return steps(PureDP(self.epsilon, theorem="P4.1"), numbers, delta=self.delta)
 
     def _counted(self, histogram: Histogram, base: int) -> Scores:
-        if histogram.step != 1:
+        if histogram.unit != 1:
             raise HistogramError("Laplace noise is charged by the items one user has: count distinct users per item")
         return super()._counted(histogram, base)

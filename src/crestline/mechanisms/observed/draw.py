@@ -34,7 +34,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a release names: the items with the `k` largest `score/step + scale · noise` above `threshold`."""
+    """What a release names: the items with the `k` largest `score/unit + scale · noise` above `threshold`."""
 
     k: int
     law: Law
@@ -50,7 +50,7 @@ def passed(items: ObservedItems, rule: Rule, trials: int, entropy: Entropy) -> I
         yield from (Passed([], []) for _ in range(trials))
         return
     groups = Groups(items.scores, items.starts)
-    scores = Linear(items.scores, Fraction(1, items.step))
+    scores = Linear(items.scores, Fraction(1, items.unit))
     bar = Listed([Real(rule.threshold)])
     for rows in batches(trials, max(groups.groups, wanted)):
         top = top_keys(groups, wanted, scores, rule.law, rows, entropy, rule.scale)

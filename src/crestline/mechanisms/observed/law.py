@@ -24,7 +24,7 @@ def threshold_law(items: ObservedItems, k: int, law: Law, scale: float, threshol
     most = min(k, many)
     if sum(math.perm(many, length) for length in range(most + 1)) > _MOST_OUTCOMES:
         raise ParameterError("the law has too many outcomes: it is for few observed items only")
-    scores = np.array([items.score_of(rank) for rank in range(many)]) / items.step
+    scores = np.array([items.score_of(rank) for rank in range(many)]) / items.unit
     below = law.cdf((threshold - scores) / scale)
     result = {Selection((), True): float(np.prod(below))}
     if not most:

@@ -186,8 +186,8 @@ class Observed(BuiltIn):
             raise HistogramError(
                 "this mechanism looks at every observed item: make the histogram with ObservedItems.from_scores"
             )
-        if self.weighted and histogram.step != UNIT:
-            raise HistogramError("with a cap above the contribution scores are sums of weights, with step 2^20")
+        if self.weighted and histogram.unit != UNIT:
+            raise HistogramError("with a cap above the contribution scores are sums of weights, with unit 2^20")
         return histogram
 
     def _selection(self, items: ObservedItems, one: Passed) -> Selection:

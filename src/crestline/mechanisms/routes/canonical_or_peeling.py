@@ -167,7 +167,7 @@ class CanonicalOrPeeling(BuiltIn):
 
     def _log_odds(self, histogram: Histogram) -> Fraction:
         items = groups_of(histogram)
-        return _LOG_ODDS.get(histogram, self, lambda: self.coin(items).log_odds(items, histogram.step))
+        return _LOG_ODDS.get(histogram, self, lambda: self.coin(items).log_odds(items, histogram.unit))
 
     def _ahead(self, items: int) -> Fraction:
         """`eta`. Where the best k just begin to stand out at the full rate, `q` is about `eta ln C(d, k)`, and the

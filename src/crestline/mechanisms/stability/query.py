@@ -50,7 +50,7 @@ def stable_set(histogram: Histogram) -> Stable:
     """The set of a histogram's items, its first `k_bar`: stable while it leads the next count (P14.1)."""
     if isinstance(histogram, Multiplicities) or not histogram.padded or histogram.next_count is None:
         raise HistogramError("a stable set is cut from more items: make the histogram with from_counts and padding")
-    lead = Fraction(histogram.counts[-1] - histogram.next_count, histogram.step) - 1
+    lead = Fraction(histogram.counts[-1] - histogram.next_count, histogram.unit) - 1
     items = frozenset(item for item in histogram.items if not isinstance(item, Padding))
     return Stable(items, max(Fraction(0), lead))
 

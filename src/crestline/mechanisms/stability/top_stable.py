@@ -124,12 +124,12 @@ class TopStable(SparseVector, OverSlots):
         gaps = self._gaps(histogram)
         result: list[Selection] = []
         for trials in batches(n, len(gaps)):
-            result += self._named(histogram, self._stable(gaps, histogram.step, trials, entropy), entropy)
+            result += self._named(histogram, self._stable(gaps, histogram.unit, trials, entropy), entropy)
         return result
 
     def stable_law(self, histogram: Histogram) -> list[float]:
         """The exact probability that the first 0 (none), 1, …, k_bar items are the stable set."""
-        gaps = self._gaps(histogram) / histogram.step
+        gaps = self._gaps(histogram) / histogram.unit
         return first_success(gaps[::-1], float(self.threshold), self._tested, self._shared, self._law)
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
@@ -154,11 +154,11 @@ class TopStable(SparseVector, OverSlots):
         return self.delta / self.k_bar  # P6.1, P6.2: any of k_bar sets may be unstable
 
     def _gaps(self, histogram: Histogram) -> NDArray[np.int64]:
-        """`h_(i) - h_(i+1) - step` for i from 1 to k_bar."""
+        """`h_(i) - h_(i+1) - unit` for i from 1 to k_bar."""
         check_slots(histogram, self.k_bar)
         if histogram.next_count is None:  # public: it depends on the length of the public list alone
             raise HistogramError("nothing is left out of this public list: take a mechanism for a public list")
-        return -np.diff(np.append(histogram.array, histogram.next_count)) - histogram.step
+        return -np.diff(np.append(histogram.array, histogram.next_count)) - histogram.unit
 
     def _stable(self, gaps: NDArray[np.int64], unit: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
         """The largest i whose test passes in each trial; 0 where none does."""
@@ -197,4 +197,4 @@ class TopStable(SparseVector, OverSlots):
 
     def _public(self, histogram: Histogram, size: int) -> Histogram:
         kept = min(size, histogram.filled)
-        return Histogram(histogram.items[:kept], histogram.array[:kept], None, domain_size=kept, step=histogram.step)
+        return Histogram(histogram.items[:kept], histogram.array[:kept], None, domain_size=kept, unit=histogram.unit)

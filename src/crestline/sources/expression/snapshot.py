@@ -49,7 +49,7 @@ def _asked(runner: Runner, over: DomainCounting, every: Expression) -> tuple[His
         return in_order(picks, {(count, index): over.items.label(values) for count, index, *values in rows})
 
     rows = runner.rows(over.multiplicities(every))
-    return Histogram.from_multiplicities(dict(rows), step=over.counting.step), labels
+    return Histogram.from_multiplicities(dict(rows), unit=over.counting.step), labels
 
 
 def _in_memory(runner: Runner, over: DomainCounting, key: bytes) -> tuple[Histogram, Labels]:
@@ -68,7 +68,7 @@ def _in_memory(runner: Runner, over: DomainCounting, key: bytes) -> tuple[Histog
         unseen = {pick: names[place] for pick, place in places.items() if place in names}
         return in_order(picks, known | unseen)
 
-    return Histogram.from_multiplicities({0: max(0, size - len(found)), **seen}, step=over.counting.step), labels
+    return Histogram.from_multiplicities({0: max(0, size - len(found)), **seen}, unit=over.counting.step), labels
 
 
 def free_place(index: int, taken: Sequence[int]) -> int:

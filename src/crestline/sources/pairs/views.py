@@ -108,7 +108,7 @@ class EnginePairs:
             items = self.over.counting.items
             return in_order(picks, {(score, index): items.label(values) for score, index, *values in rows})
 
-        return ObservedItems(how_many, step=int(weights[0]), named=named)
+        return ObservedItems(how_many, unit=int(weights[0]), named=named)
 
 
 def _dense(rows: Rows, size: int) -> Counts:

@@ -4,9 +4,9 @@
     ExponentialTest    the same with one-sided noise: smaller threshold, smaller variance  sparse.py
     JointTest          all or nothing, by the smallest gap
 
-A gap is `count - next_count - step`: what is left of an item's lead when one user, who may stand behind both, is taken
+A gap is `count - next_count - unit`: what is left of an item's lead when one user, who may stand behind both, is taken
 away. One user moves all gaps in one direction. Gaps are whole numbers in units of the count; a test divides them by
-the histogram's step.
+the histogram's unit.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ class GapTest(Protocol):
 
     def cost(self) -> Cost: ...
 
-    def passed(self, gaps: Gaps, step: int, entropy: Entropy) -> Orders:
+    def passed(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
         """How many of each row's items pass before the first failure."""
         ...
 
     def lengths(self, gaps: Floats, orders: Orders) -> Floats:
-        """The chances of 0, 1, … passes for each row of slots in `orders`; `gaps` of all slots, in steps."""
+        """The chances of 0, 1, … passes for each row of slots in `orders`; `gaps` of all slots, in users."""
         ...
 
     def needed_gap(self, k: int, beta: float) -> float:
-        """All of k items pass with probability 1 - beta when each has at least this gap, in steps (P5.6)."""
+        """All of k items pass with probability 1 - beta when each has at least this gap, in users (P5.6)."""
         ...
 
 
 def chance(test: GapTest, gaps: Sequence[float]) -> float:
-    """The exact chance that items with these gaps, in steps, all pass (P5.6)."""
+    """The exact chance that items with these gaps, in users, all pass (P5.6)."""
     order = np.arange(len(gaps))[None, :]
     (lengths,) = test.lengths(np.array(gaps, dtype=np.float64), order)
     return float(lengths[-1])
 
 
 def gap_for(test: GapTest, wanted: float) -> float:
-    """The gap, in steps, at which one item passes with the wanted chance."""
+    """The gap, in users, at which one item passes with the wanted chance."""
 
     def short(gap: float) -> bool:
         return chance(test, [gap]) < wanted
@@ -93,10 +93,10 @@ class JointTest:
     def cost(self) -> Cost:
         return steps(BoundedRange(self.epsilon, theorem="P9.3"), delta=self.delta)
 
-    def passed(self, gaps: Gaps, step: int, entropy: Entropy) -> Orders:
+    def passed(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
         trials, k = gaps.shape
         noisy = keys(
-            Linear(gaps.min(axis=1, keepdims=True), self.epsilon / step), LOGISTIC, entropy.uniforms(trials, 1)
+            Linear(gaps.min(axis=1, keepdims=True), self.epsilon / unit), LOGISTIC, entropy.uniforms(trials, 1)
         )
         above = exceeding(noisy, fixed(Listed([self._log_odds]), trials))  # a coin of chance 1/(1 + odds e^{-ε g})
         return np.where(above.ravel(), k, 0)

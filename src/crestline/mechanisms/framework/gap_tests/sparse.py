@@ -2,7 +2,7 @@
 
 Seed        CarvalhoWang, Algorithm 1 (corrected: E-C3, E-C4, E-C5); one-sided noise: P2.4
 Guarantee   log ratio of the two laws in [-ε2, ε1 + ε2] or its mirror image (P2.4); (ε1 + ε2)-DP
-Assumes     all gaps move in one direction by at most one step; the order of the items does not depend on this noise
+Assumes     all gaps move in one direction by at most one user; the order of the items does not depend on this noise
 Numerics    exact: rational thresholds certified against δ (P11.3), ideal noise decided with certainty (P11)
 Proof note  docs/proofs/restricted.md
 """
@@ -43,15 +43,15 @@ class SparseTest(ABC):
         """The noisy threshold of every trial: one column."""
 
     @abstractmethod
-    def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
+    def tested(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
         """The gaps with fresh noise."""
 
     @abstractmethod
     def table(self, gaps: Floats) -> SharedThreshold:
         """Each slot's chance to pass, given the threshold's noise."""
 
-    def passed(self, gaps: Gaps, step: int, entropy: Entropy) -> Orders:
-        above = exceeding(self.tested(gaps, step, entropy), self.threshold(len(gaps), entropy))
+    def passed(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
+        above = exceeding(self.tested(gaps, unit, entropy), self.threshold(len(gaps), entropy))
         leading: Orders = np.logical_and.accumulate(above, axis=1).sum(axis=1)
         return leading
 
@@ -73,8 +73,8 @@ class LaplaceTest(SparseTest):
     def threshold(self, trials: int, entropy: Entropy) -> Keys:
         return keys(Listed([Real(self.height)]), LAPLACE, entropy.uniforms(trials, 1))
 
-    def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
-        return keys(Linear(gaps, self.epsilon / 2 / step), LAPLACE, entropy.uniforms(*gaps.shape))
+    def tested(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
+        return keys(Linear(gaps, self.epsilon / 2 / unit), LAPLACE, entropy.uniforms(*gaps.shape))
 
     def table(self, gaps: Floats) -> SharedThreshold:
         over = gaps * float(self.epsilon / 2) - float(self.height)
@@ -108,9 +108,9 @@ class ExponentialTest(SparseTest):
         uniforms = entropy.uniforms(trials, 1)
         return keys(Listed([Real(self.height)]), EXPONENTIAL, uniforms, scale=-1 / self.epsilon1)
 
-    def tested(self, gaps: Gaps, step: int, entropy: Entropy) -> Keys:
+    def tested(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
         uniforms = entropy.uniforms(*gaps.shape)
-        return keys(Linear(gaps, Fraction(1, step)), EXPONENTIAL, uniforms, scale=-1 / self.epsilon2)
+        return keys(Linear(gaps, Fraction(1, unit)), EXPONENTIAL, uniforms, scale=-1 / self.epsilon2)
 
     def table(self, gaps: Floats) -> SharedThreshold:
         first, second = float(self.epsilon1), float(self.epsilon2)
@@ -124,5 +124,5 @@ class ExponentialTest(SparseTest):
 
     @property
     def height(self) -> Fraction:
-        """The threshold T, in steps."""
+        """The threshold T, in users."""
         return failure_threshold(self.epsilon1, self.epsilon2, self.delta)
