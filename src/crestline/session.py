@@ -12,6 +12,7 @@ from crestline.ask import ask
 from crestline.identity import Identity, find_stored, stated_version
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.shares import Remaining
 from crestline.prepare import Prepared, prepare
 from crestline.price.price import Price, payers_of, price
 from crestline.question import Question, QuestionFields, with_question_fields
@@ -20,9 +21,9 @@ from crestline.sources import Source, open_source
 from crestline.sources.pool import Pool
 
 if TYPE_CHECKING:
-    from crestline.ledger.amount import Amount
     from crestline.ledger.storage.store import Store
 
+_RECENT = 20  # entries of a ledger in which the last answer is looked for
 Address = str | os.PathLike[str]
 
 
@@ -161,9 +162,13 @@ class Dataset:
         return prepare(question, budget=budget, limits=self.source.limits, now=self.ledger.now())
 
     @property
-    def remaining(self) -> Amount:
-        """What is left of the budget; where it is by period, ask `ledger.remaining(period=…)`."""
-        return self.ledger.remaining()
+    def remaining(self) -> Remaining:
+        """What is left of the budget: as a part of it, and how many more like the last answer it pays for.
+
+        Where the budget is by period, ask `ledger.remaining(period=…)`.
+        """
+        paid = [entry.charge_of(None) for entry in self.ledger.history(_RECENT) if entry.kind == "settled"]
+        return Remaining.of(self.ledger.budget, self.ledger.remaining(), paid[-1] if paid else None)
 
 
 def _store_in_memory() -> Store:

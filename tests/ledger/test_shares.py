@@ -9,8 +9,9 @@ import pytest
 
 import crestline as cl
 from crestline.errors import ParameterError
+from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.shares import usual_delta
+from crestline.ledger.shares import times, usual_delta, worth
 from crestline.prepare import prepare
 from crestline.question import Limits, Question, QuestionFields
 
@@ -86,3 +87,27 @@ def test_top_k_and_data_sets_have_the_same_defaults(loans: Path) -> None:
     assert ours.guarantee == sales.top(k=1, item="item").guarantee
     assert hers.guarantee != ours.guarantee
     assert paid.loss <= own.limit.loss / 10  # of the analyst's own budget, not of the data set's
+
+
+def test_what_is_left_is_an_amount_that_people_can_read(loans: Path) -> None:
+    data = cl.connect(str(loans)).dataset("loans", user="user", budget=cl.Budget(epsilon=2, delta="1e-7"))
+    assert str(data.remaining) == "100.0% left, worth epsilon 2"
+    assert data.remaining == data.ledger.budget.limit
+    answer = data.top(k=1, item="item")
+    assert answer.bill is not None
+    assert str(data.remaining).endswith(f"; about {answer.bill.more} more like the last one")
+    assert data.remaining == data.ledger.remaining()
+    assert hash(data.remaining) == hash(data.remaining)
+    assert (data.ledger.budget.limit - data.remaining).loss > 0
+    assert data.remaining != 3
+
+
+def test_what_an_amount_is_worth() -> None:
+    whole = BUDGET.limit
+    assert worth(BUDGET, whole) == pytest.approx(2, abs=1e-6)
+    assert worth(BUDGET, Amount(whole.units, whole.loss / 10, whole.failure)) > 0.2  # ρ grows like the square of ε
+    pure = Budget(epsilon=2, kind="pure")
+    assert worth(pure, pure.limit) == 2
+    counted = Budget(epsilon=2, delta="1e-6", kind="homogeneous", items=50, questions=10)
+    assert 1.9 < worth(counted, counted.limit) <= 2.0001
+    assert times(Amount(whole.units, Fraction(0), Fraction(0)), whole) is None

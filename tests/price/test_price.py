@@ -160,7 +160,10 @@ def test_an_analyst_and_the_data_set_both_pay() -> None:
     price: Price = data.price(**question, analyst="ann")
     assert [charge.account for charge in price.charges] == ["the data set", "ann"]
     assert price.charges[1].most.loss == Fraction("0.3")
-    assert data.top(**question, analyst="ann").remaining == "epsilon 0.2, delta 9.9e-08"
+    assert (
+        data.top(**question, analyst="ann").remaining
+        == "40.0% (worth epsilon 0.2) is left, not enough for another like it"
+    )
     assert not data.price(**question, analyst="ann").fits  # the data set could pay; ann cannot
     with pytest.raises(BudgetExhausted):
         data.top(**question, analyst="ann")
@@ -171,12 +174,30 @@ def test_an_analyst_and_the_data_set_both_pay() -> None:
 def test_a_named_analyst_without_a_budget_of_their_own_is_told_what_the_data_set_has() -> None:
     data = dataset(cl.Budget(epsilon=1, delta="1e-6", kind="pure"))
     answer = data.top(k=1, item="item", mechanism=LimitedDomain(1, 2, "0.25", "1e-9"), analyst="ann")
-    assert answer.remaining == "epsilon 0.75, delta 9.99e-07"
+    assert answer.remaining == "75.0% (worth epsilon 0.75) is left, about 3 more like it"
 
 
 def test_a_price_in_words() -> None:
     data = dataset(cl.Budget(epsilon=1, delta="1e-6", kind="pure"))
     assert str(data.price(k=2, item="item", mechanism=LimitedDomain(2, 4, "0.25", "1e-9"))) == (
+        "at most 50.0% of the budget, at least 25.0%; the data set has 100.0% left (worth epsilon 1), enough for 2 "
+        "like it\n"
+        "promise: (0.5, 1e-09)-DP by LimitedDomain\n"
+        "named with 95% probability: an item that leads rank 5 by about 102 users"
+    )
+
+
+def test_a_price_says_how_sure_counts_would_be_and_what_does_not_fit() -> None:
+    data = dataset(cl.Budget(epsilon=1, delta="1e-6", kind="pure"))
+    said = str(
+        data.price(
+            k=2, item="item", contribution=1, counts=True, epsilon=4, delta="1e-9", mechanism="LimitedDomainLaplace"
+        )
+    )
+    assert "has 100.0% left (worth epsilon 1), which does not pay for it" in said
+    assert "counts: ±" in said
+    charge = data.price(k=2, item="item", mechanism=LimitedDomain(2, 4, "0.25", "1e-9")).charges[0]
+    assert charge.detail == (
         "at most epsilon 0.5, delta 1e-09; at least epsilon 0.25, delta 1e-09; the data set has epsilon 1, "
         "delta 1e-06, then epsilon 0.5, delta 9.99e-07 to epsilon 0.75, delta 9.99e-07"
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crestline.ledger.amount import Amount
 from crestline.ledger.entries import Entry, canonical
-from crestline.ledger.shares import part_of
+from crestline.ledger.shares import part_of, times, usual_share, worth
 
 if TYPE_CHECKING:
     from crestline.ledger.storage.records import Account
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 ACCOUNT_COLUMNS = {
     "whose": "data set / analyst",
     "budget": "budget",
-    "settled": "settled",
-    "held": "reserved",
-    "remaining": "left",
     "used": "used",
+    "left": "left",
+    "pays": "pays for",
+    "units": "left in its units",
 }
 ACCOUNT_FIELDS = ("dataset", "analyst", "kind", "epsilon", "delta", "unit", "limit", "settled", "held", "remaining")
 ENTRY_COLUMNS = {
@@ -36,12 +36,14 @@ _LONGEST_QUESTION = 60
 def account_row(account: Account) -> dict[str, str]:
     """One account for people."""
     balance = account.balance
-    amounts = {"settled": balance.settled, "held": balance.held, "remaining": balance.remaining}
+    part, pays = used(account), usual_questions(account)
     return {
         "whose": _whose(account.dataset, account.analyst),
         "budget": str(balance.budget).replace(", ", "\n"),
-        **{name: str(amount).replace(", ", "\n") for name, amount in amounts.items()},
-        "used": f"{used(account):.1%}",
+        "used": f"{part:.1%}",
+        "left": f"{1 - part:.1%}, worth\nepsilon {worth(balance.budget, balance.remaining):.3g}",
+        "pays": "any number" if pays is None else f"{pays:,} usual\nquestions",
+        "units": str(balance.remaining).replace(", ", "\n"),
     }
 
 
@@ -60,12 +62,28 @@ def account_json(account: Account) -> dict[str, Any]:
     amounts = {"settled": balance.settled, "held": balance.held, "remaining": balance.remaining}
     exact = {name: amount.to_json() for name, amount in amounts.items()}
     whose = {"dataset": account.dataset, "analyst": account.analyst}
-    return {**whose, "budget": balance.budget.to_json(), **exact, "used": round(used(account), 6)}
+    epsilons = {
+        "used_epsilon": worth(balance.budget, balance.charged),
+        "left_epsilon": worth(balance.budget, balance.remaining),
+    }
+    return {
+        **whose,
+        "budget": balance.budget.to_json(),
+        **exact,
+        "used": round(used(account), 6),
+        **{name: float(f"{epsilon:.6g}") for name, epsilon in epsilons.items()},
+        "usual_questions": usual_questions(account),
+    }
 
 
 def used(account: Account) -> float:
     """The part of the budget that is charged, by the unit that is nearer to its end."""
     return part_of(account.balance.charged, account.balance.budget.limit)
+
+
+def usual_questions(account: Account) -> int | None:
+    """How many questions at the usual share what is left pays for, if each returns all that it asks for."""
+    return times(usual_share(account.balance.budget), account.balance.remaining)
 
 
 def entry_row(entry: Entry) -> dict[str, Any]:

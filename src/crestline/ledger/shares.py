@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from crestline.errors import BudgetMismatch, ParameterError
@@ -13,6 +14,7 @@ from crestline.guarantees.cost import Cost
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.kinds import Concentrated, Homogeneous
+from crestline.parameters import percent
 
 # A question takes this part of what the budget is counted in: of ρ, or of ε where ε adds up. A tenth of a
 # budget's ε would be about a hundredth of its ρ, and name next to nothing.
@@ -34,6 +36,13 @@ def usual_delta(budget: Budget) -> Fraction:
     return delta
 
 
+def usual_share(budget: Budget) -> Amount:
+    """What a question takes that does not say what it may cost: at most this."""
+    limit = budget.limit
+    failure = Fraction(1) if isinstance(budget.terms, Homogeneous) else budget.delta / SHARE_OF_DELTA
+    return Amount(limit.units, limit.loss / SHARE_OF_LOSS, failure)
+
+
 def usual_epsilon(budget: Budget, cost_of: Callable[[Fraction], Cost]) -> Fraction:
     """The largest ε with which a question costs at most the usual share; `cost_of` says what it costs with an ε.
 
@@ -46,7 +55,7 @@ def usual_epsilon(budget: Budget, cost_of: Callable[[Fraction], Cost]) -> Fracti
     if isinstance(terms, Homogeneous):
         budget.measure(cost_of(terms.item_epsilon))  # refused here if this budget cannot pay for the mechanism at all
         return largest(lambda epsilon: _payable(budget, cost_of(epsilon)), start=terms.item_epsilon, digits=_DIGITS)
-    share = budget.limit.loss / SHARE_OF_LOSS
+    share = usual_share(budget).loss
     found = largest_within(
         lambda epsilon: budget.measure(cost_of(epsilon)).loss, share, start=budget.epsilon / 4, digits=_CLOSE
     )
@@ -78,6 +87,37 @@ def worth(budget: Budget, amount: Amount) -> float:
         item = terms.item_epsilon
         return float(min(loss * item, zcdp_epsilon(loss * item**2 / 8, terms.slack)))
     return float(loss)
+
+
+@dataclass(frozen=True, eq=False)
+class Remaining(Amount):
+    """What is left of a budget, for people: as a part of it, worth so much ε, and how many more like the last answer.
+
+    It is an `Amount` in every other way: it adds up, and it equals one with the same numbers.
+    """
+
+    share: float
+    epsilon: float
+    more: int | None
+
+    @classmethod
+    def of(cls, budget: Budget, left: Amount, last: Amount | None) -> Remaining:
+        """What is left of a budget; `last` is what was last paid."""
+        share = 1 - part_of(budget.limit - left, budget.limit)
+        more = None if last is None else times(last, left)
+        return cls(left.units, left.loss, left.failure, share, worth(budget, left), more)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Amount):
+            return NotImplemented
+        return (self.units, self.loss, self.failure) == (other.units, other.loss, other.failure)
+
+    def __hash__(self) -> int:
+        return hash((self.units, self.loss, self.failure))
+
+    def __str__(self) -> str:
+        text = f"{percent(self.share)} left, worth epsilon {self.epsilon:.3g}"
+        return text if self.more is None else f"{text}; about {self.more:,} more like the last one"
 
 
 def _pairs(amount: Amount, other: Amount) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:

@@ -16,6 +16,9 @@ from crestline.question import AUTO, Question, QuestionFields
 
 ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
 
+# What a priced question has besides its arguments: such a file can be priced, or asked, as it is.
+PRICED = frozenset({"price", "margin", "spread"})
+
 
 @dataclass(frozen=True)
 class Posed:
@@ -85,7 +88,7 @@ def _budget(payers: Payers) -> Budget:
 
 def posed_from(given: Mapping[str, Any]) -> Posed:
     """A question from the arguments of `top`, checked; what is empty counts as not given."""
-    found = {name: value for name, value in given.items() if value is not None and value != ""}
+    found = {name: value for name, value in given.items() if value is not None and value != "" and name not in PRICED}
     unknown = sorted(found.keys() - ARGUMENTS)
     if unknown:
         raise ParameterError(f"{', '.join(unknown)}: no such argument of top; known: {', '.join(sorted(ARGUMENTS))}")

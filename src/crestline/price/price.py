@@ -6,6 +6,7 @@ would pay. So no answer is ever charged more than its price, as long as the ledg
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from crestline.answer.answer import Choice
 from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.amount import Amount, bounded, zero
+from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import Reach
 from crestline.ledger.rules import Balance
+from crestline.ledger.shares import part_of, times, worth
 from crestline.mechanisms.selection import Selection
+from crestline.parameters import percent
 from crestline.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -44,12 +48,14 @@ class Charge:
     most       what is reserved before a row is read
     least      what is charged at the very least, when the answer stops at once
     remaining  what the account has left now
+    budget     the whole budget of the account
     """
 
     account: str
     most: Amount
     least: Amount
     remaining: Amount
+    budget: Budget
     window: bool = False
 
     @property
@@ -62,6 +68,23 @@ class Charge:
         return self.most.fits_in(self.remaining)
 
     def __str__(self) -> str:
+        limit = self.budget.limit
+        left = percent(max(0.0, 1 - part_of(limit - self.remaining, limit)))
+        number = times(self.most, self.remaining)
+        pays = f"enough for {number:,} like it" if number else "which does not pay for it"
+        return (
+            f"at most {self.share} of the budget, at least {percent(part_of(self.least, limit))}; {self.account} has "
+            f"{left} left (worth epsilon {worth(self.budget, self.remaining):.3g}), {pays}"
+        )
+
+    @property
+    def share(self) -> str:
+        """The part of the whole budget that it is at most, as people read it."""
+        return percent(part_of(self.most, self.budget.limit))
+
+    @property
+    def detail(self) -> str:
+        """The same in the budget's own units."""
         least, most = self.left
         return (
             f"at most {self.most}; at least {self.least}; {self.account} has {self.remaining}, then {least} to {most}"
@@ -72,12 +95,21 @@ class Charge:
 class Price:
     """The price of one question. `charges` has one line for each account that pays, the data set's first.
 
-    `stored` means that the answer is in the ledger already, and is served again at no cost.
+    margin     by how many users (with a score: by how much of it) an item must exceed the first one left out, to be
+               named with 95% probability; None where nobody can say
+    spread     95% of the noise of a count stays within this; None without counts
+    threshold  the rank of the first item left out
+    unit       what margin and spread are so many of
+    stored     the answer is in the ledger already, and is served again at no cost
     """
 
     charges: tuple[Charge, ...]
     mechanism: Choice
     guarantee: Guarantee
+    margin: float | None = None
+    spread: float | None = None
+    threshold: int | None = None
+    unit: str = "users"
     stored: bool = False
 
     @property
@@ -103,7 +135,18 @@ class Price:
     def __str__(self) -> str:
         if self.stored:
             return "nothing: the answer to this question on these data is stored"
-        return "\n".join(str(charge) for charge in self.listed)
+        return "\n".join([*map(str, self.listed), *self.accuracy])
+
+    @property
+    def accuracy(self) -> tuple[str, ...]:
+        """What the answer would be like, line by line: promise, how popular an item must be, noise of counts."""
+        lines = [f"promise: {self.guarantee} by {self.mechanism.name}"]
+        if self.margin is not None and self.threshold is not None:
+            lead = f"about {max(0, math.ceil(self.margin)):,} {self.unit}"
+            lines.append(f"named with 95% probability: an item that leads rank {self.threshold:,} by {lead}")
+        if self.spread is not None:
+            lines.append(f"counts: ±{math.ceil(self.spread):,} {self.unit} (95% of the noise stays within)")
+        return tuple(lines)
 
     @property
     def listed(self) -> tuple[Charge, ...]:
@@ -120,7 +163,18 @@ def worth_listing(charges: Sequence[Charge]) -> tuple[Charge, ...]:
 def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
     """The price of a question for the accounts that pay for it, the data set's first. A stored answer costs nothing."""
     charges = tuple(_nothing(*payer) for payer in payers) if stored else charges_of(prepared, payers)
-    return Price(charges, prepared.choice, prepared.promise, stored)
+    question = prepared.question
+    margin, spread, one_user = prepared.margin, prepared.spread if question.counts else None, question.clip or 1
+    return Price(
+        charges,
+        prepared.choice,
+        prepared.promise,
+        margin=None if margin is None else margin * one_user,
+        spread=None if spread is None else spread * one_user,
+        threshold=question.slots + 1,
+        unit=question.unit,
+        stored=stored,
+    )
 
 
 def charges_of(prepared: Prepared, payers: Payers) -> tuple[Charge, ...]:
@@ -133,7 +187,7 @@ def charge(prepared: Prepared, account: str, balance: Balance, times: int = 1, w
     most = bounded(balance.budget.measure(prepared.cost), balance.charged) * times
     least = balance.budget.measure(prepared.settled(Selection((), stopped=True))) * times
     # A probability of failure is never given back (P10.6).
-    return Charge(account, most, replace(least, failure=most.failure), balance.remaining, window)
+    return Charge(account, most, replace(least, failure=most.failure), balance.remaining, balance.budget, window)
 
 
 def sum_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:
@@ -163,4 +217,4 @@ def _name(account: Account) -> str:
 
 def _nothing(account: str, balance: Balance, times: int, window: bool) -> Charge:
     free = zero(balance.budget.limit.units)
-    return Charge(account, free, free, balance.remaining, window)
+    return Charge(account, free, free, balance.remaining, balance.budget, window)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,10 +84,11 @@ def print_batch(batch: Batch, address: str, form: Format) -> None:
     if form is Format.JSON:
         print_json(_values(batch, address))
         return
-    loss, failure = batch.charges[0].most.units
-    paid = {"most": f"{loss} at most", "least": f"{loss} at least"}
     if form is Format.CSV:
-        paid["failure"] = failure
+        loss, failure = batch.charges[0].most.units
+        paid = {"most": f"{loss} at most", "least": f"{loss} at least", "failure": failure}
+    else:
+        paid = {"share": "of the budget", "margin": "lead needed", "spread": "counts"}
     rows = [_cells(number, line, plain=form is Format.CSV) for number, line in enumerate(batch.lines, start=1)]
     print_rows({**COLUMNS, **paid}, rows, form)
     if form is Format.TABLE:
@@ -104,8 +106,8 @@ def _summary(batch: Batch, address: str) -> list[str]:
     for charge in worth_listing(batch.charges):
         least, most = charge.left
         lines += [
-            f"Together, {charge.account} pays at most {charge.most}; at least {charge.least}.",
-            f"It has {charge.remaining} ({address}); after them, {least} to {most}.",
+            f"Together: {charge} ({address}).",
+            f"In its units: at most {charge.most}, and {least} to {most} would be left.",
         ]
     number = len(batch.lines)
     if not batch.fits:
@@ -120,7 +122,13 @@ def _cells(number: int, line: Line, *, plain: bool) -> dict[str, Any]:
     from crestline.parameters import decimal_text
 
     charge = line.price.charges[0]
-    digits = 12 if plain else 3
+    if not plain:
+        priced = line.price
+        lead = "" if priced.margin is None else f"about {max(0, math.ceil(priced.margin)):,} {priced.unit}"
+        spread = "" if priced.spread is None else f"±{math.ceil(priced.spread):,} {priced.unit}"
+        named = {"question": _name(number, line.posed), "mechanism": priced.mechanism.name, **_total(line)}
+        return {**named, "share": f"at most {charge.share}", "margin": lead, "spread": spread}
+    digits = 12
     return {
         "question": _name(number, line.posed),
         "mechanism": line.price.mechanism.name,
@@ -138,7 +146,13 @@ def _values(batch: Batch, address: str) -> dict[str, Any]:
         "fits": batch.fits,
         "sure": batch.sure,
         "questions": [
-            {**line.posed.given, **_total(line), "price": [_charge(charge) for charge in line.price.charges]}
+            {
+                **line.posed.given,
+                **_total(line),
+                "margin": line.price.margin,
+                "spread": line.price.spread,
+                "price": [_charge(charge) for charge in line.price.charges],
+            }
             for line in batch.lines
         ],
         "together": [_charge(charge) for charge in batch.charges],
@@ -157,12 +171,15 @@ def _total(line: Line) -> dict[str, str]:
 
 
 def _charge(charge: Charge) -> dict[str, Any]:
+    from crestline.ledger.shares import part_of
+
     least, most = charge.left
     return {
         "account": charge.account,
         "most": charge.most.to_json(),
         "least": charge.least.to_json(),
         "remaining": charge.remaining.to_json(),
+        "share": part_of(charge.most, charge.budget.limit),
         "left_at_least": least.to_json(),
         "left_at_most": most.to_json(),
         "fits": charge.fits,

@@ -175,10 +175,10 @@ def _terms(forecast: Forecast) -> Html:
 
 def _prices(forecast: Forecast) -> Html:
     rows = [
-        (capital(charge.account), amount(charge.most), amount(charge.least), amount(charge.remaining))
+        (capital(charge.account), f"{charge.share} of the budget", capital(str(charge)), amount(charge.most))
         for charge in forecast.price.listed
     ]
-    heads = ("Who pays", "At most", "At least", "Left now")
+    heads = ("Who pays", "At most", "In words", "At most, in its units")
     return join([tag("h3", "What it costs"), table("What each budget would pay", heads, rows)])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from crestline.ledger.report import used
-from crestline.ledger.shares import part_of
+from crestline.ledger.report import used, usual_questions
+from crestline.ledger.shares import part_of, worth
 from crestline.ledger.storage.records import Account
 from crestline.web.pages.parts.chart import Bar, Segment, bars
 from crestline.web.pages.parts.html import Html, join, table, tag, void
@@ -47,14 +47,21 @@ def budgets(accounts: Sequence[Account]) -> Html:
             title(account),
             str(account.balance.budget),
             f"{used(account):.1%}",
-            amount(account.balance.settled),
-            amount(account.balance.held) if account.balance.held.loss else "nothing",
+            f"{part_of(account.balance.held, account.balance.budget.limit):.1%}",
+            left(account),
             amount(account.balance.remaining),
         )
         for account in accounts
     ]
-    heads = ("Budget", "In all", "Used", "Settled", "Reserved", "Left")
-    return table("What may be spent, and what is left", heads, rows, numbers=(2,))
+    heads = ("Budget", "In all", "Used", "Of it reserved", "Left", "Left, in its units")
+    return table("What may be spent, and what is left", heads, rows, numbers=(2, 3))
+
+
+def left(account: Account) -> str:
+    """What is left of a budget, as people read it."""
+    balance, pays = account.balance, usual_questions(account)
+    text = f"{1 - used(account):.1%}, worth epsilon {worth(balance.budget, balance.remaining):.3g}"
+    return text if pays is None else f"{text}: about {pays:,} usual questions"
 
 
 def _by_account(accounts: Sequence[Account]) -> Html:

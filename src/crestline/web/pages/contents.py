@@ -12,11 +12,11 @@ from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import Entry
 from crestline.prepare import KNOWN_CONTRIBUTION, WITH_LEDGER
 from crestline.web.config import DatasetConfig
-from crestline.web.pages.budget_view import title
+from crestline.web.pages.budget_view import left, title
 from crestline.web.pages.forecast import why_not
 from crestline.web.pages.parts.chart import chart
 from crestline.web.pages.parts.html import Html, join, table, tag, void
-from crestline.web.pages.parts.layout import amount, capital, facts, moment, note, section
+from crestline.web.pages.parts.layout import capital, facts, moment, note, section
 
 
 def sign_in() -> Html:
@@ -63,7 +63,7 @@ def _left(accounts: Sequence[Account]) -> Html:
         (
             title(account),
             join([_meter(account), f" {used(account):.1%}"]),
-            amount(account.balance.remaining),
+            left(account),
         )
         for account in accounts
     ]
