@@ -43,7 +43,15 @@ CALLS: dict[str, Callable[[], object]] = {
     "contribution zero": top(contribution=0),
     "contribution float": top(contribution=1.5),
     "mechanism unknown": top(mechanism="Magic"),
+    "mechanism misspelt": top(mechanism="restrictedgumble"),
     "mechanism wrong type": top(mechanism=7),
+    "folder": top("."),
+    "k huge": top(k=1_000_000),
+    "where double quotes": top(where='title = "Rivers"'),
+    "where no date": top(where="title = date '2026-13-01'"),
+    "score calculation": top(score="sum(n*n)", clip=3),
+    "driver missing": top("trino://nowhere/there", table="t"),
+    "nobody there": top("postgresql://nobody:secret@localhost:1/shop", table="t"),
     "no file": top("no-such.parquet"),
     "no match": top("no-such-*.parquet"),
     "extension": top("notes.txt"),
@@ -84,6 +92,28 @@ CALLS: dict[str, Callable[[], object]] = {
 }
 
 MESSAGES: dict[str, tuple[str, str]] = {
+    "folder": (
+        "QuestionError",
+        ". is a folder; write ./*.parquet (or *.csv, *.jsonl) to read its files as one table",
+    ),
+    "k huge": ("ParameterError", "k must be at most 100,000: ask for less"),
+    "where double quotes": (
+        "QuestionError",
+        "\"Rivers\" in double quotes is a column, not a value; text goes in single quotes: title = 'Rivers'",
+    ),
+    "where no date": (
+        "QuestionError",
+        "\"'2026-13-01'\" is no such moment: write date '2026-03-01' or timestamp '2026-03-01 12:00:00'",
+    ),
+    "score calculation": (
+        "QuestionError",
+        "sum() takes one column; make a view or an Ibis column for n*n, and sum that (a column of this name is written in double quotes)",
+    ),
+    "driver missing": ("SourceError", "trino: the driver is missing: pip install 'ibis-framework[trino]'"),
+    "nobody there": (
+        "SourceError",
+        "postgresql: nobody answers there: check the host and the port, and whether the server is running",
+    ),
     "epsilon zero": ("ParameterError", "epsilon must be larger than zero, not 0"),
     "epsilon negative": ("ParameterError", "epsilon must be larger than zero, not -1"),
     "epsilon nan": ("ParameterError", "epsilon must be finite, not nan"),
@@ -107,6 +137,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "contribution zero": ("ParameterError", "contribution must be at least 1, not 0"),
     "contribution float": ("ParameterError", "contribution must be a whole number, not 1.5"),
     "mechanism unknown": ("MechanismError", "there is no mechanism 'Magic'; choose one of: LimitedDomain, "),
+    "mechanism misspelt": (
+        "MechanismError",
+        "there is no mechanism 'restrictedgumble'; did you mean RestrictedGumbel?",
+    ),
     "mechanism wrong type": (
         "MechanismError",
         "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()",
@@ -188,7 +222,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "url scheme": (
         "SourceError",
-        "oracle9: the connection failed (ValueError): check address, name, password and rights",
+        "oracle9: no such kind of database is known; one of athena, ",
     ),
     "ledger missing": (
         "LedgerError",
@@ -208,7 +242,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "histogram negative": ("ParameterError", "counts must not be negative"),
     "histogram float": (
         "ParameterError",
-        "counts must be whole numbers; for other scores give `step` and scaled whole numbers",
+        "counts must be whole numbers; for other scores give `unit` and scaled whole numbers",
     ),
     "histogram twice": ("ParameterError", "an item is listed twice; add up its counts first"),
     "histogram k_bar": ("ParameterError", "k_bar must be at least 1, not 0"),

@@ -38,7 +38,8 @@ LARGEST_CLIP = 2**63 - 1
 _TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # read into one value each
 
 _SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
-_PLAIN_NAME = re.compile(r'[^"()\s](?:[^"()]*[^"()\s])?')
+_PLAIN_NAME = re.compile(r'[^"()*/+\s](?:[^"()*/+]*[^"()*/+\s])?')
+_CALCULATION = re.compile(r"[*/+]")
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Sum:
         match = _SUM.fullmatch(score) if isinstance(score, str) else None
         if match is None:
             raise QuestionError("score must be of the form sum(column); leave it out to count users")
+        if match["plain"] and _CALCULATION.search(match["plain"]):
+            raise QuestionError(
+                f"sum() takes one column; make a view or an Ibis column for {match['plain']}, and sum that (a column "
+                "of this name is written in double quotes)"
+            )
         return cls(match["plain"] or match["quoted"].replace('""', '"'), clip)
 
     def __str__(self) -> str:

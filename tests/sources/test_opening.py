@@ -113,7 +113,7 @@ def test_refusals(source: Any, table: str | None, says: str) -> None:
 
 
 def test_a_failed_connection_does_not_repeat_the_password() -> None:
-    with pytest.raises(SourceError, match="connection failed") as failure:
+    with pytest.raises(SourceError, match="nobody answers") as failure:
         open_source("postgresql://me:secret@127.0.0.1:1/shop", table="t")
     assert "secret" not in str(failure.value)
     assert failure.value.__context__ is None
@@ -129,3 +129,27 @@ def test_opening_nothing_imports_no_engine() -> None:
     code = f"import sys, crestline.sources; assert not {heavy!r} & set(sys.modules)"
     package = Path(crestline.sources.__file__).parents[2]
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(package)})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ('connection failed: FATAL:  database "shpo" does not exist', "the server has no such database"),
+        ('FATAL:  password authentication failed for user "me"', "does not let this user in"),
+        ('FATAL:  role "you" does not exist', "does not let this user in"),
+        ("connection refused\n\tIs the server running?", "nobody answers there"),
+        ("failed to resolve host 'nowhere'", "nobody answers there"),
+        ("something else", "the connection failed (RuntimeError)"),
+    ],
+)
+def test_what_a_failed_connection_means(words: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words of a server that cannot be made to say them here; `test_postgres` meets a real one."""
+
+    def refuse(url: str, **options: object) -> None:
+        raise RuntimeError(words)
+
+    monkeypatch.setattr(ibis, "connect", refuse)
+    with pytest.raises(SourceError) as failure:
+        open_source("postgresql://me:secret@localhost/shop", table="t")
+    assert said in str(failure.value)
+    assert "shpo" not in str(failure.value)

@@ -268,3 +268,12 @@ class TestPairs(PairSuite):
         naked = Pair(*sources, pair.columns, every=1)
         doubles = [column for column in pair.columns if column.name == "double"]
         assert [told for column in doubles for told in found_by_scores(naked, column)]
+
+
+def test_wrong_names_are_told_apart(postgres_url: str) -> None:
+    server, _, _ = postgres_url.partition("?")[0].rpartition("/")
+    with pytest.raises(SourceError, match="the server has no such database"):
+        open_source(f"{server}/no_such_database", table="t")
+    host = server.rpartition("@")[2]
+    with pytest.raises(SourceError, match="does not let this user in"):
+        open_source(f"postgresql://no_such_user:secret@{host.removeprefix('postgresql://')}/postgres", table="t")

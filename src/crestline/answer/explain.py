@@ -19,7 +19,11 @@ def explain(answer: Answer, width: int = 100) -> str:
     parts = [_came_back(answer), _needed(answer), _counts(answer), _promised(answer), _paid(answer), *answer.notes]
     if answer.replayed:
         parts.append("WARNING: made with replayable randomness, for tests and simulations. It is not private.")
-    return "\n".join(fill(part, width, subsequent_indent="  ") for part in parts if part)
+    return "\n".join(
+        fill(part, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+        for part in parts
+        if part
+    )
 
 
 def asked_for(answer: Answer) -> str:
@@ -29,7 +33,7 @@ def asked_for(answer: Answer) -> str:
     number = "" if question.k == 1 else f"{question.k} "
     text = f"the {number}most popular {what} in {answer.source}"
     if question.score is not None:
-        text += f" by {question.score}, at most {question.clip} of it for each '{question.user}' and item"
+        text += f" by {question.score}, at most {question.clip} for each '{question.user}' and item"
     if question.contribution is not None:
         text += f", counting at most {question.contribution} of each '{question.user}'"
     return text + (f", where {question.where}" if question.where else "")

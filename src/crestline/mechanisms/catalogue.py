@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -108,5 +109,7 @@ def entry(name: str) -> Entry:
     for line in CATALOGUE:
         if line.name == name:
             return line
-    known = ", ".join(line.name for line in CATALOGUE)
-    raise MechanismError(f"there is no mechanism {name!r}; choose one of: {known}")
+    known = [line.name for line in CATALOGUE]
+    close = get_close_matches(name.lower(), [one.lower() for one in known], n=1)
+    hint = next((f"; did you mean {one}?" for one in known if [one.lower()] == close), "; choose one of: ")
+    raise MechanismError(f"there is no mechanism {name!r}{hint}{'' if close else ', '.join(known)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -17,6 +18,22 @@ from crestline.sources.expression.columns import column
 from crestline.sources.table import TableSource
 
 Ibis: TypeAlias = Any  # the module, which is imported when a connection is made
+
+_OWN_EXTRAS = {
+    "postgres": "crestline[postgres]",
+    "postgresql": "crestline[postgres]",
+    "spark": "crestline[spark]",
+    "sc": "crestline[spark]",
+}
+# What servers and drivers say when they do not let somebody in, and what that means; their own words are not repeated.
+_REASONS = (
+    (("refused", "could not translate", "failed to resolve", "timeout", "timed out", "unreachable"),
+     "nobody answers there: check the host and the port, and whether the server is running"),
+    (("password", "authentication", "no pg_hba.conf entry", "role "),
+     "the server does not let this user in: check the user's name and password"),
+    (("does not exist", "Unknown database"),
+     "the server has no such database: check its name, which is the last part of the address"),
+)  # fmt: skip
 
 
 def database_source(url: str, table: str | None, timeout: float) -> TableSource:
@@ -130,13 +147,22 @@ def _connected(scheme: str, connect: Callable[[Ibis], Engine]) -> Engine:
     """Connect; an engine's own words are left out, because they may repeat the password."""
     import ibis
 
+    if scheme not in _schemes():
+        raise SourceError(f"{scheme}: no such kind of database is known; one of {', '.join(_schemes())}")
     try:
         return connect(ibis)
-    except ModuleNotFoundError:
-        problem = "its driver is missing: install crestline[postgres], crestline[spark] or the Ibis extra of its name"
+    except ImportError:
+        package = _OWN_EXTRAS.get(scheme, f"ibis-framework[{scheme}]")
+        problem = f"the driver is missing: pip install '{package}'"
     except Exception as failure:  # a driver may fail in any way, and its words may repeat the password
-        problem = f"the connection failed ({type(failure).__name__}): check address, name, password and rights"
+        problem = next((said for words, said in _REASONS if any(word in str(failure) for word in words)), "")
+        problem = problem or f"the connection failed ({type(failure).__name__}): check address, name, password, rights"
     raise SourceError(f"{scheme}: {problem}")
+
+
+def _schemes() -> list[str]:
+    """Every kind of database that a URL can name: those of Ibis, and the names we give to two of them."""
+    return sorted({*_OWN_EXTRAS, *(backend.name for backend in entry_points(group="ibis.backends"))} - {"pyspark"})
 
 
 def _source(table: Expression, connection: Connection, name: str) -> TableSource:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -181,7 +182,13 @@ class _Reader:
     def _comparison(self, node: Node, operator: str) -> Condition:
         left, right = node.this, node.expression
         if type(left) is self._exp.Column:
-            return Compare(self._column(left), operator, self._value(right))
+            name = self._column(left)
+            if type(right) is self._exp.Column and right.this.quoted:
+                raise QuestionError(
+                    f"{_quoted(right)[1:-1]} in double quotes is a column, not a value; text goes in single quotes: "
+                    f"{name} {operator} '{right.name}'"
+                )
+            return Compare(name, operator, self._value(right))
         value = self._value(left)
         return Compare(self._column(right), _FLIPPED[operator], value)
 
@@ -198,9 +205,25 @@ class _Reader:
             return bool(node.this)
         if type(node) is exp.Null:
             raise QuestionError("nothing equals null; write `is null` or `is not null`")
+        if type(node) is exp.Cast:
+            return self._moment(node)
         if type(node) is not exp.Literal:
             raise self._refused(node)
         return self._text(node) if node.is_string else self._number(node)
+
+    def _moment(self, node: Node) -> str:
+        """`date '2026-03-01'` and `timestamp '2026-03-01 12:00:00'`: the text, which its column's type reads anyway."""
+        readers = {"DATE": date.fromisoformat, "TIMESTAMP": datetime.fromisoformat}
+        written, read = node.this, readers.get(node.to.sql())
+        if type(written) is not self._exp.Literal or not written.is_string or read is None:
+            raise self._refused(node)
+        try:
+            read(str(written.this))
+        except ValueError:
+            raise QuestionError(
+                f"{_quoted(written)} is no such moment: write date '2026-03-01' or timestamp '2026-03-01 12:00:00'"
+            ) from None
+        return self._text(written)
 
     def _number(self, node: Node) -> Decimal:
         text = str(node.this)

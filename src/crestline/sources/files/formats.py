@@ -7,6 +7,7 @@ which is public by contract; only what a question names is looked for in it, and
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,11 @@ class Text(Protocol):
 def is_parquet(path: str) -> bool:
     """Whether files of this name carry their own types; refuses names of no known kind."""
     name = path.lower()
+    if os.path.isdir(path):
+        raise QuestionError(
+            f"{path} is a folder; write {os.path.join(path, '*.parquet')} (or *.csv, *.jsonl) to read its files as one "
+            "table"
+        )
     if name.endswith((".parquet", ".pq")):
         return True
     if not name.removesuffix(".gz").endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".json")):
