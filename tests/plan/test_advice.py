@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.plan.made import QUESTION, line
 
-from crestline.plan.advice import advice
+from crestline.plan.advice import advice, advised
 
 
 def test_the_best_is_recommended() -> None:
@@ -28,3 +28,9 @@ def test_among_equals_the_automatic_one_is_taken() -> None:
 def test_a_hopeless_question_is_called_hopeless() -> None:
     assert advice(QUESTION, (line("A", 0.2, 0.05),), "A").startswith("Expect nothing at this price")
     assert advice(QUESTION, (), "A").startswith("No mechanism can answer this")
+
+
+def test_the_picture_marks_what_the_text_advises() -> None:
+    rows = (line("A", 9.1, 0.95), line("B", 9.0, 0.94), line("D", 8, 0.9))
+    assert advised(rows, "B").mechanism == "B"
+    assert advised(rows, "D").mechanism == "A"

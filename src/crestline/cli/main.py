@@ -23,6 +23,7 @@ EXIT_INTERRUPTED = 130
 # One line for each command: its name, where it lives, and what it is called there.
 COMMANDS = (
     ("top", "crestline.cli.analyst.top", "top"),
+    ("ask", "crestline.cli.analyst.ask", "ask"),
     ("plan", "crestline.cli.analyst.plan", "plan"),
     ("price", "crestline.cli.analyst.price", "price"),
     ("explain", "crestline.cli.analyst.explain", "explain"),

@@ -19,7 +19,7 @@ def advice(question: Question, rows: tuple[Forecast, ...], auto: str) -> str:
             f"{question.k} items; raise epsilon, ask for fewer items, or bound the items per user."
         )
     equals = [row for row in rows if _as_good(row, best)]
-    taken = next((row for row in equals if row.mechanism == auto), best)
+    taken = advised(rows, auto)
     text = (
         f"Take {taken.mechanism}{_sight(taken)}: it is expected to name {taken.returned.value:.1f} of {question.k} "
         f"items and to reach {taken.ratio.value:.1%} of the score of the true top {question.k}"
@@ -28,6 +28,11 @@ def advice(question: Question, rows: tuple[Forecast, ...], auto: str) -> str:
     if others:
         return f"{text}; {_listed(others)} would do as well."
     return f"{text}; the next best, {rows[1].mechanism}, reaches {rows[1].ratio.value:.1%}." if rows[1:] else f"{text}."
+
+
+def advised(rows: tuple[Forecast, ...], auto: str) -> Forecast:
+    """The line that is advised: the best, or one as good that `auto` takes."""
+    return next((row for row in rows if row.mechanism == auto and _as_good(row, rows[0])), rows[0])
 
 
 def _as_good(row: Forecast, best: Forecast) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from crestline.parameters import decimal_text
 from crestline.pictures import COLOUR, DARK, PALE, Picture, altair
+from crestline.plan.advice import advised
 from crestline.plan.plan import Plan
 
 _ROW = 30
@@ -38,6 +39,7 @@ def plot(plan: Plan) -> Picture:
 
 
 def _rows(plan: Plan) -> list[dict[str, Any]]:
+    taken = advised(plan.rows, plan.auto) if plan.rows else None
     return [
         {
             "name": row.mechanism if row.k_bar is None else f"{row.mechanism}, k_bar {row.k_bar}",
@@ -45,9 +47,9 @@ def _rows(plan: Plan) -> list[dict[str, Any]]:
             "low": max(0.0, row.returned.value - row.returned.error),
             "high": min(plan.question.k, row.returned.value + row.returned.error),
             "words": f"{row.ratio.value:.1%}",
-            "best": place == 0,
+            "best": row is taken,
         }
-        for place, row in enumerate(plan.rows)
+        for row in plan.rows
     ]
 
 

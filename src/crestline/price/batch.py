@@ -27,6 +27,7 @@ class Posed:
     question: Question
     analyst: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    fields: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)  # those of the question, read
 
 
 PayersOf: TypeAlias = Callable[[Posed], Payers]  # the accounts that pay for a question, the data set's first
@@ -103,7 +104,7 @@ def posed_from(given: Mapping[str, Any]) -> Posed:
     for name in ("counts", "open"):
         if name in fields:
             fields[name] = _truth(fields[name], name)
-    return Posed(Question.of(cast(QuestionFields, fields)), found.get("analyst"), found)
+    return Posed(Question.of(cast(QuestionFields, fields)), found.get("analyst"), found, fields)
 
 
 def _line(number: int, posed: Posed, payers_of: PayersOf) -> Line:

@@ -161,3 +161,21 @@ def test_a_stated_version_decides_what_is_stored(loans: Path, capsys: pytest.Cap
     loans.write_text(loans.read_text() + "r1,Ponds\n")
     assert stored("2026-11")
     assert not stored("2026-12")
+
+
+def test_a_short_csv_is_pointed_out_on_standard_error(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", str(loans), *CALL, "--format", "csv"]) == 0
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 3
+    assert "2 of 3 items: it stopped on purpose" in shown.err
+
+
+def test_with_a_ledger_epsilon_and_delta_may_be_left_out(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = loans.with_name("ledger.db")
+    assert run(["ledger", "create", str(ledger), "--epsilon", "2", "--delta", "1e-6"]) == 0
+    capsys.readouterr()
+    question = ["top", str(loans), "--user", "reader", "--item", "title", "-k", "1"]
+    assert run([*question, "--ledger", str(ledger), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["guarantee"]["delta"] == 2e-9  # a 500th
+    assert run(question) == 2
+    assert "say how much may be spent" in capsys.readouterr().err

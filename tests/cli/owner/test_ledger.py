@@ -206,3 +206,14 @@ def test_a_budget_is_opened_for_the_users_of_a_column(tmp_path: Path, shell: She
         assert ledger.user == "reader"
     assert "data set 'default': the users of column 'reader'" in shell("show", path, "--format", "table")[1]
     assert json.loads(shell("show", path, "--format", "json")[1])["users"] == {"default": "reader"}
+
+
+def test_an_analyst_is_added_later(tmp_path: Path, shell: Shell) -> None:
+    path = tmp_path / "ledger.db"
+    assert shell("create", path, "--epsilon", 1, "--delta", "1e-6")[0] == 0
+    code, out, _ = shell("add-analyst", path, "ann:0.5:1e-7", "--format", "json")
+    assert code == 0
+    assert [account["analyst"] for account in json.loads(out)] == [None, "ann"]
+    code, _, err = shell("add-analyst", path, "bob")
+    assert code == 2
+    assert "NAME:EPSILON:DELTA" in err

@@ -38,13 +38,23 @@ def read_questions(path: Path) -> list[Posed]:
 
 def _json(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
     try:
-        whole = text.lstrip().startswith("[")
-        values = json.loads(text) if whole else [json.loads(line) for line in text.splitlines() if line.strip()]
+        values = _values(text)
     except json.JSONDecodeError as error:
         raise ParameterError(f"{path} is not JSON lines (one question on each line) or a JSON list: {error}") from None
+    if len(values) == 1 and isinstance(values[0], dict) and isinstance(values[0].get("questions"), list):
+        values = values[0]["questions"]  # as `crestline price` writes them
     if not all(isinstance(value, dict) for value in values):
         raise ParameterError(f"{path}: every question is a JSON object with the arguments of top")
     return list(values)
+
+
+def _values(text: str) -> list[Any]:
+    """A JSON list, one JSON object, or one on each line."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return whole if isinstance(whole, list) else [whole]
 
 
 def _toml(text: str, path: Path) -> Iterable[Mapping[str, Any]]:

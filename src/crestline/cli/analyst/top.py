@@ -118,6 +118,9 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
 
         table = columns(answer)
         print_csv(list(table), list(zip(*table.values(), strict=True)))
+        if answer.stopped:
+            note = f"{len(answer)} of {answer.question.k} items: it stopped on purpose (see --format table)"
+            console(stderr=True).print(note, markup=False)
     else:
         _print_table(answer)
         if explain:

@@ -89,6 +89,26 @@ def create(
         _print_accounts(ledger.accounts, form)
 
 
+@ledger_app.command("add-analyst")
+def add_analyst(
+    address: Address,
+    analyst: Annotated[str, typer.Argument(help="NAME:EPSILON:DELTA, such as ann:0.5:1e-8.")],
+    dataset: Annotated[str | None, typer.Option(help="The data set, where the ledger has several.")] = None,
+    form: Form = Format.AUTO,
+) -> None:
+    """Open a budget for an analyst under a data set's, before that analyst has been answered anything.
+
+    Each of their questions must fit both budgets. From the first such budget on, analysts without one are refused.
+
+    Example: crestline ledger add-analyst ledger.db ann:0.5:1e-8
+    """
+    from crestline.ledger.ledger import Ledger
+
+    with Ledger.open(address, dataset=dataset) as ledger:
+        ledger.add_analyst(*_analyst_budget(analyst, ledger.budget))
+        _print_accounts(ledger.accounts, form)
+
+
 @ledger_app.command()
 def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) -> None:
     """Show every budget: what is settled, what is reserved, what is left."""

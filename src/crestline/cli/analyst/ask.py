@@ -1,0 +1,98 @@
+"""`crestline ask`: ask every question of a file, one after the other."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from crestline.cli.analyst.questions import read_questions
+from crestline.cli.analyst.top import print_answer
+from crestline.cli.output import Format, FormatOption, console, resolved
+
+if TYPE_CHECKING:
+    from crestline.answer.answer import Answer
+    from crestline.ledger.ledger import Ledger
+    from crestline.price.batch import Posed
+
+
+def ask(
+    questions: Annotated[
+        Path, typer.Argument(help="A file of questions (.jsonl, .json, .toml, .csv), or what `price --fit` wrote.")
+    ],
+    source: Annotated[
+        str | None, typer.Option(help="The file or database URL that is asked, where a question names none.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="The column that holds the user, where a question names none.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The table, when the source is a database URL.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")] = None,
+    form: FormatOption = Format.AUTO,
+) -> None:
+    """Ask every question of a file. Answers come as they are made: tables in a terminal, JSON lines in a pipe.
+
+    A question that is refused ends the run; what was answered before has been printed.
+
+    Example: crestline price questions.jsonl --ledger ledger.db --fit > fitted.json
+
+    crestline ask fitted.json --source sales.parquet --user customer_id --ledger ledger.db
+    """
+    from crestline.errors import CrestlineError, ParameterError
+    from crestline.ledger.ledger import Ledger
+
+    if resolved(form) is Format.CSV:
+        raise ParameterError("several answers are no one table: use --format json (one answer on each line) or table")
+    usual = {"source": source, "user": user, "table": table}
+    posed = [(number, one, _given(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
+    paying = None if ledger is None else Ledger.open(ledger, dataset=dataset)
+    try:
+        for number, one, given in posed:
+            try:
+                answer = _asked(one, given, paying)
+            except CrestlineError as error:
+                error.args = (f"question {number} of {len(posed)}: {error}", *error.args[1:])
+                raise
+            _print(answer, number, form)
+    finally:
+        if paying is not None:
+            paying.close()
+
+
+def _given(number: int, posed: Posed, usual: dict[str, str | None]) -> dict[str, str]:
+    """Where a question is asked; checked for all of them before the first is paid for."""
+    from crestline.errors import ParameterError
+
+    given = {name: posed.given.get(name, value) for name, value in usual.items()}
+    if not given["source"]:
+        raise ParameterError(f"question {number} names no source: write one in the file, or give --source")
+    return {name: value for name, value in given.items() if value}
+
+
+def _asked(posed: Posed, given: dict[str, str], ledger: Ledger | None) -> Answer:
+    from crestline.question import QuestionFields
+    from crestline.session import top_k
+
+    fields = {name: value for name, value in posed.fields.items() if name != "user"}
+    user = {"user": given["user"]} if "user" in given else {}
+    return top_k(
+        given["source"],
+        ledger=ledger,
+        table=given.get("table"),
+        analyst=posed.analyst,
+        version=posed.given.get("version"),
+        **cast(QuestionFields, {**fields, **user}),
+    )
+
+
+def _print(answer: Answer, number: int, form: Format) -> None:
+    if resolved(form) is Format.JSON:
+        sys.stdout.write(json.dumps(answer.to_dict(), ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+        return
+    console().print(f"\nQuestion {number}", style="bold")
+    print_answer(answer, form)
