@@ -29,7 +29,7 @@ from crestline.mechanisms.noisy_counts import NoisyCounts
 from crestline.mechanisms.numerics.order_law import order_chances
 from crestline.mechanisms.public_list.joint_exponential import JointExponential
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
-from crestline.mechanisms.public_list.noises import NOISES, lead
+from crestline.mechanisms.public_list.noises import NOISES, winning_margin
 from crestline.mechanisms.stability.first_stable import FirstStable
 from crestline.mechanisms.stability.stable_answers import StableAnswers
 from crestline.mechanisms.stability.top_stable import TopStable
@@ -57,7 +57,7 @@ MADE: list[Any] = [
 
 @pytest.mark.parametrize("mechanism", MADE, ids=lambda one: type(one).__name__)
 def test_chances_are_ninety_five_percent_unless_asked(mechanism: Any) -> None:
-    for name, chance in (("margin", 0.95), ("spread", 0.95), ("full_margin", 0.05)):
+    for name, chance in (("margin", 0.95), ("spread", 0.95), ("margin_for_all", 0.95)):
         if getattr(mechanism, name, None) is not None:
             assert getattr(mechanism, name)() == getattr(mechanism, name)(chance)
             assert getattr(mechanism, name)() != getattr(mechanism, name)(chance * 1.01)
@@ -140,14 +140,14 @@ def test_canonical_mistakes_have_the_bounds_of_the_note(monotone: bool) -> None:
 def test_other_bounds_of_the_note() -> None:
     """P9.1; P14.4 with a score that moves either way by one; P5.6 and P8.2 together."""
     bottom = CanonicalBottom(2, 9, "0.5", "1e-3")
-    assert bottom.full_margin(0.01) == pytest.approx(1 + (log_subsets(9, 2) + math.log(1e3 / 0.01)) / 0.5)
-    assert bottom.margin(0.99) == pytest.approx(bottom.full_margin(0.01))
+    assert bottom.margin_for_all(0.99) == pytest.approx(1 + (log_subsets(9, 2) + math.log(1e3 / 0.01)) / 0.5)
+    assert bottom.margin(0.99) == pytest.approx(bottom.margin_for_all(0.99))
     joint = JointExponential(3, "0.5")
     assert joint.shortfall(30, 0.01) == pytest.approx(2 * (math.log(math.perm(30, 3)) + math.log(100)) / 0.5)
     assert joint.shortfall(30) == joint.shortfall(30, 0.05)
     assert joint.shortfall(2, 1.0) == pytest.approx(2 * math.log(2) / 0.5)  # no fewer lists than items
     both = RestrictedCanonical(2, 9, "0.5", "0.4", TEST)
-    assert both.full_margin(0.1) == pytest.approx(1 + both.shortfall(0.05) + TEST.needed_gap(2, 0.05))
+    assert both.margin_for_all(0.9) == pytest.approx(1 + both.shortfall(0.05) + TEST.needed_gap(2, 0.05))
     assert both.shortfall(0.05) == Canonical(2, "0.5", "0.4").lowest_shortfall(9, 0.05)
 
 
@@ -167,7 +167,7 @@ def test_a_lipschitz_margin_is_exact(noise: str, chance: float) -> None:
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_nobody_needs_less_than_no_lead(noise: str) -> None:
-    assert 0 <= lead(LAWS[noise], 0.5) < 1e-12
+    assert 0 <= winning_margin(LAWS[noise], 0.5) < 1e-12
     for chance in (1.0, 1.5, 0.4):
         with pytest.raises(ParameterError, match=f"less than one, not {chance}"):
             Lipschitz(2, "0.5", noise).margin(chance)
@@ -183,7 +183,7 @@ def test_a_lipschitz_shortfall_is_a_union_over_pairs() -> None:
 @pytest.mark.parametrize("chance", [0.2, 0.4, 0.5, 0.6, 0.95])
 @pytest.mark.parametrize("mechanism", MADE[2:4], ids=["gauss", "laplace"])
 def test_a_margin_over_the_noisy_threshold_is_exact(mechanism: Any, chance: float) -> None:
-    lead = mechanism.margin(chance) - 1 - float(mechanism.lead(mechanism._most_unstable))
+    lead = mechanism.margin(chance) - 1 - float(mechanism.height(mechanism._most_unstable))
     assert beaten(mechanism.noise, lead, float(mechanism.scale)) == pytest.approx(1 - chance, abs=1e-9)
 
 

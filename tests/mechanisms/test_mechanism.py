@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from crestline.errors import MechanismError
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import ApproxDP, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.adopt import fast_release
+from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.mechanism import BuiltIn, Mechanism
+from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import Entropy, replay
 
@@ -69,3 +72,10 @@ def test_many_releases_at_once_only_where_they_are_what_one_release_is() -> None
     many = fast_release(Least())
     assert many is not None
     assert len(many(HISTOGRAM, 4, replay(0))) == 4
+
+
+def test_the_earlier_name_of_a_margin_for_all_still_works() -> None:
+    mechanism = LimitedDomain(2, 9, 1, "1e-3")
+    assert mechanism.full_margin(0.1) == mechanism.margin_for_all(0.9)
+    with pytest.raises(MechanismError, match="does not say when all"):
+        Lipschitz(2, 1).full_margin()

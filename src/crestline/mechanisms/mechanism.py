@@ -122,6 +122,11 @@ class BuiltIn(ABC):
         return None
 
     @unless_stated
+    def margin_for_all(self) -> AtChance | None:
+        """By how many users the k-th item must lead the first item left out for all k to be named with a chance."""
+        return None
+
+    @unless_stated
     def spread(self) -> AtChance | None:
         """The error of a published count, in users, that is not exceeded with a chance."""
         return None
@@ -147,6 +152,12 @@ class BuiltIn(ABC):
     def selecting(self) -> BuiltIn:
         """The mechanism that selects: itself, unless it only adds to another's selection."""
         return self
+
+    def full_margin(self, beta: float = 0.05) -> float:
+        """`margin_for_all(1 - beta)`, by its earlier name."""
+        if self.margin_for_all is None:
+            raise MechanismError(f"{type(self).__name__} does not say when all of k items are named")
+        return self.margin_for_all(1 - beta)
 
     @abstractmethod
     def cost(self) -> Cost:

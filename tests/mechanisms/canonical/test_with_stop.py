@@ -104,10 +104,10 @@ def test_one_bounded_range_step() -> None:
 
 def test_the_margin_is_enough() -> None:
     mechanism = CanonicalBottom(2, 6, "0.5", "1e-3")
-    lead = math.ceil(mechanism.full_margin(0.05))
+    lead = math.ceil(mechanism.margin_for_all(0.95))
     law = items_law(mechanism.law(Histogram.from_counts({"a": lead + 3, "b": lead}, 6)))
     assert law[frozenset()] <= 0.05
-    assert mechanism.margin(0.95) == mechanism.full_margin(0.05)
+    assert mechanism.margin(0.95) == mechanism.margin_for_all(0.95)
 
 
 def test_an_empty_histogram_is_a_stop() -> None:

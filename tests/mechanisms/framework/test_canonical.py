@@ -106,15 +106,15 @@ def test_the_split_makes_the_margin_smallest() -> None:
     best = RestrictedCanonical.for_budget(k=10, epsilon=1, delta="1e-6")
     for share in (Fraction(1, 5), Fraction(2, 5), Fraction(1, 2), Fraction(4, 5)):
         other = RestrictedCanonical(10, 40, 1 - share, "0.5", JointTest(share, "1e-6"))
-        assert best.full_margin() < other.full_margin()
+        assert best.margin_for_all() < other.margin_for_all()
     blind = RestrictedCanonical.for_budget(k=10, epsilon=1, delta="1e-6", gamma=0)
-    assert blind.full_margin() == math.inf
+    assert blind.margin_for_all() == math.inf
     assert blind.guarantee().epsilon == 1
 
 
 def test_the_margin_is_enough() -> None:
     mechanism = RestrictedCanonical(2, 6, "0.5", "0.5", JointTest("0.5", "1e-3"))
-    lead = math.ceil(mechanism.full_margin(0.05))
+    lead = math.ceil(mechanism.margin_for_all(0.95))
     law = items_law(mechanism.law(Histogram.from_counts({"a": lead + 3, "b": lead}, 6)))
     assert law[("a", "b")] + law[("b", "a")] >= 0.95
 
@@ -146,6 +146,6 @@ def test_neither_neighbour_of_the_split_has_a_smaller_margin(k: int, gamma: str,
     assert best.epsilon + share == 1
     for other in (share - Fraction(2, 1000), share + Fraction(2, 1000)):
         away = RestrictedCanonical(k, best.k_bar, 1 - other, gamma, JointTest(other, delta))
-        assert best.full_margin() < away.full_margin()
+        assert best.margin_for_all() < away.margin_for_all()
     blind = RestrictedCanonical.for_budget(k=k, epsilon=1, delta=delta, gamma=0)
     assert blind.epsilon == Fraction(9, 10)

@@ -31,7 +31,7 @@ def test_the_margin_is_one_user_more_than_the_gap(test: GapTest) -> None:
         lead = RestrictedGumbel(2, 9, 1, test).margin(wanted)
         assert chance(test, [lead - 1]) == pytest.approx(wanted, rel=1e-9)
     beta = 0.01
-    assert RestrictedGumbel(2, 9, 1, test).full_margin(beta) == 1 + test.needed_gap(2, beta)
+    assert RestrictedGumbel(2, 9, 1, test).margin_for_all(1 - beta) == pytest.approx(1 + test.needed_gap(2, beta))
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)

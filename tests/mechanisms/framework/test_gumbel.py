@@ -310,8 +310,8 @@ def test_the_margin_is_the_chance_to_pass() -> None:
     lead = round(mechanism.margin(0.95))
     law = items_law(mechanism.law(Histogram.from_counts({"a": lead}, 1)))
     assert law[("a",)] == pytest.approx(0.95, abs=0.02)
-    assert mechanism.full_margin(0.05) == pytest.approx(mechanism.margin(0.95), abs=1.5)
-    assert RestrictedGumbel(9, 9, 1, ONE_SIDED).full_margin() > RestrictedGumbel(3, 9, 1, ONE_SIDED).full_margin()
+    assert mechanism.margin_for_all(0.95) == pytest.approx(mechanism.margin(0.95), abs=1.5)
+    assert RestrictedGumbel(9, 9, 1, ONE_SIDED).margin_for_all() > RestrictedGumbel(3, 9, 1, ONE_SIDED).margin_for_all()
 
 
 @pytest.mark.parametrize(

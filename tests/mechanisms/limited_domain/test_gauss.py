@@ -42,7 +42,7 @@ def from_vector(stretch: Fraction = Fraction(1)) -> tuple[LimitedDomainGauss, Hi
 
 def test_the_law_is_the_vector() -> None:
     mechanism, histogram = from_vector()
-    assert float(mechanism.lead(2)) == pytest.approx(GIVEN["T"], abs=1e-10)
+    assert float(mechanism.height(2)) == pytest.approx(GIVEN["T"], abs=1e-10)
     assert_law(mechanism.law(histogram), VECTORS["TV-4.3"]["probabilities"])
 
 
@@ -92,8 +92,8 @@ class AsIfOneItem(LimitedDomainGauss):
     def scale(self) -> Fraction:
         return gaussian_sigma(1, "0.01", Fraction(1, 4))
 
-    def lead(self, unstable: int) -> Fraction:
-        return super().lead(unstable) * self.scale / self.sigma
+    def height(self, unstable: int) -> Fraction:
+        return super().height(unstable) * self.scale / self.sigma
 
 
 def test_noise_for_one_item_is_caught() -> None:
@@ -137,7 +137,7 @@ def test_the_law_of_a_stop_with_noise_of_its_own(bottom: str) -> None:
     """Against direct integration over the noise of the slot that comes first."""
     mechanism = LimitedDomainGauss(1, 2, 2, "0.3", 2, bottom=bottom)
     law = mechanism.law(Histogram.from_counts({"a": 7, "b": 5, "c": 3}, 2))
-    stop = 3 + 1 + float(mechanism.lead(2))
+    stop = 3 + 1 + float(mechanism.height(2))
 
     def first(mine: int, other: int) -> float:
         def inside(value: float) -> float:

@@ -216,7 +216,7 @@ def test_the_margin_is_the_chance_to_beat_the_stop() -> None:
     gap = round(mechanism.margin(0.95))
     named = mechanism.length_law(Histogram.from_counts({"a": gap}, 1))[1]
     assert named == pytest.approx(0.95, abs=0.02)
-    assert mechanism.full_margin(0.05) >= mechanism.margin(0.9)
+    assert mechanism.margin_for_all(0.95) >= mechanism.margin(0.9)
 
 
 def test_the_shortfall_bounds_what_is_returned() -> None:
@@ -234,13 +234,13 @@ def test_the_calculators_by_hand() -> None:
     mechanism = LimitedDomain(2, 20, "0.5", "0.1")
     assert mechanism.shortfall() == pytest.approx(math.log(2 * 20 / 0.05) / 0.5)
     assert mechanism.margin() == pytest.approx(1 + (math.log(20 / 0.1) + math.log(0.95 / 0.05)) / 0.5)
-    assert mechanism.full_margin() == pytest.approx(1 + (math.log(20 / 0.1) + math.log(2 / 0.05)) / 0.5)
+    assert mechanism.margin_for_all() == pytest.approx(1 + (math.log(20 / 0.1) + math.log(2 / 0.05)) / 0.5)
     bounded = LimitedDomain(2, 20, "0.5", "0.1", 3)
     assert bounded.margin() == pytest.approx(1 + (math.log(3 / 0.1) + math.log(0.95 / 0.05)) / 0.5)
-    assert bounded.full_margin() == pytest.approx(1 + (math.log(3 / 0.1) + math.log(2 / 0.05)) / 0.5)
+    assert bounded.margin_for_all() == pytest.approx(1 + (math.log(3 / 0.1) + math.log(2 / 0.05)) / 0.5)
     strict = LimitedDomain(2, 20, "0.5", "0.1", 3, strict=True)
     assert strict.margin() == mechanism.margin()
-    assert strict.full_margin() == mechanism.full_margin()
+    assert strict.margin_for_all() == mechanism.margin_for_all()
 
 
 def test_a_budget_is_kept_and_used() -> None:

@@ -41,7 +41,7 @@ def from_vector(name: str, stretch: Fraction = Fraction(1)) -> tuple[LimitedDoma
 @pytest.mark.parametrize("name", ["TV-4.1", "TV-4.2"])
 def test_the_law_is_the_vector(name: str) -> None:
     mechanism, histogram = from_vector(name)
-    assert float(mechanism.lead(2)) == pytest.approx(VECTORS[name]["params"]["T"], abs=1e-10)
+    assert float(mechanism.height(2)) == pytest.approx(VECTORS[name]["params"]["T"], abs=1e-10)
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
@@ -96,7 +96,7 @@ def test_the_union_threshold_is_tight() -> None:
 class PrintedThreshold(LimitedDomainLaplace):
     """E-A2 as a program: T = ln(Δ/ε), as printed."""
 
-    def lead(self, unstable: int) -> Fraction:
+    def height(self, unstable: int) -> Fraction:
         return Fraction(max(0.0, math.log(unstable / self.epsilon)))
 
 
@@ -201,9 +201,9 @@ def test_the_margin_is_the_chance_to_beat_the_stop() -> None:
     assert mechanism.spread(0.95) == pytest.approx(4 * math.log(20))
 
 
-def test_at_the_full_margin_all_are_returned() -> None:
+def test_at_the_margin_for_all_all_are_returned() -> None:
     mechanism = LimitedDomainLaplace(3, 3, "0.25", "0.01", 1)
-    lead = math.ceil(mechanism.full_margin(0.05))
+    lead = math.ceil(mechanism.margin_for_all(0.95))
     lengths = mechanism.length_law(Histogram.from_counts({"a": lead + 4, "b": lead + 4, "c": lead + 4, "d": 4}, 3))
     assert 0.95 <= lengths[3] < 0.99
 

@@ -92,12 +92,12 @@ class CanonicalBottom(OverSlots):
 
     def margin(self, chance: float = 0.95) -> float:
         """The set is named with this chance when its k-th count exceeds the first left out by so many users (P9.1)."""
-        return self.full_margin(1 - chance)
-
-    def full_margin(self, beta: float = 0.05) -> float:
-        """A set is named with probability 1 - beta when the k-th count exceeds the next by this many users (P9.1)."""
-        room = _log_comb(self.k_bar, self.k) - math.log(float(self.delta) * beta)
+        room = _log_comb(self.k_bar, self.k) - math.log(float(self.delta) * (1 - chance))
         return 1 + room / float(self.epsilon)
+
+    def margin_for_all(self, chance: float = 0.95) -> float:
+        """The same: the set is named as a whole or not at all."""
+        return self.margin(chance)
 
     def _classes(self, histogram: Histogram) -> tuple[Scores, Scores]:
         """Scores and log sizes of the classes with lowest rank k, k + 1, …; ⊥ last, if anything was left out."""

@@ -26,7 +26,7 @@ from crestline.parameters import Exact, not_negative, positive, proportion
 from crestline.randomness.entropy import Entropy
 
 _MOST = 81  # the choice gets nine tenths at most
-_BETA = 0.025  # half of the default of full_margin
+_BETA = 0.025  # half of what `margin_for_all` leaves unless said
 _SHARES = 1000  # how round a share is
 _SLOTS = 4  # for each item wanted; the noise grows with the number of subsets
 
@@ -53,7 +53,7 @@ class RestrictedCanonical(Framework):
     def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2)) -> Self:
         """With the joint test; four slots for each item wanted unless said.
 
-        A set is chosen as one, so it is tested as one. The split makes `full_margin()` smallest: a choice at ε = 1
+        A set is chosen as one, so it is tested as one. The split makes `margin_for_all()` smallest: a choice at ε = 1
         that falls short by A users and a test at ε = 1 that needs a lead of B cost `A/(1 - s) + B/s` together, which
         is least at `s = √B/(√A + √B)`. A contribution bound does not help here.
         """
@@ -77,9 +77,10 @@ class RestrictedCanonical(Framework):
     def choices(self, view: Histogram) -> Choices:
         return order_law(self._inner.law(view), _own_names(view))
 
-    def full_margin(self, beta: float = 0.05) -> float:
-        """All k are named with probability 1 - beta when the k-th count exceeds the next by this many users."""
-        return 1 + self.shortfall(beta / 2) + self.test.needed_gap(self.k, beta / 2)
+    def margin_for_all(self, chance: float = 0.95) -> float:
+        """All k are named with this chance when the k-th count exceeds the next by so many users."""
+        half = (1 - chance) / 2  # of what may go wrong, for the choice; the other half for the test
+        return 1 + self.shortfall(half) + self.test.needed_gap(self.k, half)
 
     def shortfall(self, beta: float = 0.05) -> float:
         """With probability 1 - beta no chosen item is this far below the true k-th count (P8.2); γ = 0: no bound."""

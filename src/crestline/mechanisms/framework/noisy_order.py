@@ -51,6 +51,6 @@ class OneShot(Framework):
         """The probability of each given order of slots."""
         return order_chances(scores, self.noise, orders, float(self.scale))
 
-    def full_margin(self, beta: float = 0.05) -> float:
-        """All k are named with probability 1 - beta when all slots exceed the next count by this many users (P5.6)."""
-        return 1 + self.test.needed_gap(self.k, beta)
+    def margin_for_all(self, chance: float = 0.95) -> float:
+        """All k are named with this chance when all slots exceed the next count by so many users (P5.6)."""
+        return 1 + self.test.needed_gap(self.k, 1 - chance)

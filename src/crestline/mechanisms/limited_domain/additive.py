@@ -73,11 +73,11 @@ class AdditiveNoise(OverSlots):
         return self.scale
 
     @abstractmethod
-    def lead(self, unstable: int) -> Fraction:
-        """The threshold T, in users, when `unstable` slots can be swapped by one user (P2.3)."""
+    def height(self, unstable: int) -> Fraction:
+        """T: by how many users ⊥ exceeds the first count left out, when one user can swap `unstable` slots (P2.3)."""
 
     @abstractmethod
-    def surplus(self, chance: Exact) -> Fraction:
+    def margin_over_stop(self, chance: Exact) -> Fraction:
         """By how many users a count must exceed the score of ⊥ for its key to be the larger with this chance (P2.3)."""
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
@@ -118,11 +118,11 @@ class AdditiveNoise(OverSlots):
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance."""
-        return 1 + float(self.lead(self._most_unstable) + self.surplus(chance))
+        return 1 + float(self.height(self._most_unstable) + self.margin_over_stop(chance))
 
-    def full_margin(self, beta: float = 0.05) -> float:
-        """All k are returned with probability 1 - beta when the k-th count exceeds the next by this (P4.3)."""
-        return self.margin(1 - beta / self.k)
+    def margin_for_all(self, chance: float = 0.95) -> float:
+        """All k are returned with this chance when the k-th count exceeds the next by so many users (P4.3)."""
+        return self.margin(1 - (1 - chance) / self.k)
 
     @property
     def _most_unstable(self) -> int:
@@ -143,7 +143,7 @@ class AdditiveNoise(OverSlots):
         if histogram.next_count is None:
             return None
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)
-        return histogram.next_count - base + histogram.unit * (1 + self.lead(unstable))
+        return histogram.next_count - base + histogram.unit * (1 + self.height(unstable))
 
     def _all(self, histogram: Histogram) -> tuple[Floats, Floats]:
         """Scores and scales of the noise, slots first and ⊥ last, if there is one."""

@@ -77,13 +77,13 @@ class LimitedDomainGauss(AdditiveNoise):
     def bottom_scale(self) -> Fraction:
         return self.bottom
 
-    def lead(self, unstable: int) -> Fraction:
+    def height(self, unstable: int) -> Fraction:
         quiet = self.bottom / self.sigma
         if self.threshold == UNION:
             return gaussian_union_threshold(unstable, self.delta, quiet) * self.sigma
         return gaussian_threshold(self.delta / unstable, quiet) * self.sigma
 
-    def surplus(self, chance: Exact) -> Fraction:
+    def margin_over_stop(self, chance: Exact) -> Fraction:
         wanted, quiet = probability(chance, "chance"), self.bottom / self.sigma
         unit = gaussian_threshold(1 - wanted, quiet) - gaussian_threshold(wanted, quiet)  # one of them is zero
         return unit * self.sigma

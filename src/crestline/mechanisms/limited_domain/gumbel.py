@@ -100,14 +100,17 @@ class LimitedDomain(OverSlots):
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance (P3.6)."""
-        bound = self.k_bar if self.contribution is None or self.strict else min(self.contribution, self.k_bar)
-        weight = self._bottom_weight(bound).approx
-        return 1 + (weight + math.log(chance / (1 - chance))) / float(self.epsilon)
+        return 1 + (self._most_bottom_weight + math.log(chance / (1 - chance))) / float(self.epsilon)
 
-    def full_margin(self, beta: float = 0.05) -> float:
-        """All k are returned with probability 1 - beta when the k-th count exceeds the next by this (P3.6, Q2)."""
+    def margin_for_all(self, chance: float = 0.95) -> float:
+        """All k are returned with this chance when the k-th count exceeds the next by so many users (P3.6, Q2)."""
+        return 1 + (self._most_bottom_weight + math.log(self.k / (1 - chance))) / float(self.epsilon)
+
+    @property
+    def _most_bottom_weight(self) -> float:
+        """`ln W` where as many slots as possible can be swapped."""
         bound = self.k_bar if self.contribution is None or self.strict else min(self.contribution, self.k_bar)
-        return 1 + (self._bottom_weight(bound).approx + math.log(self.k / beta)) / float(self.epsilon)
+        return self._bottom_weight(bound).approx
 
     def _drawn(self, items: int) -> Cost:
         return steps(BoundedRange(self.epsilon, theorem="P2.1"), items, delta=self.delta)

@@ -71,12 +71,12 @@ class LimitedDomainLaplace(AdditiveNoise):
     def scale(self) -> Fraction:
         return 1 / self.epsilon
 
-    def lead(self, unstable: int) -> Fraction:
+    def height(self, unstable: int) -> Fraction:
         union = self.threshold == UNION
         unit = laplace_union_threshold(unstable, self.delta) if union else laplace_threshold(self.delta / unstable)
         return unit / self.epsilon
 
-    def surplus(self, chance: Exact) -> Fraction:
+    def margin_over_stop(self, chance: Exact) -> Fraction:
         wanted = probability(chance, "chance")
         unit = laplace_threshold(1 - wanted) - laplace_threshold(wanted)  # one of them is zero
         return unit / self.epsilon

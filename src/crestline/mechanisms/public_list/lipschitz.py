@@ -27,7 +27,7 @@ from crestline.histogram.groups import groups_of
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
-from crestline.mechanisms.public_list.noises import lead, lipschitz_noise
+from crestline.mechanisms.public_list.noises import lipschitz_noise, winning_margin
 from crestline.mechanisms.public_list.top_ranks import top_ranks
 from crestline.mechanisms.selection import Selection, items_at, selections
 from crestline.mechanisms.slots import orderings, unit_rate
@@ -98,7 +98,7 @@ class Lipschitz(BuiltIn):
 
     def margin(self, chance: float = 0.95) -> float:
         """By how many users an item must exceed another to come before it with this chance."""
-        return lead(LAWS[self.noise], 1 - chance) / float(self._unit_rate())
+        return winning_margin(LAWS[self.noise], 1 - chance) / float(self._unit_rate())
 
     def shortfall(self, items: int, beta: float = 0.05) -> float:
         """With probability 1 - beta, no item this many users below the k-th count is returned, among `items` in all.
@@ -106,7 +106,7 @@ class Lipschitz(BuiltIn):
         A union over the pairs of one item of the true top k and one outside it.
         """
         pairs = self.k * max(1, items - self.k)
-        return lead(LAWS[self.noise], beta / pairs) / float(self._unit_rate())
+        return winning_margin(LAWS[self.noise], beta / pairs) / float(self._unit_rate())
 
     def _unit_rate(self) -> Fraction:
         """ε/k for monotone counts, ε/(2k) for scores of sensitivity one (P8.1)."""

@@ -10,7 +10,7 @@ from crestline.randomness.laws.law import Law
 
 NOISES = tuple(law.name for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC))
 _FAR = 45.0  # beyond, every density is nought
-_FARTHEST = 800.0  # the upper end of a search: leads lie far below
+_FARTHEST = 800.0  # the upper end of a search: margins lie far below
 
 
 def lipschitz_noise(noise: str, name: str = "noise") -> str:
@@ -18,17 +18,17 @@ def lipschitz_noise(noise: str, name: str = "noise") -> str:
     return one_of(NOISES)(noise, name)
 
 
-def lead(law: Law, losing: float) -> float:
+def winning_margin(law: Law, losing: float) -> float:
     """The difference of scores at which the lower key exceeds the higher one with probability `losing`.
 
-    `losing`, at most one half, is `∫ f(z) S(z + lead) dz`, computed without cancellation: it may be tiny.
+    `losing`, at most one half, is `∫ f(z) S(z + margin) dz`, computed without cancellation: it may be tiny.
     """
     if not 0 < losing <= 0.5:
         raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
     low, high = 0.0, _FARTHEST
     for _ in range(60):  # enough halvings to reach the last bit
         middle = (low + high) / 2
-        grid = between(-_FAR, _FAR, [0.0, -middle], piece=1.0)  # the survival has a kink where z + lead is zero
+        grid = between(-_FAR, _FAR, [0.0, -middle], piece=1.0)  # the survival has a kink where z + margin is zero
         beaten = float(grid.integral(law.density(grid.points) * law.survival(grid.points + middle)))
         low, high = (low, middle) if beaten <= losing else (middle, high)
     return high
