@@ -137,11 +137,11 @@ def total(cost: Cost, slack: Exact = 0, theorem: str = "") -> ApproxDP | ZCDP:
     With no slack the steps are added up; if one of them (Gaussian noise) has no pure cost, the promise is zCDP.
     `theorem` says what makes the steps a release; the theorem that composed them is added to it.
     """
-    spare = proportion(slack, "slack")
-    if not spare and cost.epsilon is None:
+    delta_slack = proportion(slack, "slack")
+    if not delta_slack and cost.epsilon is None:
         return ZCDP(cost.rho, cost.delta, _joined(theorem, ZeroConcentrated.theorem))
-    epsilon, composed = _best(cost, spare)
-    return ApproxDP(epsilon, cost.delta + spare, _joined(theorem, composed))
+    epsilon, composed = _best(cost, delta_slack)
+    return ApproxDP(epsilon, cost.delta + delta_slack, _joined(theorem, composed))
 
 
 def per_step_epsilon(
@@ -156,15 +156,15 @@ def per_step_epsilon(
     The best accountant decides unless one is named. What is returned is charged exactly: its total was computed and
     fits.
     """
-    count, budget, spare = whole(k, "k"), positive(epsilon, "epsilon"), proportion(slack, "slack")
+    count, budget, delta_slack = whole(k, "k"), positive(epsilon, "epsilon"), proportion(slack, "slack")
 
     def charged(size: Fraction) -> Fraction:
         cost = steps(step(size), count)
-        return _named(accountant, cost, spare) if accountant else total_epsilon(cost, spare)
+        return _named(accountant, cost, delta_slack) if accountant else total_epsilon(cost, delta_slack)
 
     start = budget / count  # where the search starts; what is returned was tried
-    if accountant is None and spare:  # a cheap accountant brings the search close
-        start = max(start, per_step_epsilon(count, budget, spare, Renyi(), step))
+    if accountant is None and delta_slack:  # a cheap accountant brings the search close
+        start = max(start, per_step_epsilon(count, budget, delta_slack, Renyi(), step))
     return largest_within(charged, budget, start=start)
 
 

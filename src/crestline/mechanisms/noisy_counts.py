@@ -214,9 +214,9 @@ class NoisyCounts(BuiltIn):
         return rounded(noisy, Fraction(self.grid)) * self.grid
 
 
-def _sigmas_left(selection: BuiltIn, budget: Fraction, spare: Fraction, moved: int) -> list[Fraction]:
+def _sigmas_left(selection: BuiltIn, budget: Fraction, delta_slack: Fraction, moved: int) -> list[Fraction]:
     """σ for the zCDP that the selection leaves of the budget, if it leaves any: composed at once, noise may be less."""
-    left = largest_rho(budget, spare + selection.slack) - selection.cost().rho
+    left = largest_rho(budget, delta_slack + selection.slack) - selection.cost().rho
     if left <= 0:
         return []
     with precision():

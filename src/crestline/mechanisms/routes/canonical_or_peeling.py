@@ -94,12 +94,15 @@ class CanonicalOrPeeling(BuiltIn):
     @classmethod
     def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name) -> Self:
         """All of δ is slack, for peeling."""
-        k, spare, look = total.k, total.delta, total.epsilon * _share(total.k)
-        roughly = per_step_epsilon(k, total.epsilon - look, spare, Renyi() if spare else None)
+        k, delta_slack, look = total.k, total.delta, total.epsilon * _share(total.k)
+        roughly = per_step_epsilon(k, total.epsilon - look, delta_slack, Renyi() if delta_slack else None)
         step = largest_within(
-            lambda each: total_epsilon(_peeled(look, each, k), spare), total.epsilon, start=roughly, digits=_DIGITS
+            lambda each: total_epsilon(_peeled(look, each, k), delta_slack),
+            total.epsilon,
+            start=roughly,
+            digits=_DIGITS,
         )
-        return cls(k, look, total.epsilon - look, step, noise=noise, slack=spare)
+        return cls(k, look, total.epsilon - look, step, noise=noise, slack=delta_slack)
 
     @property
     def canonical(self) -> Canonical:
