@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crestline.guarantees import search
 from crestline.guarantees.rounding import round_down, round_up
-from crestline.guarantees.search import largest, largest_within, smallest
+from crestline.guarantees.search import halved, largest, largest_within, smallest
 
 limits = st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(10**6))
 
@@ -157,3 +157,10 @@ def test_a_total_that_meets_the_budget_fits() -> None:
 def test_what_is_charged_is_short(scale: int) -> None:
     found = largest_within(lambda number: scale * number + number**2, Fraction(1))
     assert round_down(found, 12) == found
+
+
+def test_halving_keeps_the_bracket() -> None:
+    low, high = halved(lambda number: number >= 0.3, 0.0, 1.0)
+    assert low < 0.3 <= high == math.nextafter(low, 1.0)
+    assert halved(lambda number: number >= 0.3, 0.0, 1.0, turns=2) == (0.25, 0.5)
+    assert halved(lambda number: False, 0.0, 8.0, turns=0) == (0.0, 8.0)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from crestline.errors import MechanismError
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, Either, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.guarantee import BoundedRange as BoundedRangeGuarantee
+from crestline.guarantees.search import halved
 
 Floats = NDArray[np.float64]
 Law = Mapping[Any, float]
@@ -262,10 +263,7 @@ def _smallest(enough: Callable[[float], bool], least: float) -> float:
         if high >= _LARGEST:
             return math.inf
         low, high = high, 2 * high
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return halved(enough, low, high, turns=50)[1]
 
 
 def _binary_renyi_fits(above: Floats, below: Floats, rho: float) -> NDArray[np.bool_]:

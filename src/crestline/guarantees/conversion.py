@@ -14,8 +14,10 @@ from functools import lru_cache
 from flint import arb
 
 from crestline.guarantees.rounding import ball, precision, upper
-from crestline.guarantees.search import largest
+from crestline.guarantees.search import halved, largest
 from crestline.parameters import Exact, not_negative, probability
+
+_LARGEST = 700.0  # a logarithm whose exponential is finite
 
 
 def zcdp_epsilon(rho: Exact, delta: Exact) -> Fraction:
@@ -50,12 +52,10 @@ def _best_excess(rho: float, log_inverse_delta: float) -> float:
 
     The left side grows and the right side falls, so there is one root; any positive answer gives a valid bound.
     """
-    low, high = -700.0, log_inverse_delta  # where an order is searched: any gives a bound
-    for _ in range(200):  # it ends before; any order gives a bound
-        middle = (low + high) / 2
-        excess = math.exp(min(middle, 700.0))  # the cap only keeps the exponential finite
-        if rho * excess * excess < log_inverse_delta - math.log1p(excess):
-            low = middle
-        else:
-            high = middle
-    return math.exp(min(low, 700.0))  # the cap only keeps the exponential finite
+
+    def beyond(log_excess: float) -> bool:
+        excess = math.exp(min(log_excess, _LARGEST))
+        return rho * excess * excess >= log_inverse_delta - math.log1p(excess)
+
+    low, _ = halved(beyond, -_LARGEST, log_inverse_delta, turns=200)  # it ends before
+    return math.exp(min(low, _LARGEST))

@@ -1,4 +1,9 @@
-"""The largest parameter that still fits a budget, and the smallest that does (P10.4)."""
+"""Searches for one number: certified ones in exact numbers, and quick ones in doubles.
+
+largest, smallest    a decimal that was itself tried and fits, to one unit of its last digit (P10.4)
+largest_within       the same where the total is slow to compute, guided by its values
+halved               a bracket in doubles, where any number nearby will do: nothing is certified
+"""
 
 from __future__ import annotations
 
@@ -65,6 +70,17 @@ def _bracket(
             return probe, None
         good, probe = probe, 2 * probe if high is None else min(2 * probe, high)
     raise ArithmeticError("the budget fits every parameter tried: give an upper end")
+
+
+def halved(holds: Callable[[float], bool], low: float, high: float, *, turns: int = 60) -> tuple[float, float]:
+    """The bracket after so many halvings, when `holds` fails below some number and holds above it.
+
+    Sixty halvings reach the last bit. The two ends are taken as they are given: `holds` is not asked about them.
+    """
+    for _ in range(turns):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 def largest_within(

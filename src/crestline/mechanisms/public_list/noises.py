@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crestline.errors import ParameterError
+from crestline.guarantees.search import halved
 from crestline.mechanisms.numerics.quadrature import between
 from crestline.parameters import one_of
 from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLACE, LOGISTIC
@@ -25,10 +26,9 @@ def winning_margin(law: Law, losing: float) -> float:
     """
     if not 0 < losing <= 0.5:
         raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
-    low, high = 0.0, _FARTHEST
-    for _ in range(60):  # enough halvings to reach the last bit
-        middle = (low + high) / 2
-        grid = between(-_FAR, _FAR, [0.0, -middle], piece=1.0)  # the survival has a kink where z + margin is zero
-        beaten = float(grid.integral(law.density(grid.points) * law.survival(grid.points + middle)))
-        low, high = (low, middle) if beaten <= losing else (middle, high)
-    return high
+
+    def enough(margin: float) -> bool:
+        grid = between(-_FAR, _FAR, [0.0, -margin], piece=1.0)  # the survival has a kink where z + margin is zero
+        return float(grid.integral(law.density(grid.points) * law.survival(grid.points + margin))) <= losing
+
+    return halved(enough, 0.0, _FARTHEST)[1]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from crestline.fields import Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
+from crestline.guarantees.search import halved
 from crestline.parameters import positive, probability
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
@@ -68,19 +69,16 @@ def chance(test: GapTest, gaps: Sequence[float]) -> float:
 def gap_for(test: GapTest, wanted: float) -> float:
     """The gap, in users, at which one item passes with the wanted chance."""
 
-    def short(gap: float) -> bool:
-        return chance(test, [gap]) < wanted
+    def enough(gap: float) -> bool:
+        return chance(test, [gap]) >= wanted
 
     high = 1.0
-    while short(high):
+    while not enough(high):
         high *= 2
     low = -high
-    while not short(low):
+    while enough(low):
         low *= 2
-    for _ in range(60):  # enough halvings to reach the last bit
-        middle = (low + high) / 2
-        low, high = (middle, high) if short(middle) else (low, middle)
-    return high
+    return halved(enough, low, high)[1]
 
 
 @value

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+from crestline.guarantees.search import halved
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.mechanisms.framework.split.expected_items import Head, expected_items, power_law
 from crestline.randomness.laws.law import Law
@@ -104,10 +105,9 @@ def _interesting(shape: Head, enough: Callable[[Head], bool]) -> Head:
         if enough(shape.times(math.exp(high))):
             break
         low, high = high, min(1.5 * high, _LARGEST)
-    for _ in range(12):  # how close to half of k: any head near it will do
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(shape.times(math.exp(middle))) else (middle, high)
-    return shape.times(math.exp(high))
+    # how close to half of k: any head near it will do
+    _, found = halved(lambda users: enough(shape.times(math.exp(users))), low, high, turns=12)
+    return shape.times(math.exp(found))
 
 
 def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
@@ -121,12 +121,8 @@ def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
     def needed(mu: float) -> float:
         return max(_two_point(mu, epsilon, above, below), _two_point(mu, epsilon, below, above))
 
-    low = 0.0
-    high = 2 * math.sqrt(epsilon) + epsilon + 1  # the upper end of a search: the room only guides
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if needed(middle) <= slack else (low, middle)
-    return low
+    highest = 2 * math.sqrt(epsilon) + epsilon + 1  # the upper end of a search: the room only guides
+    return halved(lambda mu: needed(mu) > slack, 0.0, highest, turns=40)[0]
 
 
 def _two_point(mu: float, epsilon: float, above: float, below: float) -> float:
