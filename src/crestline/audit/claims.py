@@ -103,10 +103,13 @@ def _(guarantee: LossInterval) -> Claim:
     return Range(float(guarantee.below + guarantee.above), cap=float(guarantee.epsilon))
 
 
+@dataclass(frozen=True)
 class _ByEvents(ABC):
     """Claims that hold for a law exactly when they hold for its events of largest ratio."""
 
-    delta: float
+    claimed: float
+    delta: float = 0.0
+
     symbol: ClassVar[str]
 
     @property
@@ -125,12 +128,8 @@ class _ByEvents(ABC):
         return _smallest(enough, least)
 
 
-@dataclass(frozen=True)
 class Approximate(_ByEvents):
     """(ε, δ)-DP; δ = 0 is pure."""
-
-    claimed: float
-    delta: float = 0.0
 
     symbol = "ε"
 
@@ -140,12 +139,8 @@ class Approximate(_ByEvents):
         return np.minimum(1.0, np.minimum(direct, reverse))
 
 
-@dataclass(frozen=True)
 class Gaussian(_ByEvents):
     """μ-Gaussian privacy (P2.6)."""
-
-    claimed: float
-    delta: float = 0.0
 
     symbol = "μ"
 
@@ -183,12 +178,8 @@ class Range:
         return max(least, ends[0] - ends[1], by_cap)
 
 
-@dataclass(frozen=True)
 class Concentrated(_ByEvents):
     """ρ-zCDP outside an event of probability δ: Rényi divergence of every order a is at most a·ρ (P0.4)."""
-
-    claimed: float
-    delta: float = 0.0
 
     symbol = "ρ"
 

@@ -154,20 +154,16 @@ class Logarithms:
         return rational_ball(self.weight) * arb(int(self.numbers[column])).log()
 
 
-@dataclass(frozen=True)
-class Summed:
+class Summed(Estimated):
     """The sum of two rows of scores, column by column."""
 
-    first: Scores
-    second: Scores
+    def __init__(self, first: Scores, second: Scores) -> None:
+        self.first, self.second = first, second
 
     @cached_property
-    def approx(self) -> Floats:
-        return self.first.approx + self.second.approx
-
-    @cached_property
-    def error(self) -> float:
-        return self.first.error + self.second.error + _ROUNDING * float(np.abs(self.approx).max(initial=0.0))
+    def _estimate(self) -> tuple[Floats, float]:
+        total = self.first.approx + self.second.approx
+        return total, self.first.error + self.second.error + _ROUNDING * float(np.abs(total).max(initial=0.0))
 
     def ball(self, row: int, column: int) -> arb:
         return self.first.ball(row, column) + self.second.ball(row, column)

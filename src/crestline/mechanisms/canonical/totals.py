@@ -17,6 +17,7 @@ from crestline.histogram.groups import Indices
 from crestline.mechanisms.canonical.classes import Classes, RowWeights
 from crestline.mechanisms.canonical.sizes import ROUNDING, log_factorials, log_sum
 from crestline.randomness.reals import rational_ball
+from crestline.randomness.scores import Estimated
 from crestline.randomness.unit_points import Floats
 
 _CELLS = 1 << 18  # numbers held at once, for memory's sake
@@ -66,23 +67,17 @@ class LowestTotals:
 
 
 @dataclass(frozen=True)
-class ClassTotal:
+class ClassTotal(Estimated):
     """Scores: the same for all k-subsets that also mind what they leave out; `best` is the score of the best k."""
 
     classes: Classes
     best: Fraction
 
     @cached_property
-    def _rows(self) -> RowWeights:
-        return RowWeights(self.classes)
-
-    @cached_property
-    def approx(self) -> Floats:
-        return np.atleast_1d(log_sum(self._rows.approx) + float(self.best))
-
-    @cached_property
-    def error(self) -> float:
-        return self._rows.error + ROUNDING * (self.classes.rows + abs(float(self.best)) + abs(float(self.approx[0])))
+    def _estimate(self) -> tuple[Floats, float]:
+        rows, best = RowWeights(self.classes), float(self.best)
+        total = log_sum(rows.approx) + best
+        return np.atleast_1d(total), rows.error + ROUNDING * (self.classes.rows + abs(best) + abs(float(total)))
 
     def ball(self, row: int, column: int) -> arb:
         total = arb(0)
