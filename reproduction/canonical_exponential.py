@@ -25,6 +25,7 @@ _NEAR = -2.0
 _CROWDED = 14.0  # from this logarithm of all weights on the largest key is far above all scores: none is near
 _NEGLIGIBLE = 46.0
 _NODES = 12
+_LARGEST = 600.0
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,12 @@ def exponential_chance(domain: Groups, k: int, gamma: Fraction, rate: Fraction, 
     all_rest, wanted_rest = _rest(classes, near, head, tail)
     points, weights = _grid(crowd)
     powers = np.arange(1, _TERMS + 1)
-    decay = np.exp(-np.outer(points, powers)[:, :, None] + np.stack([all_rest, wanted_rest], axis=1)[None])
+    logs = np.stack([all_rest, wanted_rest], axis=1)[None] - np.outer(points, powers)[:, :, None]
+    decay = np.exp(np.minimum(logs, _LARGEST))  # where it is more, no key is so low
     beaten, wanted = (decay[:, :, 0] / powers).sum(axis=1), decay[:, :, 1].sum(axis=1)
     own = np.exp(np.minimum(near.scores - points[:, None], -1e-300))
     log_free = np.log(-np.expm1(-points)) - beaten + np.log1p(-own) @ near.sizes
-    hazards = 1 / np.expm1(points) + (own / (1 - own)) @ near.wanted + wanted
+    hazards = np.exp(-points) / -np.expm1(-points) + (own / (1 - own)) @ near.wanted + wanted
     return min(1.0, float(weights @ (np.exp(log_free) * hazards)))
 
 

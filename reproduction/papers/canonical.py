@@ -18,10 +18,10 @@ import numpy as np
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
-from crestline.prepare import automatic, prepare
+from crestline.prepare import prepare
 from crestline.question import Limits, Question
 from reproduction.data import Shelf
-from reproduction.exact import chances, epsilon_needed, qualities
+from reproduction.exact import Mechanism, chances, epsilon_needed, qualities
 from reproduction.experiment import (
     Cell,
     Check,
@@ -59,12 +59,12 @@ _SIZE, _TOTAL = 10**4, 15**7
 _SPAN = 15  # ε is sought between 2^-15 and 2^15
 
 
-def mechanism(label: str, k: int, epsilon: Fraction) -> Lipschitz | Canonical:
+def mechanism(label: str, k: int, epsilon: Fraction) -> Mechanism:
     """What a label stands for."""
     if label == OURS:
         asked = Question.of({"k": k, "epsilon": epsilon, "delta": DELTA})
         found = prepare(asked, limits=Limits(public_list=True))
-        assert isinstance(found.mechanism, Lipschitz | Canonical)
+        assert isinstance(found.mechanism, Mechanism)
         return found.mechanism
     if label == PEELING_OURS:
         return _composed(k, epsilon)
@@ -76,11 +76,6 @@ def mechanism(label: str, k: int, epsilon: Fraction) -> Lipschitz | Canonical:
 @lru_cache(maxsize=128)
 def _composed(k: int, epsilon: Fraction) -> Lipschitz:
     return Lipschitz.for_budget(k=k, epsilon=epsilon, delta=DELTA)
-
-
-def _peels(k: int) -> bool:
-    """Whether `auto` takes peeling for so many items of a public universe."""
-    return automatic(Question(k=k), public_list=True).name == Lipschitz.__name__
 
 
 def measure(cell: Cell, shelf: Shelf) -> Numbers:
@@ -95,9 +90,10 @@ def measure_needed(cell: Cell, shelf: Shelf) -> Numbers:
     if cell.label == RATIO:
         return _drawn_ratio(cell, shelf, wanted)
     # where peeling is composed: the same peeling, and what crestline's accountant makes of it
-    composed = cell.label == PEELING_OURS or (cell.label == OURS and _peels(cell.k))
+    composed = cell.label == PEELING_OURS
     make = partial(mechanism, PEELING if composed else cell.label, cell.k)
-    needed = epsilon_needed(make, _universe(cell, shelf), top, wanted, span=_SPAN)
+    digits = 2 if cell.label == OURS else 4  # it is divided anew for every ε, which takes its time
+    needed = epsilon_needed(make, _universe(cell, shelf), top, wanted, span=_SPAN, digits=digits)
     if composed and math.isfinite(needed):
         total = Lipschitz(cell.k, Fraction(needed), slack=DELTA).guarantee().epsilon
         needed = math.inf if total is None else float(total)
