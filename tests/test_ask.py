@@ -258,6 +258,14 @@ def test_a_public_universe_is_counted_in_the_engine(loans: Path) -> None:
     assert one.items == ("Rivers",)
 
 
+def test_a_choice_over_a_public_universe_is_published(loans: Path) -> None:
+    """A list was peeled and a set drawn as a whole; a list stays one in the answer."""
+    universe = ["Rivers", "Bridges", "Ponds", "Lakes"]
+    choice = cl.mechanisms.CanonicalOrPeeling(k=2, look="1e-4", epsilon=1, step="0.5", eta="0.2", lean="0.5")
+    asked = {"domain": universe, "k": 2, "k_bar": 2, "mechanism": choice}
+    assert {type(top(loans, **asked, entropy=replay(n)).items) for n in range(20)} == {tuple, frozenset}
+
+
 def test_the_same_universe_is_the_same_question(loans: Path) -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon=9, delta="1e-4"))
     universe = ["Rivers", "Bridges", "Ponds"]

@@ -69,7 +69,7 @@ CATALOGUE = (
         "CanonicalOrPeeling",
         "routes.canonical_or_peeling",
         "P20.2, P20.3",
-        "set, or ordered",
+        "ordered or set",
         "known",
         "any",
         "look, and one or k items",
