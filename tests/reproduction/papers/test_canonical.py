@@ -29,13 +29,12 @@ def test_every_line_is_measured(shelf: Shelf, label: str) -> None:
     assert 0 < found["TOP"].value <= found["GREAT"].value <= found["GOOD"].value <= 1
 
 
-def test_composed_peeling_needs_less_and_canonical_least(shelf: Shelf) -> None:
+def test_composed_peeling_needs_less_canonical_still_less_and_ours_least(shelf: Shelf) -> None:
     needed = {
         label: measure_needed(cell("MADE", label, k=8, epsilon=0, wanted="0.99"), shelf)["epsilon"].value
         for label in (CANONICAL, OURS, PEELING, PEELING_OURS)
     }
-    assert needed[CANONICAL] < needed[PEELING_OURS] < needed[PEELING]
-    assert needed[OURS] == pytest.approx(needed[CANONICAL], rel=0.02)
+    assert needed[OURS] < needed[CANONICAL] < needed[PEELING_OURS] < needed[PEELING]
 
 
 def test_the_drawn_ratio_is_smaller_than_the_true_one(shelf: Shelf) -> None:
