@@ -20,6 +20,8 @@ BOOKS = Budget(epsilon=10, delta="1e-5")
     ("k", "contribution", "books", "known_domain", "wanted"),
     [
         (1, None, False, True, "Lipschitz"),
+        (3, None, False, True, "Lipschitz"),
+        (4, None, False, True, "CanonicalOrPeeling"),
         (9, None, True, True, "CanonicalOrPeeling"),
         (11, None, False, True, "CanonicalOrPeeling"),
         (50, 5, True, False, "LimitedDomainGauss"),

@@ -58,6 +58,9 @@ KNOWN_DOMAIN = Rule(
     "once (then the items are in no order) or one item after the other (then they are)",
 )
 KNOWN_DOMAIN_CHARGED = replace(KNOWN_DOMAIN, noise="gumbel")
+KNOWN_DOMAIN_FEW = Rule(
+    "Lipschitz", "chosen because few items of a public list are wanted: drawn one after the other they are in order"
+)
 KNOWN_CONTRIBUTION = Rule(
     "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
 )
@@ -70,6 +73,8 @@ MANY_ITEMS = Rule("RestrictedGumbel", "chosen because many items are wanted: it 
 
 # P12.1: up to here a whole set in one step beats drawing item after item.
 _FEW = 10
+# Up to here peeling a public list has the exact set as often as a draw among all sets (docs/decisions/public-lists.md).
+_FEW_LISTED = 3
 # Up to here Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
 # ledger adds Gaussian noise up for less.
 _FEW_EACH = 3
@@ -193,6 +198,8 @@ def _of_public_list(question: Question, with_budget: bool) -> Rule:
     """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
     if question.k == 1:
         return KNOWN_DOMAIN_ONE_CHARGED if with_budget else KNOWN_DOMAIN_ONE
+    if question.k <= _FEW_LISTED:
+        return KNOWN_DOMAIN_FEW
     return KNOWN_DOMAIN_CHARGED if with_budget else KNOWN_DOMAIN
 
 
