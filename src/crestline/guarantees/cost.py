@@ -26,7 +26,7 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Cost:
-    """Steps in the slot world, in the order in which they are run, and the probability that the slot world is left."""
+    """Steps in the order in which they are run, and `delta`: the probability of an outcome that they do not cover."""
 
     steps: tuple[Repeated, ...] = ()
     delta: Fraction = Fraction(0)

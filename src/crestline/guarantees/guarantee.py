@@ -23,7 +23,7 @@ class Adjacency(Enum):
 
 @runtime_checkable
 class Guarantee(Protocol):
-    """What every promise can tell."""
+    """What every promise states; `rho` and `epsilon` are None where it has none."""
 
     @property
     def adjacency(self) -> Adjacency: ...

@@ -74,7 +74,7 @@ class Adopted(BuiltIn):
     mechanism: Mechanism
 
     def __post_init__(self) -> None:
-        """Nothing is compared: it is not ours."""
+        """No fields are compared: a mechanism of others may state what it likes."""
 
     def __repr__(self) -> str:
         return repr(self.mechanism)
@@ -112,7 +112,7 @@ class Adopted(BuiltIn):
 
     @property
     def margin(self) -> AtChance | None:
-        """Its margin; one that is passed on from a part under `mechanism` only where that part has one."""
+        """Its margin. Where it wraps a part called `mechanism`, it has a margin only if that part has one."""
         part = self._stated("mechanism")
         if part is not None and getattr(part, "margin", None) is None:
             return None
@@ -154,7 +154,7 @@ def original(mechanism: object) -> object:
 
 
 def fast_release(mechanism: object) -> Many | None:
-    """`release_many`, unless `release` was redefined beneath it: then `release` alone is what people run."""
+    """`release_many`, or None where a subclass redefines `release` alone: then `release` is what people run."""
     written = original(mechanism)
     many = getattr(written, "release_many", None)
     if not callable(many):

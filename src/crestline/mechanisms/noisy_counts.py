@@ -79,7 +79,10 @@ def _selecting(mechanism: Mechanism, name: str) -> BuiltIn:
 
 @value
 class NoisyCounts(BuiltIn):
-    """`scale` of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise. `slack` is that of the counts."""
+    """Lets `mechanism` select items, then publishes a noisy count for each of them, as a second release.
+
+    `scale` of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise. `slack` is that of the counts.
+    """
 
     mechanism: Converted[Mechanism, BuiltIn] = field(_selecting)
     scale: Number = field(positive)

@@ -96,7 +96,7 @@ def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int
 def _long_selections(
     histogram: Histogram, drawn: NDArray[np.int64], outside: NDArray[np.bool_], k: int
 ) -> list[Selection]:
-    """The same for many long rows: all names first, whatever stands where a row is cut off."""
+    """`ranked_selections` for many long rows: whole rows are named at once, and each is then cut to its length."""
     width = drawn.shape[1]
     if not outside.any():
         return [Selection(items, width < k) for items in histogram.names_of_rows(drawn)]

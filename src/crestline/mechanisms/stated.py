@@ -71,7 +71,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 
 def _flat(value: object, depth: int = 4) -> Iterator[object]:
-    """A value, or what is in a collection of them; no collection is looked into deeper than people build them."""
+    """The value itself, or the members of a collection, of collections inside it, and so on down to `depth` levels."""
     if isinstance(value, _PLAIN):
         return
     if isinstance(value, Mapping):

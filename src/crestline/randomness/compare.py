@@ -121,7 +121,7 @@ def _largest_roughly(shortlist: Shortlist, many: int, error: float) -> tuple[Ind
 
 
 def _largest_exactly(keys: Keys, row: int, columns: list[int], k: int) -> list[int]:
-    """The same for one row, with certainty: careful ends first, balls where ends overlap."""
+    """The same for one row, with certainty: by lower and upper bounds in doubles, and by balls where these overlap."""
     low, high = keys.ends(row, columns)
     order = np.argsort(-(np.nan_to_num(low) + np.nan_to_num(high)), kind="stable")
     result: list[int] = []
@@ -147,7 +147,7 @@ def _clusters(low: Floats, high: Floats) -> Sequence[slice]:
 
 @dataclass(frozen=True)
 class _Contender:
-    """One key of a row, which knows whether it is smaller than another. Never compare one with itself."""
+    """One key of a row that can be sorted: `<` refines two keys until one is smaller. Never compare one to itself."""
 
     keys: Keys
     row: int

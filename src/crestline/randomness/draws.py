@@ -39,11 +39,11 @@ class Draws(Protocol):
 
     @property
     def error(self) -> float:
-        """How far rough noise may be off, of any law, beyond what is true of one uniform."""
+        """By how much more than for one uniform the noise from rough points may be off, whatever its law."""
         ...
 
     def rough(self) -> Points:
-        """All points at full speed; meaningless where `edge` is true."""
+        """All points in doubles, from the first bits; not to be relied on where `edge` is true."""
         ...
 
     def edge(self) -> NDArray[np.bool_]:
@@ -55,7 +55,7 @@ class Draws(Protocol):
         ...
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        """Careful lower and upper ends of some keys of one row, from the first bits."""
+        """Points that certainly lie below and above those of some keys of one row, from their first bits."""
         ...
 
     def arrival(self, row: int, column: int, bits: int) -> arb:
@@ -178,7 +178,7 @@ class OrderStatistics(OfUniforms):
         return self._left <= 0
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        """Ends of all ranks of the groups concerned, in one pass."""
+        """The bounds of all ranks of the groups concerned are computed in one pass."""
         groups = sorted({column // self.depth for column in columns})
         every = [group * self.depth + rank for group in groups for rank in range(self.depth)]
         left = self._left[row, every]
@@ -204,17 +204,17 @@ class OrderStatistics(OfUniforms):
 
 
 def rough_points(words: NDArray[np.uint64]) -> RoughPoints:
-    """Points at full speed; meaningless where `edge_words` is true."""
+    """Uniform points in doubles, from the first 64 bits; wrong where `edge_words` is true."""
     return RoughPoints(np.multiply(words, _UNIT, dtype=np.float64))
 
 
 def edge_words(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Words outside what rough points promise."""
+    """Which words are too close to 0 or to 1 for `rough_points`."""
     return (words - _EDGE) >= _INNER  # one comparison for both ends: the subtraction wraps below the edge
 
 
 def _ends(uniforms: Uniforms, indices: Sequence[int]) -> tuple[Points, Points]:
-    """Careful ends from the first bits: `[p, p + 1] · 2^-bits`, and the same for `1 - U`, rounded only once each."""
+    """Bounds of uniforms from their first bits: `[p, p + 1] · 2^-bits`, and those of `1 - U`, rounded once each."""
     bits = min(uniforms.first_bits, WORD)
     prefixes = uniforms.prefixes(indices, bits)
     top, unit = 1 << bits, 2.0**-bits

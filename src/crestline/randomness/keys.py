@@ -1,4 +1,4 @@
-"""Keys `score + scale · noise`: a table with one row for each trial, known roughly, carefully, or to any precision."""
+"""Keys `score + scale · noise`, a row for each trial: as doubles, as lower and upper bounds, or as balls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Keys:
 
     @cached_property
     def rough(self) -> Floats:
-        """All keys at full speed; within `error` of the exact value, and a mere placeholder where `edge` is true."""
+        """All keys in doubles: within `error` of the exact value, and meaningless where `edge` is true."""
         with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
             values = self.rough_of(self.draws.rough(), self.scores.approx)
         if self.edge.any():
@@ -70,7 +70,7 @@ class Keys:
         return self.draws.edge()
 
     def ends(self, row: int, columns: Sequence[int]) -> tuple[Floats, Floats]:
-        """Lower and upper ends that certainly contain the keys, from the first bits (P11.2)."""
+        """Lower and upper bounds that certainly contain the keys, from the first bits (P11.2)."""
         ends = [float(self.scale) * self.law.quantile(points) for points in self.draws.ends(row, columns)]
         low, high = np.minimum(*ends), np.maximum(*ends)  # a negative scale turns them round
         scores = self.scores.approx if self.scores.approx.ndim == 1 else self.scores.approx[row]

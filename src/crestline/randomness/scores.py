@@ -1,4 +1,4 @@
-"""Scores: the part of a key that is not noise, one for each slot, exact on demand."""
+"""Scores: the part of a key that is not noise, one for each slot; in doubles, and as balls of any precision."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Estimated(ABC):
     @property
     @abstractmethod
     def _estimate(self) -> tuple[Floats, float]:
-        """Both; kept by whoever computes them."""
+        """The doubles, and how far any of them may be off; a subclass computes them once."""
 
     @property
     def approx(self) -> Floats:

@@ -141,8 +141,8 @@ def _bar_from_prefix(keys: Keys, many: int) -> float:
 def _expected_bar(keys: Keys, many: int) -> float:
     """A bar that so many keys reach in almost every row; none when that takes half of them.
 
-    Only the first columns are looked at one by one, the others at intervals: what the bar lacks in precision costs
-    time, never truth.
+    Only the first columns are looked at one by one, the others at intervals: a bar that is a little off costs
+    time, and never a wrong result.
     """
     scores, scale = keys.scores.approx, float(keys.scale)
     if 2 * (many + _SPARE * math.sqrt(many)) > len(scores):

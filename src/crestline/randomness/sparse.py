@@ -1,6 +1,6 @@
 """Sparse uniforms: where only the largest uniforms of a column can matter, only those are ever drawn.
 
-A table is a field of independent bit strings. Whether a string begins with `level` ones is an event of probability
+A table holds independent bit strings. Whether a string begins with `level` ones is an event of probability
 `2^-level`, independent of all that follows in it and of every other string. So one may first draw which cells of a
 column begin so, by the gaps between them (each gap is geometric, and decided with certainty), and then the further
 bits of those alone. The joint law of all strings is that of fair coins. What was passed over can still be asked for:

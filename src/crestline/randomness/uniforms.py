@@ -1,4 +1,4 @@
-"""Uniforms: infinite bit strings of which the first bits are known and the rest waits."""
+"""Uniforms in (0, 1) as infinite bit strings: 64 bits are drawn first, more where a decision needs them."""
 
 from __future__ import annotations
 

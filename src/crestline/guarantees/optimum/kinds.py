@@ -80,7 +80,7 @@ class WorstPairs:
 
 @singledispatch
 def worst_pair(step: object, pairs: WorstPairs, times: int) -> None:
-    """Count the step, so many times, among those with one worst pair of laws, if it is one."""
+    """Add a step with one worst pair of laws to `pairs`, `times` times; a step that moves on the grid adds nothing."""
     raise unknown_kind(_WHO, step)
 
 

@@ -85,7 +85,7 @@ def _fixed(steps: tuple[Repeated, ...], grid: Grid, delta: Fraction) -> LossLaw 
 
 
 def _highest(steps: tuple[Repeated, ...], delta: Fraction) -> Fraction:
-    """A threshold with at most a ten-thousandth of δ left: by zCDP, or the largest loss of all."""
+    """The upper end of the grid: at most a ten-thousandth of δ is left there, by zCDP or by the largest loss."""
     cost = Cost(steps)
     by_concentration = zcdp_epsilon(cost.rho, delta * _LEFT_OUT)
     return by_concentration if cost.epsilon is None else min(by_concentration, cost.epsilon)

@@ -58,7 +58,7 @@ class BoundedRangeStep:
         return result * PAD + TINY
 
     def _part(self, first: int, last: int) -> _Part:
-        """The windows of some points. They see what `_numbers`, `_rises` and `_four` hold at the time."""
+        """The windows of some points: views of `_numbers`, `_rises` and `_four`, which each call of `before` fills."""
         cells = self._cells
         near = _backwards(self._numbers[first : last + cells], cells + 1)
         far = _backwards(self._numbers[first + cells : last + 2 * cells], cells + 1)
@@ -75,7 +75,7 @@ class BoundedRangeStep:
 
 
 class _Part:
-    """Some points of the grid, side by side, and one row for each t: where loss t leads from them, and room to work."""
+    """Some neighbouring points of the grid, with a row for each t: the values loss t leads to; and scratch space."""
 
     def __init__(self, near: Floats, far: Floats, bulges: Floats, four: Floats, room: Floats) -> None:
         self._near, self._far, self._bulges, self._four, self._room = near, far, bulges, four, room

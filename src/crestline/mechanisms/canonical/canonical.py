@@ -37,7 +37,7 @@ _SUBSETS = Remembered[Subsets]()
 
 @value
 class Canonical(BuiltIn):
-    """`epsilon` is for the whole selection.
+    """Draws one set of k items of a public list, by its worst mistake; `epsilon` is for the whole selection.
 
     `gamma` weighs the lowest count that was taken against the largest that was left out: 1 minds only what is
     returned, 0 only what is missed. `monotone` is as in `Lipschitz`.
@@ -64,7 +64,7 @@ class Canonical(BuiltIn):
 
     @classmethod
     def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name) -> Self:
-        """All of δ is slack."""
+        """All of δ is for the accountant (slack)."""
         step = BoundedRange if lipschitz_noise(noise) == GUMBEL.name else PureDP
         epsilon = per_step_epsilon(1, total.epsilon, total.delta, step=step)
         return cls(total.k, epsilon, gamma, noise, slack=total.delta)

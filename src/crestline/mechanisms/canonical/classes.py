@@ -48,7 +48,7 @@ class Classes:
 
     @cached_property
     def shifts(self) -> Floats:
-        """What class m adds to it: the part that depends on the first rank left out."""
+        """What class m adds to the row's best score: the part that depends on the first rank left out."""
         return np.multiply(self.misses, -float(self.rate * (1 - self.gamma)), dtype=np.float64)
 
     @cached_property

@@ -31,7 +31,7 @@ TABLE = 1 << 12  # up to here a table is quicker; both ways have the law
 
 
 class Subsets:
-    """The k-subsets of a public list with more than k items, ready to be drawn from; what is computed once is kept."""
+    """Draws k-subsets of a public list with more than k items; weights and sizes are computed once, for all draws."""
 
     def __init__(self, domain: Groups, k: int, gamma: Fraction, rate: Fraction, behind: Fraction = Fraction(0)) -> None:
         """`behind` lowers the scores of all subsets but the best k; it needs a gamma below 1."""

@@ -55,7 +55,7 @@ class Staircase(OverSlots):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """All of ε and δ; ten slots for each item wanted unless said (P19.1)."""
+        """Spends all of ε and δ; ten slots for each item wanted unless `k_bar` is given (P19.1)."""
         return cls(total.k, total.slots(_SLOTS), total.epsilon, total.delta)
 
     def cost(self) -> Cost:

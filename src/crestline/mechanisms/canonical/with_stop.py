@@ -54,7 +54,7 @@ class CanonicalBottom(OverSlots):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """All of ε and δ; five slots for each item wanted unless said (P9.1)."""
+        """Spends all of ε and δ; five slots for each item wanted unless `k_bar` is given (P9.1)."""
         return cls(total.k, total.slots(_SLOTS), total.epsilon, total.delta)
 
     def cost(self) -> Cost:

@@ -33,7 +33,10 @@ _SLOTS = 4  # for each item wanted; the noise grows with the number of subsets
 
 @value
 class RestrictedCanonical(Framework):
-    """`epsilon` is for the whole choice; `gamma` weighs the lowest count taken against the largest left out."""
+    """Chooses one set of k slots, then names all of them or none, by the joint test.
+
+    `epsilon` is for the whole choice; `gamma` weighs the lowest count taken against the largest left out.
+    """
 
     k: Whole = field(item_number)
     k_bar: Whole = field(slot_number)
@@ -51,7 +54,7 @@ class RestrictedCanonical(Framework):
 
     @classmethod
     def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2)) -> Self:
-        """With the joint test; four slots for each item wanted unless said.
+        """Takes the joint test, and four slots for each item wanted unless `k_bar` is given.
 
         A set is chosen as one, so it is tested as one. The split makes `margin_for_all()` smallest: a choice at ε = 1
         that falls short by A users and a test at ε = 1 that needs a lead of B cost `A/(1 - s) + B/s` together, which
@@ -92,5 +95,5 @@ class RestrictedCanonical(Framework):
 
 
 def _own_names(view: Histogram) -> dict[int, int]:
-    """Slots are called by their numbers."""
+    """The number of each slot under the name that the inner mechanism gives it, which is the same number."""
     return {slot: slot for slot in range(view.k_bar)}

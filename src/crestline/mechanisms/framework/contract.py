@@ -71,7 +71,7 @@ def _size(mechanism: BuiltIn, k_bar: int) -> int:
 
 
 def _score_vectors(size: int) -> Iterator[NDArray[np.int64]]:
-    """All equal, where only names and places can tell slots apart; and pairs of equals with wide gaps between."""
+    """Two tables of counts: all equal, so that only names and order differ; and pairs of equal counts far apart."""
     yield np.full(size, 20, dtype=np.int64)  # any count, as long as all are equal
     yield _APART * (np.arange(size, dtype=np.int64)[::-1] // 2)
 

@@ -118,7 +118,7 @@ def named(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> 
 
 
 def checked_test(test: GapTest, name: str = "test") -> GapTest:
-    """The test, checked to be one."""
+    """The test, or an error when it lacks one of the methods of a `GapTest`."""
     if not all(hasattr(test, name) for name in ("delta", "cost", "passed", "lengths", "needed_gap")):
         raise MechanismError("test must be a LaplaceTest, an ExponentialTest or a JointTest, or have their methods")
     return test

@@ -40,7 +40,10 @@ from crestline.randomness.unit_points import Floats
 
 @value
 class RestrictedGumbel(OneShot):
-    """`epsilon` is per drawn item. `lazy` draws an item, tests it, stops at a failure: the same law, paid as drawn."""
+    """Chooses k slots by Gumbel noise, then names those that pass the test; `epsilon` is per drawn item.
+
+    `lazy` draws one item at a time and stops at the first that fails: the same law, and only drawn items are paid for.
+    """
 
     epsilon: Number = field(positive)
     test: Converted[GapTest, GapTest] = field(checked_test)
@@ -57,7 +60,7 @@ class RestrictedGumbel(OneShot):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """With the one-sided test; ten slots for each item wanted unless said.
+        """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
         The split names most items on a public reference (split/split.py). A contribution bound does not help here.
         """

@@ -31,7 +31,10 @@ from crestline.randomness.scores import Linear
 
 @value
 class RestrictedNormal(OneShot):
-    """`sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost."""
+    """Chooses k slots by Gaussian noise, then names those that pass the test.
+
+    `sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost.
+    """
 
     sigma: Number = field(positive)
     test: Converted[GapTest, GapTest] = field(checked_test)
@@ -43,7 +46,7 @@ class RestrictedNormal(OneShot):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """With the one-sided test; ten slots for each item wanted unless said.
+        """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
         The split names most items on a public reference (split/split.py).
         """

@@ -39,7 +39,7 @@ class _PureOneShot(OneShot):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """With the one-sided test; ten slots for each item wanted unless said.
+        """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
         The split names most items on a public reference (split/split.py). A contribution bound does not help here.
         """
@@ -57,13 +57,13 @@ class _PureOneShot(OneShot):
 
 @value
 class RestrictedPermuteAndFlip(_PureOneShot):
-    """Exponential noise: for k = 1 this is permute-and-flip, then the test."""
+    """Chooses k slots by exponential noise (permute-and-flip where k is 1), then names those that pass the test."""
 
     noise = EXPONENTIAL
 
 
 @value
 class RestrictedLaplace(_PureOneShot):
-    """Laplace noise, all at once."""
+    """Chooses k slots by Laplace noise, added once to every count, then names those that pass the test."""
 
     noise = LAPLACE

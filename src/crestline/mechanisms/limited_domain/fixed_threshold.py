@@ -45,7 +45,10 @@ _MOST_ITEMS = 16  # more would take too long to list
 
 @value
 class FixedThreshold(BuiltIn):
-    """`epsilon` and `delta` are for each item. The mechanism sees k items and the next count, so its k_bar is k."""
+    """Names each of the k largest items whose noisy count exceeds a threshold above the next count.
+
+    `epsilon` and `delta` are for each item. The mechanism sees k items and the next count, so its k_bar is k.
+    """
 
     k: Whole = field(whole)
     epsilon: Number = field(positive)

@@ -35,8 +35,11 @@ _ROUNDING = 1 - Fraction(2, 10**11)
 
 @value
 class LimitedDomainGauss(AdditiveNoise):
-    """`sigma` is the standard deviation of the noise, in users; `bottom` that of ⊥'s, the same unless given. The number
-    of items does not enter the cost."""
+    """Adds Gaussian noise to every count and to ⊥, and names items by falling noisy count until ⊥.
+
+    `sigma` is the standard deviation of the noise, in users; `bottom` that of ⊥'s, the same unless given. The number of
+    items does not enter the cost.
+    """
 
     sigma: Number = field(positive)
     delta: Number = field(probability)

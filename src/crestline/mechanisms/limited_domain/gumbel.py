@@ -46,7 +46,10 @@ _SLOTS = 5  # slots for each item wanted, when the caller does not say: utility
 
 @value
 class LimitedDomain(OverSlots):
-    """`epsilon` is per drawn item. `strict` sees only items above the next count; `sharp` takes the least ⊥ weight."""
+    """Draws items by falling noisy count until k are drawn or ⊥ comes up; `epsilon` is per drawn item.
+
+    `strict` looks only at items above the next count; `sharp` gives ⊥ the least weight that keeps the promise.
+    """
 
     epsilon: Number = field(positive)
     delta: Number = field(probability)
@@ -59,7 +62,7 @@ class LimitedDomain(OverSlots):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """Half of δ is for failures, half for composition; five slots for each item wanted unless said."""
+        """Half of δ is for failures, half for composition; five slots for each item wanted unless `k_bar` is given."""
         delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
         epsilon = per_step_epsilon(total.k, total.epsilon, delta_slack)
         return cls(total.k, total.slots(_SLOTS), epsilon, delta_failure, total.contribution, slack=delta_slack)

@@ -35,7 +35,10 @@ _SLOTS, _SLOTS_BOUNDED = 5, 100  # a matter of utility: any number keeps the pro
 
 @value
 class LimitedDomainLaplace(AdditiveNoise):
-    """`epsilon` is for each item of one user. `counts` publishes the noisy counts, rounded to multiples of `grid`."""
+    """Adds Laplace noise to every count and to ⊥, and names items by falling noisy count until ⊥.
+
+    `epsilon` is for each item of one user. `counts` publishes the noisy counts, rounded to multiples of `grid`.
+    """
 
     epsilon: Number = field(positive)
     delta: Number = field(probability)
@@ -50,7 +53,7 @@ class LimitedDomainLaplace(AdditiveNoise):
 
     @classmethod
     def fit(cls, total: Total, *, counts: bool = False) -> Self:
-        """The instance that needs the smallest margin.
+        """The instance within the total that needs the smallest margin.
 
         Either steps are simply added up and all of δ is for failures, or half of δ pays for a tighter composition.
         """

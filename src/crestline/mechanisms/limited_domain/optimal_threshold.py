@@ -48,7 +48,10 @@ _SLOTS = 10  # slots for each item wanted, when the caller does not say: utility
 
 @value
 class OptimalThreshold(BuiltIn):
-    """`epsilon` is per drawn item, and once more for the choice of k_bar between `k` and `k_bar_max`."""
+    """Chooses k_bar between `k` and `k_bar_max`, then draws items as `LimitedDomain` does.
+
+    `epsilon` is per drawn item, and once more for the choice of k_bar.
+    """
 
     k: Whole = field(item_number)
     k_bar_max: Whole = field(slot_number)
@@ -61,7 +64,7 @@ class OptimalThreshold(BuiltIn):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """Half of δ is for failures, half for composition; ten slots for each item wanted unless said."""
+        """Half of δ is for failures, half for composition; ten slots for each item wanted unless `k_bar` is given."""
         delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
         epsilon = per_step_epsilon(total.k + 1, total.epsilon, delta_slack)
         return cls(total.k, total.slots(_SLOTS), epsilon, delta_failure, total.contribution, slack=delta_slack)

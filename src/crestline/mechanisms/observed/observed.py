@@ -57,7 +57,9 @@ def _slack(slack: Exact, name: str) -> Fraction:
 
 @value
 class Observed(BuiltIn):
-    """`scale` is σ of Gaussian noise, or Δ/ε of Laplace noise, in users.
+    """Adds noise to the score of every observed item, and names the k largest above a threshold.
+
+    `scale` is σ of Gaussian noise, or Δ/ε of Laplace noise, in users.
 
     `delta` is the probability that something which only one user has is named. `contribution` is the Δ that the noise
     covers; with `cap`, users may keep that many items, which then weigh less than one each. `promise` is a total that

@@ -57,7 +57,10 @@ def _bucket_number(buckets: int, name: str) -> int:
 
 @value
 class Sieve(BuiltIn):
-    """`epsilon` and `delta` are the total of one release. There is nothing else to choose."""
+    """Finds heavy hash buckets with noise, and names the items in them that exceed a threshold.
+
+    `epsilon` and `delta` are the total of one release. There is nothing else to choose.
+    """
 
     k: Whole = field(whole)
     epsilon: Number = field(positive)
@@ -69,7 +72,7 @@ class Sieve(BuiltIn):
 
     @classmethod
     def fit(cls, total: Total) -> Self:
-        """All of ε and δ. It looks at all pairs, so `k_bar` changes nothing."""
+        """Spends all of ε and δ. It looks at all pairs, so `k_bar` changes nothing."""
         if total.contribution is not None:
             raise ParameterError("Sieve finds its own bound on items: leave contribution out, or take Observed")
         return cls(total.k, total.epsilon, total.delta)

@@ -56,7 +56,7 @@ def _of_value(values: Values, value: int, trials: int, entropy: Entropy) -> Indi
 
 
 def _from_beyond(values: Values, trials: int, entropy: Entropy) -> Indices:
-    """The column of all values beyond the horizon stands for every sequence, each with the weight of the horizon.
+    """Sequences of trials that drew the last column, which holds every sequence, each with the weight of the horizon.
 
     A uniform sequence is kept with probability `exp(-rate · (value - horizon))` if its value does lie beyond; otherwise
     nothing was drawn, and all is drawn again. What is kept has the weight it should have.

@@ -36,7 +36,10 @@ _VALUES = Remembered[Values]()
 
 @value
 class JointExponential(BuiltIn):
-    """`epsilon` is for the whole selection. A baseline: the list is only as good as its worst place."""
+    """Draws one list of k items of a public list, by how far its worst place falls short. A baseline.
+
+    `epsilon` is for the whole selection.
+    """
 
     k: Whole = field(whole)
     epsilon: Number = field(positive)

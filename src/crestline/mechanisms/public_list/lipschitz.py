@@ -40,7 +40,7 @@ from crestline.randomness.laws.gumbel import GUMBEL
 
 @value
 class Lipschitz(BuiltIn):
-    """`epsilon` is for the whole selection.
+    """Names the k items of a public list with the largest noisy counts; `epsilon` is for the whole selection.
 
     `monotone` says that all counts move in one direction when a user comes or goes, as numbers of users do; scores
     that may move either way by one need twice the noise.

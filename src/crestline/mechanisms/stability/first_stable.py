@@ -33,7 +33,10 @@ NONE_STABLE = QueryAnswer(None, stopped=True)
 
 @value
 class FirstStable(SparseVector):
-    """At most `queries` are asked; `epsilon` and `delta` are for them all, a `share` of `epsilon` for the threshold."""
+    """Answers the first of at most `queries` queries whose answer no small change of the data could alter.
+
+    `epsilon` and `delta` are for all queries together; a `share` of `epsilon` is for the noise of the threshold.
+    """
 
     queries: Whole = field(whole)
     epsilon: Number = field(positive)

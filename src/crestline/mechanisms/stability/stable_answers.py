@@ -33,7 +33,9 @@ Transcript = tuple[QueryAnswer, ...]
 
 @value
 class StableAnswers(SparseVector):
-    """At most `queries` are asked, and no more after `failures` of them failed; `epsilon` and `delta` are for them all.
+    """Answers every query whose answer no small change of the data could alter, until `failures` of them failed.
+
+    At most `queries` are asked; `epsilon` and `delta` are for them all.
 
     `one_direction` says that all distances move in the same direction when a user comes or goes; with one failure the
     noise is then halved (P2.4). `share` of `epsilon` is for the noise of the threshold.

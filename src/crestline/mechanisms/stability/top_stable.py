@@ -62,7 +62,9 @@ def _inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
 
 @value
 class TopStable(SparseVector, OverSlots):
-    """`share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
+    """Finds the largest set of leading items that no small change could alter, and names k of them.
+
+    `share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
 
     Without `inner` those k are a uniformly random choice. With it they are a selection by any private mechanism for a
     public list of items: the stable set is public by then.
@@ -97,7 +99,7 @@ class TopStable(SparseVector, OverSlots):
 
     @classmethod
     def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE) -> Self:
-        """Two slots for each item wanted unless said."""
+        """Takes two slots for each item wanted unless `k_bar` is given."""
         k, slots = total.k, total.slots(_SLOTS)
         share = proportion(inner_share, "inner_share") if slots > k else Fraction(0)
         delta_failure, delta_slack = total.split_delta(1 - share)
