@@ -31,6 +31,9 @@ NOT_OFFERED = {
         "clip": "a plan is about numbers of users",
         "domain": "a public list has no rows to read: --public-items says that there is one",
         **dict.fromkeys(("period", "since", "until", "last", "open"), "a plan looks at no rows, of whatever time"),
+        "by": "a plan is for one group: --users says how many are in it",
+        "groups": "a plan is for one group",
+        "floor": "a plan looks at no rows",
     },
 }
 FACES = {
@@ -60,7 +63,8 @@ def test_a_question_survives_the_way_to_json_and_back() -> None:
     question = Question.of(
         {"k": 3, "item": ["a", "b"], "user": "who", "where": "a = 1", "epsilon": "0.3", "delta": 1e-7, "counts": True,
          "mechanism": "LimitedDomain", "k_bar": 9, "contribution": 2, "score": 'sum("odd ""name""")', "clip": 5,
-         "since": "2026-08", "until": "2026-10", "open": True}
+         "since": "2026-08", "until": "2026-10", "open": True,
+         "by": ["c", "d"], "groups_per_user": 3, "floor": 4}
     )  # fmt: skip
     assert question.score == Sum('odd "name"', 5)
     assert Question.of_json(question.to_json()) == question
@@ -69,7 +73,7 @@ def test_a_question_survives_the_way_to_json_and_back() -> None:
 
 
 def test_an_unknown_argument_is_refused_like_everywhere_in_python() -> None:
-    with pytest.raises(TypeError, match="itm: no such argument; known: clip, contribution"):
+    with pytest.raises(TypeError, match="itm: no such argument; known: by, clip, contribution"):
         cl.top_k("t.csv", k=1, itm="x")  # type: ignore[call-arg] # on purpose
     with pytest.raises(TypeError, match="k is missing"):
         cl.top_k("t.csv", item="x")  # type: ignore[call-arg] # on purpose

@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources/arrow": {"engine"},
     "sources/expression": {"engine", "arrow"},
     "sources/pairs": {"engine", "expression"},
+    "sources/groups": {"engine", "expression"},
     "sources/files": {"engine", "arrow", "delegated", "source", "table"},
     "audit/testers": {"claims", "finding", "neighbours", "outcomes", "subject"},
     "audit/program": set(),

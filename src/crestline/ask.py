@@ -6,13 +6,16 @@ made; if anything fails after `reserve`, the reservation stays charged.
 
 from __future__ import annotations
 
+from typing import Any
+
 from crestline.answer.answer import Answer
+from crestline.answer.groups import GroupItems, together
 from crestline.answer.notes import noted
 from crestline.charging import charging
 from crestline.errors import charged
 from crestline.identity import Identity
 from crestline.ledger.ledger import Ledger
-from crestline.mechanisms.selection import Selection, unordered
+from crestline.mechanisms.selection import GroupSelections, Selection, unordered
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
 from crestline.sources.source import Source
@@ -46,22 +49,22 @@ def ask(
         return charge.settle(receipt, prepared.settled(selection), noted(_answer(prepared, selection, source, entropy)))
 
 
-def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection:
+def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection | GroupSelections:
     key = entropy.words(KEY_BYTES // 8).tobytes()
     with source.reading(prepared.question, key, prepared.view) as reading:
+        if prepared.in_groups is not None:
+            published = prepared.in_groups.release(reading.histogram, entropy)  # type: ignore[arg-type] # tables
+            return reading.named_groups(published)
         released = prepared.mechanism.release(reading.histogram, entropy)  # type: ignore[arg-type] # its view says what
         return reading.named(released)
 
 
-def _answer(prepared: Prepared, selection: Selection, source: Source, entropy: Entropy) -> Answer:
+def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:
     margin, one_user = prepared.margin, prepared.question.clip or 1
-    spread = None if selection.counts is None else prepared.spread
-    if not prepared.mechanism.ordered:
-        selection = unordered(selection)
+    released = _released(selection, ordered=prepared.mechanism.ordered)
+    spread = None if released["counts"] is None else prepared.spread
     return Answer(
-        items=selection.items,
-        stopped=selection.stopped,
-        counts=selection.counts,
+        **released,
         guarantee=prepared.promise,
         question=prepared.as_answered,
         source=source.name,
@@ -70,3 +73,12 @@ def _answer(prepared: Prepared, selection: Selection, source: Source, entropy: E
         spread=None if spread is None else spread * one_user,
         replayed=entropy.replayable,
     )
+
+
+def _released(selection: Selection | GroupSelections, *, ordered: bool) -> dict[str, Any]:
+    """What an answer says of a selection; an order that means nothing is not said."""
+    if isinstance(selection, Selection):
+        return vars(selection if ordered else unordered(selection))
+    parts = [(label, part if ordered else unordered(part)) for label, part in selection.groups]
+    groups = tuple(GroupItems(label, **vars(part)) for label, part in parts)
+    return {**together(groups), "by_group": groups}

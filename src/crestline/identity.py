@@ -44,20 +44,31 @@ class Identity:
             "source": self.source.name,
             "domain": _universe(self.prepared.question.domain),
             **self.prepared.question.record(),
+            **self._groups,
             "mechanism": self.prepared.choice.name,
             "parameters": dict(self.prepared.identity or {}),
         }
 
     @cached_property
+    def _groups(self) -> dict[str, Any]:
+        """A public list of groups; a question without groups is written down as it always was."""
+        question = self.prepared.question
+        return {"groups": _universe(question.groups)} if question.by else {}
+
+    @cached_property
     def version(self) -> str | None:
         """Which data were asked. Without a version nothing is served again."""
         stated = None if self.stated is None else stated_version(self.stated)
-        told = self.prepared.identity is not None and self.question["domain"] != UNNAMED
+        told = self.prepared.identity is not None and UNNAMED not in (
+            self.question["domain"],
+            self._groups.get("groups"),
+        )
         # Whoever knows the key of a replayable source can undo its noise: such an answer must not stand in for a real
         # one.
         if not told or self.entropy.replayable:
             return None
-        return _version(self.source, self.prepared.question.domain, stated)
+        question, version = self.prepared.question, _version(self.source, self.prepared.question.domain, stated)
+        return version if version is None else _with_list(version, question.groups, stated)
 
 
 def find_stored(ledger: Ledger, known: Identity, analyst: str | None, *, record: bool) -> StoredAnswer | None:
@@ -78,9 +89,14 @@ def stated_version(version: str) -> str:
 def _version(source: Source, domain: object, stated: str | None) -> str | None:
     """The version of the data, and of a universe that is kept in files; for one in a table only a label speaks."""
     data = source.version() if stated is None else stated
-    if data is None or not isinstance(domain, str):
+    return data if data is None else _with_list(data, domain, stated)
+
+
+def _with_list(data: str, listed: object, stated: str | None) -> str | None:
+    """The version of the data, and of a public list that is kept in files."""
+    if not isinstance(listed, str):
         return data
-    universe = _files(domain)
+    universe = _files(listed)
     return stated if universe is None else f"{data}, universe {universe}"
 
 

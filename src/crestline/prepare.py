@@ -25,12 +25,13 @@ from crestline.ledger.shares import usual_delta, usual_epsilon
 from crestline.mechanisms.adopt import adopt, domain_of, original
 from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.identity import identity, shown
+from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
-from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.mechanisms.stated import contribution_of, parts
 from crestline.mechanisms.total import Total
 from crestline.periods.span import resolve
-from crestline.question import AUTO, NO_LIMITS, Limits, Question
+from crestline.question import AUTO, NO_LIMITS, PUBLIC_GROUPS, Limits, Question
 
 _Result = TypeVar("_Result")
 
@@ -70,6 +71,9 @@ KNOWN_CONTRIBUTION_FEW = Rule(
 WITH_LEDGER = Rule("LimitedDomain", "chosen because a ledger is kept: it pays only for the items it draws")
 FEW_ITEMS = Rule("CanonicalBottom", "chosen because few items are wanted: one step names the whole set, or none of it")
 MANY_ITEMS = Rule("RestrictedGumbel", "chosen because many items are wanted: it returns as many as it safely can")
+IN_GROUPS = Rule(
+    "RestrictedGumbel", "chosen because groups differ in size: it returns as many items of each as it safely can"
+)
 
 # P12.1: up to here a whole set in one step beats drawing item after item.
 _FEW = 10
@@ -89,6 +93,7 @@ class Prepared:
     choice      its name and parameters in words, and why it was taken
     cost        the worst case, step by step: what is reserved before a row is read
     promise     the guarantee of one answer
+    in_groups   the mechanism in every group, where the question has groups
     """
 
     question: Question
@@ -96,6 +101,7 @@ class Prepared:
     choice: Choice
     cost: Cost
     promise: Guarantee
+    in_groups: InGroups | None = None
 
     @property
     def identity(self) -> Mapping[str, str] | None:
@@ -111,7 +117,8 @@ class Prepared:
     def as_answered(self) -> Question:
         """The question as an answer keeps it: plain values only, a mechanism of its own by its name."""
         named = self.question.mechanism if isinstance(self.question.mechanism, str) else self.choice.name
-        return replace(self.question, mechanism=named, domain=None)
+        groups = None if self.question.groups is None else PUBLIC_GROUPS
+        return replace(self.question, mechanism=named, domain=None, groups=groups)
 
     @property
     def margin(self) -> float | None:
@@ -130,9 +137,18 @@ class Prepared:
         """Which periods pay, and how a person who is in several of them is charged."""
         return reach_of(self.question)
 
-    def settled(self, selection: Selection) -> Cost:
+    def settled(self, selection: Selection | GroupSelections) -> Cost:
         """What must be charged once the selection is known; less than `cost` only where a theorem says so (P10.6)."""
+        if isinstance(selection, GroupSelections):
+            assert self.in_groups is not None, "selections by group answer a question with groups"
+            return self.in_groups.settled(selection)
         return self.mechanism.settled(selection)
+
+    @property
+    def least(self) -> Cost:
+        """What is charged when nothing can be named: no answer costs less."""
+        nothing = Selection((), stopped=True)
+        return self.settled(nothing if self.in_groups is None else GroupSelections(()))
 
 
 def prepare(
@@ -163,7 +179,7 @@ def reach_of(question: Question) -> Reach | None:
     own either asks for it in the question, or (the sieve) reads one period only."""
     if question.periods is None:
         return None
-    bounded = question.contribution is not None
+    bounded = question.contribution is not None or bool(question.by)  # also in how many groups a user counts
     return Reach(question.periods, "sum" if question.score is not None else "each" if bounded else "once")
 
 
@@ -177,9 +193,9 @@ def _without_periods(question: Question, budget: Budget | None, limits: Limits, 
     public_list = question.domain is not None or limits.public_list
     if not isinstance(question.mechanism, str):
         return _prepared(question, _given(question), "given in the question", public_list, limits)
-    wanted = replace(question, domain=None)
-    mechanism, choice, cost, promise, k_bar = _remembered(asker, wanted, limits, budget, public_list)
-    return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
+    wanted = replace(question, domain=None, groups=None)
+    made = _remembered(asker, wanted, limits, budget, public_list, question.groups is not None)
+    return replace(made, question=replace(question, k_bar=made.question.k_bar))
 
 
 def automatic(question: Question, *, with_budget: bool = False, public_list: bool = False) -> Rule:
@@ -187,8 +203,11 @@ def automatic(question: Question, *, with_budget: bool = False, public_list: boo
     if public_list:
         return _of_public_list(question, with_budget)
     if question.contribution is not None:
-        few = question.contribution <= _FEW_EACH and not with_budget and question.score is None
+        most = question.contribution * question.groups_per_user
+        few = most <= _FEW_EACH and not with_budget and question.score is None
         return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
+    if question.by:
+        return IN_GROUPS
     if with_budget:
         return WITH_LEDGER
     return FEW_ITEMS if question.k <= _FEW else MANY_ITEMS
@@ -210,16 +229,16 @@ def describe(mechanism: BuiltIn, reason: str) -> Choice:
 
 @lru_cache(maxsize=4096)
 def _remembered(
-    asker: str, question: Question, limits: Limits, budget: Budget | None, public_list: bool
-) -> tuple[BuiltIn, Choice, Cost, Guarantee, int]:
+    asker: str, question: Question, limits: Limits, budget: Budget | None, public_list: bool, public_groups: bool
+) -> Prepared:
     """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
     name = str(question.mechanism)  # one that a question brings along is not remembered
     with_budget = budget is not None
     rule = automatic(question, with_budget=with_budget, public_list=public_list) if name == AUTO else _named(name)
     _fit_for_domain(entry(rule.name).domain, rule.name, public_list)
     question = _with_total(question, budget, lambda asked: _slotted(rule, asked, limits))
-    made = _prepared(question, _slotted(rule, question, limits), rule.reason, public_list, limits)
-    return made.mechanism, made.choice, made.cost, made.promise, made.question.slots
+    listed = replace(question, groups=PUBLIC_GROUPS if public_groups else None)
+    return _prepared(listed, _slotted(rule, question, limits), rule.reason, public_list, limits)
 
 
 def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool, limits: Limits) -> Prepared:
@@ -227,8 +246,34 @@ def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: 
     _fit_for(question, mechanism, choice.name, public_list)
     _seen_by(question, mechanism, choice.name, limits)
     k_bar = mechanism.k_bar or question.k_bar or question.k  # a public list has no slots
+    slotted = replace(question, k_bar=k_bar)
+    if question.by:
+        grouped = _in_groups(question, mechanism, choice.name, public_list)
+        cost, promise = _computed(lambda: (grouped.cost(), grouped.guarantee()))
+        return Prepared(slotted, mechanism, choice, cost, promise, grouped)
     cost, promise = _computed(lambda: (mechanism.cost(), mechanism.guarantee()))
-    return Prepared(replace(question, k_bar=k_bar), mechanism, choice, cost, promise)
+    return Prepared(slotted, mechanism, choice, cost, promise)
+
+
+def _in_groups(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> InGroups:
+    """The mechanism in every group, once it may be run there (P15.1)."""
+    if public_list:
+        raise MechanismError(
+            "a public list of items is not offered together with groups: ask about one group with where=…, or leave "
+            "domain out"
+        )
+    if view_of(mechanism) != SLOTS:
+        raise MechanismError(
+            f"{name} looks at all observed items, which is not offered with groups: take mechanism='auto' or another"
+        )
+    public = question.groups is not None
+    if not public and domain_of(mechanism) != UNKNOWN:
+        raise MechanismError(
+            f"{name} does not state domain='unknown', that it names nothing where there is nothing: only then may it "
+            "be run in groups that are not publicly listed; or give groups=[…]"
+        )
+    total = question.delta if isinstance(question.mechanism, str) else None
+    return _computed(lambda: InGroups.of(mechanism, question.groups_per_user, delta=total, public=public))
 
 
 def _computed(step: Callable[[], _Result]) -> _Result:
@@ -263,7 +308,8 @@ def _with_total(question: Question, budget: Budget | None, made: Callable[[Quest
         return asked
 
     def cost(epsilon: Fraction) -> Cost:
-        return _computed(made(replace(asked, epsilon=epsilon)).cost)
+        mechanism = made(replace(asked, epsilon=epsilon))
+        return _computed(InGroups.of(mechanism, asked.groups_per_user).cost if asked.by else mechanism.cost)
 
     return replace(asked, epsilon=usual_epsilon(budget, cost))
 
@@ -333,15 +379,21 @@ def _charged_by_items(mechanism: object) -> bool:
 def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
     """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
     kind = entry(rule.name).load()
-    total = total_of(question, k_bar)
     options: dict[str, object] = {} if rule.noise is None or question.counts else {"noise": rule.noise}
     if question.counts:
         if question.contribution is not None and "counts" in signature(kind.fit).parameters:
             options["counts"] = True  # P4.1, P4.2
         else:
             kind, options["mechanism"] = mechanisms.NoisyCounts, kind  # P3.7
-    made: BuiltIn = _computed(lambda: kind.fit(total, **options))
-    return made
+
+    def make(total: Total) -> BuiltIn:
+        made: BuiltIn = kind.fit(total, **options)
+        return made
+
+    total = total_of(question, k_bar)
+    if not question.by:
+        return _computed(lambda: make(total))
+    return _computed(lambda: InGroups.within(make, total, question.groups_per_user)).mechanism
 
 
 def _slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:

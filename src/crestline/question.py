@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 LARGEST_CLIP = 2**63 - 1
 _TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # read into one value each
+PUBLIC_GROUPS = "a public list"  # how an answer remembers that its groups were one
 
 _SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
 _PLAIN_NAME = re.compile(r'[^"()*/+\s](?:[^"()*/+]*[^"()*/+\s])?')
@@ -117,11 +118,16 @@ class QuestionFields(TypedDict, total=False):
     until: str | None
     last: int | None
     open: bool
+    by: str | Sequence[str] | None
+    groups_per_user: int
+    groups: object
+    floor: int
 
 
 with_question_fields = spelled_out(
     QuestionFields,
-    {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty},
+    {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty}
+    | {"groups_per_user": 1, "floor": 1},
 )
 
 
@@ -142,6 +148,10 @@ class Question:
     k_bar           how many items the mechanism may see (None: as many as it likes)
     period          which periods are read, where the budget is by period: as it was said, then, once that is decided
                     by the clock, the periods themselves; bounds on a user then hold for a user and a period
+    by              one or several columns: the top k of every group that they make (none: of the whole table)
+    groups_per_user each user counts in at most this many groups
+    groups          a public list of all groups (None: groups are unknown, and named only if something in them can be)
+    floor           a public number: what fewer users than this have is not even looked at
     """
 
     k: int
@@ -157,6 +167,10 @@ class Question:
     mechanism: Mechanism | str = field(default=AUTO, hash=False)
     k_bar: int | None = None
     period: Span | Periods | None = None
+    by: tuple[str, ...] = ()
+    groups_per_user: int = 1
+    groups: object = field(default=None, compare=False)
+    floor: int = 1
 
     def __post_init__(self) -> None:
         whole(self.k, "k", at_most=LARGEST_K)
@@ -168,6 +182,20 @@ class Question:
             raise QuestionError("user must name the column that holds the user")
         if not self.item or not all(isinstance(name, str) and name for name in self.item):
             raise QuestionError("item must name one or several columns")
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        if not all(isinstance(name, str) and name for name in self.by):
+            raise QuestionError("by must name one or several columns")
+        twice = sorted({name for name in self.by if (*self.by, *self.item, self.user).count(name) > 1})
+        if twice:
+            raise QuestionError(
+                f"{', '.join(twice)}: a column that groups are made by is named once, and is not the item"
+            )
+        whole(self.groups_per_user, "groups_per_user", at_most=LARGEST_CONTRIBUTION)
+        whole(self.floor, "floor", at_most=LARGEST_CONTRIBUTION)
+        if not self.by and (self.groups_per_user, self.groups, self.floor) != (1, None, 1):
+            raise QuestionError("groups_per_user, groups and floor go with by: the columns that make the groups")
 
     @classmethod
     def of(cls, fields: QuestionFields) -> Self:
@@ -181,6 +209,8 @@ class Question:
         plain: dict[str, Any] = {name: value for name, value in fields.items() if name not in _TOGETHER}
         if "item" in plain:
             plain["item"] = item_columns(plain["item"])
+        if "by" in plain:
+            plain["by"] = () if plain["by"] is None else item_columns(plain["by"])
         for name, read in (("epsilon", positive), ("delta", probability)):
             if plain.get(name) is not None:
                 plain[name] = read(plain[name], name)
@@ -200,6 +230,10 @@ class Question:
             counts=values.get("counts", False),
             mechanism=values.get("mechanism", AUTO),
             period=_period_of(values.get("period")),
+            by=tuple(values.get("by", ())),
+            groups_per_user=values.get("groups_per_user", 1),
+            groups=values.get("groups"),
+            floor=values.get("floor", 1),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -208,7 +242,8 @@ class Question:
         for name, number in (("epsilon", self.epsilon), ("delta", self.delta)):
             written |= {name: None} if number is None else decimal_and_exact(name, number)
         named = self.mechanism if isinstance(self.mechanism, str) else AUTO
-        return {**self.record(), **written, "counts": self.counts, "mechanism": named}
+        groups = {"groups": self.groups if isinstance(self.groups, str) else None} if self.by else {}
+        return {**self.record(), **written, **groups, "counts": self.counts, "mechanism": named}
 
     def record(self) -> dict[str, Any]:
         """What is read of the table, as plain JSON: how answers and ledgers name the question."""
@@ -222,7 +257,14 @@ class Question:
             "score": None if self.score is None else str(self.score),
             "clip": self.clip,
             **({} if self.period is None else {"period": self.period.to_json()}),
+            **self._grouping(),
         }
+
+    def _grouping(self) -> dict[str, Any]:
+        """What a question with groups says beyond others: nothing without, so that ledgers know earlier ones again."""
+        if not self.by:
+            return {}
+        return {"by": list(self.by), "groups_per_user": self.groups_per_user, "floor": self.floor}
 
     @property
     def slots(self) -> int:

@@ -12,7 +12,7 @@ MODULES = sorted((PACKAGE / "mechanisms").rglob("*.py"))
 MOST_MODULES = 12
 
 # What each folder or module at the top may import of its siblings. The protocol, selections, slots and totals know no
-# folder; the catalogue loads classes by name; noisy counts follow any selection.
+# folder; the catalogue loads classes by name; noisy counts follow any selection, and groups run any mechanism.
 BASE = {"mechanism", "over_slots", "selection", "slots", "stages", "total"}
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(BASE, BASE),
@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "framework": {*BASE, "adopt", "numerics", "canonical"},
     "stability": {*BASE, "adopt", "numerics", "public_list", "framework"},
     "routes": {*BASE, "public_list", "canonical"},
+    "in_groups": BASE,
     "noisy_counts": {*BASE, "adopt", "numerics", "limited_domain", "framework"},
 }
 # The public names: at run time the catalogue alone, for type checkers every folder with one of them.

@@ -14,6 +14,7 @@ from crestline.sources import open_source
 from crestline.sources.expression import score
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import SourceConformance, ask, events, question
+from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
 from tests.sources.conformance_views import ViewConformance
@@ -47,7 +48,7 @@ def engine() -> Iterator[Spark]:
     session.stop()
 
 
-class TestSpark(SourceConformance, PeriodConformance, ScoreConformance, ViewConformance):
+class TestSpark(SourceConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance):
     def test_times_with_a_zone_come_back_in_utc(self, engine: Spark) -> None:
         """Ibis does not tell Spark's two kinds of timestamp apart, so the label is UTC without saying so."""
         moment = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from crestline.guarantees.guarantee import Guarantee
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from crestline.answer.groups import GroupItems
     from crestline.pictures import Picture
 
 
@@ -91,6 +94,7 @@ class Answer:
     bill        what a ledger was charged; None when the question was asked without one
     stored      the answer was served again, at no cost
     replayed    made with replayable randomness: for tests and simulations, not private
+    by_group    what came back of each group, where groups were asked for; `items` are then (group, item) pairs
     """
 
     items: tuple[Label, ...] | frozenset[Label]
@@ -106,6 +110,17 @@ class Answer:
     stored: bool = False
     replayed: bool = False
     notes: tuple[str, ...] = field(default=())
+    by_group: tuple[GroupItems, ...] | None = None
+
+    @cached_property
+    def groups(self) -> Mapping[Label, Answer]:
+        """Every published group, in the order of their labels, as an answer of its own; none without `by`.
+
+        The label is a plain value, or a tuple where groups are made by several columns.
+        """
+        from crestline.answer.groups import one_group
+
+        return MappingProxyType({group.label: one_group(self, group) for group in self.by_group or ()})
 
     @property
     def listed_items(self) -> tuple[Label, ...]:
@@ -146,13 +161,13 @@ class Answer:
         return from_dict(value)
 
     def to_arrow(self) -> pyarrow.Table:
-        """A `pyarrow.Table` with one row for each item."""
+        """A `pyarrow.Table` with one row for each item; the columns that make groups come first."""
         from crestline.answer.tabular import to_arrow
 
         return to_arrow(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with one row for each item."""
+        """A `pandas.DataFrame` with one row for each item; the columns that make groups come first."""
         from crestline.answer.tabular import to_pandas
 
         return to_pandas(self)

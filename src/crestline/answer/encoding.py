@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill, Choice
+from crestline.answer.groups import GroupItems
 from crestline.errors import ParameterError
 from crestline.guarantees import guarantee as promises
 from crestline.guarantees.guarantee import Guarantee
@@ -41,6 +42,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "stored": answer.stored,
         "replayed": answer.replayed,
         "notes": list(answer.notes),
+        **({} if answer.by_group is None else {"groups": [_encode_group(group) for group in answer.by_group]}),
     }
 
 
@@ -71,9 +73,30 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
             stored=value["stored"],
             replayed=value["replayed"],
             notes=tuple(value["notes"]),
+            by_group=tuple(map(_decode_group, value["groups"])) if "groups" in value else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ParameterError("this is not an answer written by crestline (or by a newer version of it)") from None
+
+
+def _encode_group(group: GroupItems) -> dict[str, Any]:
+    return {
+        "group": encode_label(group.label),
+        "items": [encode_label(item) for item in group.listed_items],
+        "ordered": isinstance(group.items, tuple),
+        "counts": None if group.counts is None else [str(count) for count in group.counts],
+        "stopped": group.stopped,
+    }
+
+
+def _decode_group(value: Mapping[str, Any]) -> GroupItems:
+    items, counts = tuple(decode_label(item) for item in value["items"]), value["counts"]
+    return GroupItems(
+        label=decode_label(value["group"]),
+        items=items if value["ordered"] else frozenset(items),
+        stopped=value["stopped"],
+        counts=None if counts is None else tuple(Fraction(count) for count in counts),
+    )
 
 
 def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:

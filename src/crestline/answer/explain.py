@@ -6,9 +6,11 @@ Nothing here depends on more than the answer itself and the call.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from textwrap import fill
 
 from crestline.answer.answer import Answer
+from crestline.answer.groups import GroupItems, counted_in
 from crestline.answer.notes import close_pairs, too_close
 from crestline.answer.odds import approximate
 from crestline.parameters import decimal_text
@@ -31,15 +33,19 @@ def asked_for(answer: Answer) -> str:
     question = answer.question
     what = " and ".join(f"'{name}'" for name in question.item)
     number = "" if question.k == 1 else f"{question.k} "
-    text = f"the {number}most popular {what} in {answer.source}"
+    each = f" for every {' and '.join(question.by)}" if question.by else ""
+    text = f"the {number}most popular {what}{each} in {answer.source}"
     if question.score is not None:
         text += f" by {question.score}, at most {question.clip} for each '{question.user}' and item"
     if question.contribution is not None:
-        text += f", counting at most {question.contribution} of each '{question.user}'"
+        within = " and group" if question.by else ""
+        text += f", counting at most {question.contribution} of each '{question.user}'{within}"
     return text + (f", where {question.where}" if question.where else "")
 
 
 def _came_back(answer: Answer) -> str:
+    if answer.by_group is not None:
+        return _groups_came_back(answer, answer.by_group)
     number, wanted = len(answer), answer.question.k
     if not answer.stopped:
         came = "the one asked for" if wanted == 1 else f"all {wanted}"
@@ -48,6 +54,21 @@ def _came_back(answer: Answer) -> str:
         f"Answered: {number or 'none'} of {asked_for(answer)}{_order(answer)}; then it stopped on purpose, because the "
         "next name could have shown whether some single user is in the data."
     )
+
+
+def _groups_came_back(answer: Answer, groups: Sequence[GroupItems]) -> str:
+    question, full = answer.question, sum(not group.stopped for group in groups)
+    found = f"{_number(len(answer), 'item')} in {_number(len(groups), 'group')}, all {question.k} in {full} of them"
+    text = f"Answered: {found} ({asked_for(answer)}; {counted_in(question)})"
+    if question.floor > 1:
+        text += f", without looking at what fewer than {question.floor} users have"
+    if question.groups is not None:
+        return f"{text}. Every group of the public list is there, also where nothing in it could be named."
+    return f"{text}. Of a group in which nothing could be named nothing is said, not even that it exists."
+
+
+def _number(many: int, what: str) -> str:
+    return {0: f"no {what}", 1: f"1 {what}"}.get(many, f"{many} {what}s")
 
 
 def _order(answer: Answer) -> str:
@@ -62,9 +83,10 @@ def _needed(answer: Answer) -> str:
     if answer.margin is None:
         return ""
     lead = f"{max(0, math.ceil(answer.margin)):,} {answer.question.unit}"
+    group = " of its group" if answer.question.by else ""
     return (
-        f"Needed: a lead of about {lead} over rank {answer.question.slots + 1:,}, to be named with 95% probability. It "
-        "follows from the parameters, not from the data."
+        f"Needed: a lead of about {lead} over rank {answer.question.slots + 1:,}{group}, to be named with 95% "
+        "probability. It follows from the parameters, not from the data."
     )
 
 

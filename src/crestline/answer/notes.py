@@ -31,10 +31,14 @@ def too_close(answer: Answer) -> float | None:
 
 def close_pairs(answer: Answer) -> int:
     """How many neighbours in the list have counts that are too close to be sure of their order."""
-    bound, counts = too_close(answer), answer.counts or ()
-    if bound is None:
-        return 0
-    return sum(abs(float(one - other)) < bound for one, other in pairwise(counts))
+    bound = too_close(answer)
+    return 0 if bound is None else sum(abs(float(one - other)) < bound for one, other in _neighbours(answer))
+
+
+def _neighbours(answer: Answer) -> list[tuple[Fraction, Fraction]]:
+    """The counts of neighbours in the list; those of different groups are no neighbours."""
+    lists = [answer.counts] if answer.by_group is None else [group.counts for group in answer.by_group]
+    return [pair for counts in lists for pair in pairwise(counts or ())]
 
 
 def _large(answer: Answer) -> list[str]:
@@ -58,7 +62,7 @@ def _contradictions(answer: Answer) -> list[str]:
     """Ranks and counts have noise of their own where counts are a second release, so they need not agree."""
     if answer.counts is None or isinstance(answer.items, frozenset):
         return []
-    if all(one >= other for one, other in pairwise(answer.counts)):
+    if all(one >= other for one, other in _neighbours(answer)):
         return []
     return [
         "Note: some noisy counts contradict the ranks. Both are noisy, each with noise of its own; items whose counts "

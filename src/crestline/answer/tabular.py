@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
+from crestline.answer.groups import GroupItems
 from crestline.errors import ParameterError
 from crestline.histogram.labels import Label
 
@@ -20,16 +22,29 @@ COUNT = "noisy_count"
 
 
 def columns(answer: Answer) -> dict[str, list[Any]]:
-    """Column names to values, one value for each item: the rank where there is one, the item, its noisy count."""
-    names = answer.question.item
+    """Column names to values, one value for each item: the columns that make its group, its rank (within the group)
+    where there is one, the item, its noisy count."""
+    names, by = answer.question.item, () if answer.by_group is None else answer.question.by
+    items = answer.listed_items if answer.by_group is None else _items_of(answer.by_group)
     table: dict[str, list[Any]] = {}
+    for place, name in enumerate(by):
+        table[name] = [_parts(group.label, len(by))[place] for group in answer.by_group or () for _ in group.items]
     if isinstance(answer.items, tuple):
-        table[own_name(RANK, names)] = list(range(1, len(answer) + 1))
+        table[own_name(RANK, (*by, *names))] = _ranks(answer)
     for place, name in enumerate(names):
-        table[name] = [_parts(item, len(names))[place] for item in answer.listed_items]
+        table[name] = [_parts(item, len(names))[place] for item in items]
     if answer.counts is not None:
-        table[own_name(COUNT, names)] = [_number(count) for count in answer.counts]
+        table[own_name(COUNT, (*by, *names))] = [_number(count) for count in answer.counts]
     return table
+
+
+def _items_of(groups: Sequence[GroupItems]) -> list[Any]:
+    return [item for group in groups for item in group.listed_items]
+
+
+def _ranks(answer: Answer) -> list[int]:
+    sizes = [len(answer)] if answer.by_group is None else [len(group.items) for group in answer.by_group]
+    return [rank for size in sizes for rank in range(1, size + 1)]
 
 
 def _number(count: Fraction) -> int | float:
@@ -57,7 +72,7 @@ def to_arrow(answer: Answer) -> pyarrow.Table:
 
     arrays = {name: _array(values) for name, values in columns(answer).items()}
     for name, kind in ((RANK, "int64"), (COUNT, _count_type(answer))):  # the same types when nothing came back
-        ours = own_name(name, answer.question.item)
+        ours = own_name(name, (*answer.question.by, *answer.question.item))
         if ours in arrays:
             arrays[ours] = arrays[ours].cast(kind)
     return pyarrow.table(arrays)
@@ -87,7 +102,7 @@ def to_text(answer: Answer) -> str:
         return "(no item could be named)"
     lines = [list(table), *([cell_text(value) for value in row] for row in zip(*table.values(), strict=True))]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table))]
-    sides = [name in answer.question.item for name in table]
+    sides = [name in (*answer.question.by, *answer.question.item) for name in table]
     return "\n".join(
         "  ".join(_aligned(*cell) for cell in zip(line, widths, sides, strict=True)).rstrip() for line in lines
     )
@@ -118,6 +133,8 @@ def to_html(answer: Answer) -> str:
 
 
 def _caption(answer: Answer) -> str:
+    if answer.by_group is not None:
+        return f"{len(answer)} items in {len(answer.by_group)} groups · {answer.guarantee}"
     stopped = ", stopped on purpose" if answer.stopped else ""
     return f"{len(answer)} of {answer.question.k}{stopped} · {answer.guarantee}"
 

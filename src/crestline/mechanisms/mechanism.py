@@ -12,6 +12,7 @@ from crestline.guarantees import accountants
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.table import HistogramTable
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import at_least_k
@@ -166,6 +167,10 @@ class BuiltIn(ABC):
     @abstractmethod
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         """`n` independent releases, vectorised. Each is a release of its own and costs as much."""
+
+    def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+        """One release for every histogram of a table, each with noise of its own; vectorised where a mechanism can."""
+        return [self.release(histogram, entropy) for histogram in table.histograms()]
 
     def settled(self, selection: Selection) -> Cost:
         """What must be charged once the selection is known; less than `cost()` only where a theorem says so (P10.6)."""

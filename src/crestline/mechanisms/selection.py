@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding, label_order
+from crestline.histogram.table import HistogramTable
 
 _END = int(np.iinfo(np.int64).max)  # no slot has this number
 _SHARED = 32  # from here on rows are hardly ever equal
@@ -74,6 +75,31 @@ def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection])
         if name not in made:
             made[name] = make(row.tolist())
         result.append(made[name])
+    return result
+
+
+@dataclass(frozen=True)
+class GroupSelections:
+    """What is published of a family of groups, in the order of their labels (P15.1).
+
+    Of unknown groups only those with a named item are here; of a public list of groups all are.
+    """
+
+    groups: tuple[tuple[Label, Selection], ...]
+
+    def __len__(self) -> int:
+        return sum(len(selection) for _, selection in self.groups)
+
+
+def table_selections(table: HistogramTable, drawn: NDArray[np.int64], k: int) -> list[Selection]:
+    """Ordered selections, one for each row of a table: cut at ⊥ (any column after the slots) or at an empty slot."""
+    inside = np.logical_and.accumulate(drawn < table.filled[:, None], axis=1)
+    nothing = Selection((), True)
+    result = [nothing] * len(drawn)
+    lengths = inside.sum(axis=1)
+    for row in np.flatnonzero(lengths).tolist():
+        items = tuple(table.name(row, slot) for slot in drawn[row, : lengths[row]].tolist())
+        result[row] = Selection(items, len(items) < k)
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram, Multiplicities
 from crestline.histogram.observed import ObservedItems
+from crestline.histogram.table import HistogramTable
 from crestline.parameters import LARGEST_CONTRIBUTION, LARGEST_K, LARGEST_K_BAR, whole
+from crestline.randomness.batches import batches
 
 Slots = NDArray[np.int64]
 
@@ -60,6 +63,22 @@ def check_slots(histogram: Histogram, k_bar: int, *, raw_rows: bool = False) -> 
         )
 
 
+def check_table(table: HistogramTable, k_bar: int) -> None:
+    """Refuse a table of histograms that were not cut for this mechanism; they are padded, and of unknown domains."""
+    if table.k_bar != k_bar:
+        raise HistogramError(
+            f"the histograms have k_bar={table.k_bar}, the mechanism k_bar={k_bar}: make both with the same k_bar"
+        )
+
+
+def pieces(table: HistogramTable) -> Iterator[HistogramTable]:
+    """Some groups of a table at a time, so that their keys fit the cache."""
+    first = 0
+    for rows in batches(len(table), table.k_bar + 1):
+        yield table.rows(first, first + rows)
+        first += rows
+
+
 def unstable_slots(histogram: Histogram, k_bar: int, contribution: int | None) -> int:
     """How many slots one user can swap for others: `m` of P0.8. Zero means that nothing was left out."""
     bound = k_bar if contribution is None else min(contribution, k_bar)
@@ -68,7 +87,17 @@ def unstable_slots(histogram: Histogram, k_bar: int, contribution: int | None) -
     return min(bound, histogram.domain_size - histogram.k_bar)
 
 
-def unit_rate(epsilon: Fraction, histogram: Histogram) -> Fraction:
+class Counted(Protocol):
+    """A histogram, or a table of them: counts, and the most by which one user moves one of them."""
+
+    @property
+    def array(self) -> Slots: ...
+
+    @property
+    def unit(self) -> int: ...
+
+
+def unit_rate(epsilon: Fraction, histogram: Counted) -> Fraction:
     """ε for each unit of a count: scores have sensitivity one after division by the histogram's unit (P0.1)."""
     return epsilon / histogram.unit
 

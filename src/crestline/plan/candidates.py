@@ -9,6 +9,7 @@ from crestline.errors import CrestlineError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, view_of
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
+from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.mechanism import KNOWN, BuiltIn
 from crestline.prepare import total_of
 from crestline.question import Question
@@ -53,7 +54,8 @@ def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool
     if known and not known_domain:
         return Skipped(line.name, "needs a public list of all items")
     try:
-        mechanism: BuiltIn = line.load().fit(total_of(question, k_bar))
+        total = total_of(question, k_bar)
+        mechanism = InGroups.within(line.load().fit, total, question.groups_per_user).mechanism
     except CrestlineError as error:
         return Skipped(line.name, str(error))
     if view_of(mechanism) != SLOTS:

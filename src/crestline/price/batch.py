@@ -98,7 +98,7 @@ def posed_from(given: Mapping[str, Any]) -> Posed:
     if not isinstance(found.get("mechanism", AUTO), str):
         raise ParameterError("in a file of questions a mechanism is given by its name")
     fields = {name: value for name, value in found.items() if name in QuestionFields.__annotations__}
-    for name in ("k", "k_bar", "contribution", "clip", "last"):
+    for name in ("k", "k_bar", "contribution", "clip", "last", "groups_per_user", "floor"):
         if name in fields:
             fields[name] = _number(fields[name], name)
     for name in ("counts", "open"):

@@ -61,7 +61,8 @@ def answer_epsilon(k: int, item_epsilon: Fraction, delta: Fraction, digits: int 
 
 def _at(questions: Sequence[Posed], item_epsilon: Fraction, digits: int) -> list[Posed]:
     def total(posed: Posed) -> Fraction:
-        return answer_epsilon(posed.question.k, item_epsilon, posed.question.delta or Fraction(0), digits)
+        drawn = posed.question.k * posed.question.groups_per_user  # of one user, in all their groups (P15.1)
+        return answer_epsilon(drawn, item_epsilon, posed.question.delta or Fraction(0), digits)
 
     return [_with(posed, epsilon=total(posed)) for posed in questions]
 

@@ -19,7 +19,6 @@ from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import Reach
 from crestline.ledger.rules import Balance
 from crestline.ledger.shares import part_of, times, worth
-from crestline.mechanisms.selection import Selection
 from crestline.parameters import percent
 from crestline.prepare import Prepared
 
@@ -185,7 +184,7 @@ def charges_of(prepared: Prepared, payers: Payers) -> tuple[Charge, ...]:
 def charge(prepared: Prepared, account: str, balance: Balance, times: int = 1, window: bool = False) -> Charge:
     """What an account would pay for one answer: at least what is settled when it stops at once."""
     most = bounded(balance.budget.measure(prepared.cost), balance.charged) * times
-    least = balance.budget.measure(prepared.settled(Selection((), stopped=True))) * times
+    least = balance.budget.measure(prepared.least) * times
     # A probability of failure is never given back (P10.6).
     return Charge(account, most, replace(least, failure=most.failure), balance.remaining, balance.budget, window)
 

@@ -58,7 +58,7 @@ class Delegated(ABC):
 @lru_cache(_KEPT)
 def columns_of(question: Question) -> tuple[str, ...]:
     """The columns that a question names."""
-    columns = {question.user, *question.item}
+    columns = {question.user, *question.item, *question.by}
     if question.where is not None:
         columns |= where.columns(where.parse(question.where))
     if question.score is not None:

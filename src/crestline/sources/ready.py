@@ -47,7 +47,13 @@ class ReadySource:
             raise QuestionError(
                 "a ready histogram is counted already; make one over a public list: Histogram.over_domain"
             )
-        for option, value in (("where", question.where), ("score", question.score), ("period", question.period)):
+        options = {
+            "where": question.where,
+            "score": question.score,
+            "period": question.period,
+            "by": question.by or None,
+        }
+        for option, value in options.items():
             if value is not None:
                 raise QuestionError(f"a ready histogram cannot apply `{option}`; apply it before counting")
         ready = self._histogram

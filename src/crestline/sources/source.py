@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,8 +11,9 @@ from typing import Any, Protocol, TypeAlias
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
 from crestline.histogram.pairs import PairViews
+from crestline.histogram.table import HistogramTable
 from crestline.histogram.views import SLOTS, View
-from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.question import Limits, Question
 
 Naming: TypeAlias = Callable[[Sequence[Any]], list[Label]]  # from a histogram's items to their labels, in their order
@@ -22,14 +23,26 @@ Naming: TypeAlias = Callable[[Sequence[Any]], list[Label]]  # from a histogram's
 class Reading:
     """What one question reads of a table, all of it in one snapshot: the counts, and the way back to names and units.
 
-    histogram   the counts, as a mechanism may see them; for one that looks at pairs, their views
+    histogram   the counts, as a mechanism may see them; for one that looks at pairs, their views; with groups, tables
+                of histograms, one after the other
     unit        what one step of a count is worth where counts are published
     labels      over a public list: from the histogram's items to their labels, in their order
+    hidden      what was taken off every count because of a floor, in the units of the column
     """
 
-    histogram: Histogram | PairViews
+    histogram: Histogram | PairViews | Iterable[HistogramTable]
     unit: Fraction = Fraction(1)
     labels: Naming | None = None
+    hidden: Fraction = Fraction(0)
+
+    def named_groups(self, published: GroupSelections) -> GroupSelections:
+        """The same for every group; a floor that was taken off comes back."""
+        return GroupSelections(tuple((group, self._above(self.named(part))) for group, part in published.groups))
+
+    def _above(self, selection: Selection) -> Selection:
+        if selection.counts is None or not self.hidden:
+            return selection
+        return replace(selection, counts=tuple(count + self.hidden for count in selection.counts))
 
     def named(self, selection: Selection) -> Selection:
         """A selection of this histogram under the items' own names, its counts in the units of their column."""

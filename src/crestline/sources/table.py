@@ -19,8 +19,10 @@ from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import EMBEDDED, Expression, allowed, one_period
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import Counting
-from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting
+from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting, public_list
 from crestline.sources.expression.snapshot import over_list
+from crestline.sources.groups.counting import GroupCounting
+from crestline.sources.groups.tables import over_groups
 from crestline.sources.pairs.views import over_pairs
 from crestline.sources.source import Reading
 
@@ -60,7 +62,9 @@ class TableSource:
         allowed(question, self._dialect)
         if view.kind != SLOTS.kind and not (self._runner.has_tables or self._runner.has_snapshots):
             one_period(question, self._dialect)
-        if question.domain is None:
+        if question.by:
+            self._in_groups(question).top(bytes(32))
+        elif question.domain is None:
             self.expression(question, bytes(32))
         else:
             self._over(question).every_count(bytes(32))
@@ -85,6 +89,11 @@ class TableSource:
                 yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
             return
         unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
+        if question.by:
+            over = self._in_groups(question)
+            with over_groups(self._runner, over, key) as tables:
+                yield Reading(tables, unit, hidden=over.hidden * unit)
+            return
         if question.domain is None:
             yield Reading(self.top_counts(question, key), unit)
             return
@@ -101,6 +110,13 @@ class TableSource:
 
     def version(self) -> str | None:
         return None
+
+    def _in_groups(self, question: Question) -> GroupCounting:
+        counting = self._counting(question)
+        if question.groups is None:
+            return GroupCounting(counting)
+        listed = public_list(counting, question.by, counting.groups, question.groups, self._lookup)
+        return GroupCounting(counting, listed)
 
     def _over(self, question: Question) -> DomainCounting:
         return domain_counting(self._counting(question), question.domain, self._lookup)

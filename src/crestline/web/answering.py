@@ -37,7 +37,10 @@ def answer_once(state: ServiceState, caller: Caller, name: str, question: Questi
         run()
         if key is None
         else state.requests.once(
-            caller.person.name, key, [name, {**question.to_json(), "domain": question.domain}], run
+            caller.person.name,
+            key,
+            [name, {**question.to_json(), "domain": question.domain, "groups": question.groups}],
+            run,
         )
     )
     if isinstance(result, str):

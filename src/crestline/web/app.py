@@ -127,7 +127,7 @@ def datasets(state: CurrentState, caller: Known) -> dict[str, Any]:
 def _described(part: Served, state: ServiceState) -> dict[str, Any]:
     config = part.config
     columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
-    more = {"sums": list(config.sums), "domains": sorted(config.domains)}
+    more = {"sums": list(config.sums), "domains": sorted(config.domains), "groups": list(config.groups)}
     bounds = {"contribution": config.contribution, "version": config.version, "most_k": state.config.limits.k}
     return {"name": config.name, **columns, **more, **bounds}
 

@@ -85,7 +85,7 @@ def recalled(state: ServiceState, caller: Caller, number: int) -> tuple[Answer, 
         found = part.ledger.answer(number)
         if found is not None and (caller.is_owner or found.analyst == caller.payer):
             answer = Answer.from_dict(found.answer)
-            return Answer(**{**vars(answer), "bill": _bill(state, part, caller, number)}), found.time
+            return replace(answer, bill=_bill(state, part, caller, number)), found.time
     raise forbidden()
 
 
@@ -140,6 +140,7 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
         user=served.config.user,
         contribution=_bound(served, question),
         domain=None if question.domain is None else served.config.domains[str(question.domain)],
+        groups=served.config.domains[question.groups] if isinstance(question.groups, str) else question.groups,
     )
     budget = served.ledger.payers(caller.payer)[-1].balance.budget
     slots, now = QuestionLimits(slots=limits.k_bar), served.ledger.now()
@@ -167,6 +168,10 @@ def _permitted(served: Served, question: Question) -> None:
     if question.score is not None and question.score.column not in config.sums:
         raise forbidden()
     if question.domain is not None and question.domain not in config.domains:
+        raise forbidden()
+    if not set(question.by) <= set(config.groups):
+        raise forbidden()
+    if isinstance(question.groups, str) and question.groups not in config.domains:
         raise forbidden()
 
 

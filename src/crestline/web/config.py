@@ -21,7 +21,7 @@ T = TypeVar("T")
 ANALYST, OWNER = "analyst", "owner"
 DEFAULT_SHAPE = "power:1"
 _DATASET = (
-    *("source", "table", "user", "items", "filters", "sums", "domains"),
+    *("source", "table", "user", "items", "filters", "sums", "groups", "domains"),
     *("contribution", "version", "budget", "public"),
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -42,7 +42,8 @@ class DatasetConfig:
     """One table that can be asked, and what may be asked of it. `version` None: ask the source for one.
 
     items, filters, sums   the columns that may be ranked, compared with values, and added up
-    domains                public lists of items by name: what the source takes for them
+    groups                 the columns by which groups may be made: their values are published
+    domains                public lists of items or of groups by name: what the source takes for them
     """
 
     name: str
@@ -56,6 +57,7 @@ class DatasetConfig:
     budget: Budget
     public: PublicFacts | None = None
     sums: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     domains: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -173,6 +175,7 @@ class _Reader:
             budget=part.budget("budget"),
             public=_public(part.section("public")) if "public" in part.values else None,
             sums=part.texts("sums"),
+            groups=part.texts("groups"),
             domains=self._domains(part),
         )
 

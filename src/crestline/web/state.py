@@ -142,6 +142,10 @@ def _source(config: Config, part: DatasetConfig) -> Source:
     for name in part.sums:
         with _placed(config, (*at, "sums")):
             inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, score=Sum(name, 1)))
+    for name in part.groups:
+        others = tuple(item for item in part.items if item != name) or part.items
+        with _placed(config, (*at, "groups")):
+            inner.check(Question(user=part.user, item=others[:1], k=1, k_bar=1, by=(name,)))
     return ServedSource(part.name, inner, part.version)
 
 

@@ -50,6 +50,9 @@ def plan(
     ] = False,
     user: Annotated[str | None, typer.Option(help="With --on: the column that holds the user.")] = None,
     item: Annotated[list[str] | None, typer.Option(help="With --on: the column that holds the item.")] = None,
+    groups_per_user: Annotated[
+        int, typer.Option(help="Plan for one group of a question with groups, where each user counts in so many.")
+    ] = 1,
     trials: Annotated[int, typer.Option(help="How many releases are simulated for each line.")] = 300,
     plot: Annotated[str | None, typer.Option(help="Also draw the plan; the name ends in .svg or .png.")] = None,
     form: FormatOption = Format.AUTO,
@@ -75,6 +78,8 @@ def plan(
     whole(trials, "trials", at_least=2)
     compared = tuple(entry(name).name for name in mechanism or ())
     about: QuestionFields = {"k": k, "epsilon": epsilon, "delta": delta, "contribution": contribution, "k_bar": k_bar}
+    if groups_per_user != 1:
+        about |= {"by": "group", "groups_per_user": groups_per_user}
     if user:
         about["user"] = user
     if item:

@@ -44,6 +44,13 @@ def price(
     until: Annotated[str | None, typer.Option(help="The last of several periods; with --since.")] = None,
     last: Annotated[int | None, typer.Option(help="The last so many periods that have ended.")] = None,
     open: Annotated[bool, typer.Option("--open", help="Also a period that has not ended.")] = False,
+    by: Annotated[list[str] | None, typer.Option(help="The column that makes groups; several: repeat it.")] = None,
+    groups_per_user: Annotated[
+        int | None,
+        typer.Option(help="With --by: in how many groups each user counts; that many releases are paid for."),
+    ] = None,
+    groups: Annotated[str | None, typer.Option(help="With --by: a table or file that lists every group.")] = None,
+    floor: Annotated[int | None, typer.Option(help="With --by: a floor; it does not change the price.")] = None,
     analyst: Annotated[str | None, typer.Option(help="Who would ask.")] = None,
     fit: Annotated[
         bool, typer.Option("--fit", help="Choose ε, the same for every item, so that all questions can be paid for.")
@@ -66,7 +73,8 @@ def price(
     one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
     more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
     when = {"period": period, "since": since, "until": until, "last": last, "open": open or None}
-    about = {"item": item or None, "where": where, "domain": domain, **when}
+    grouped = {"by": by or None, "groups_per_user": groups_per_user, "groups": groups, "floor": floor}
+    about = {"item": item or None, "where": where, "domain": domain, **when, **grouped}
     asked = [posed_from({**one, **more, **about})] if questions is None else read_questions(questions)
     paying = _ledger(ledger, dataset, budget_epsilon, budget_delta)
     try:

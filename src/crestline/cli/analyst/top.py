@@ -52,6 +52,16 @@ def top(
     open: Annotated[
         bool, typer.Option("--open", help="Also a period that has not ended: its rows are not all there.")
     ] = False,
+    by: Annotated[
+        list[str] | None, typer.Option(help="The top k of every group that this column makes; several: repeat it.")
+    ] = None,
+    groups_per_user: Annotated[int, typer.Option(help="With --by: each user counts in at most this many groups.")] = 1,
+    groups: Annotated[
+        str | None, typer.Option(help="With --by: a table or file that lists every group, when that list is public.")
+    ] = None,
+    floor: Annotated[
+        int, typer.Option(help="With --by: do not even look at what fewer users have; a public number.")
+    ] = 1,
     table: Annotated[str | None, typer.Option(help="The table, when the source is a database URL.")] = None,
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
@@ -97,6 +107,10 @@ def top(
         until=until,
         last=last,
         open=open,
+        by=by,
+        groups_per_user=groups_per_user,
+        groups=groups,
+        floor=floor,
         table=table,
         ledger=ledger,
         dataset=dataset,
@@ -136,7 +150,9 @@ def _print_table(answer: Answer) -> None:
     data = columns(answer)
     table = Table()
     for head in data:
-        table.add_column(head, justify="left" if head in answer.question.item else "right", overflow="fold")
+        table.add_column(
+            head, justify="left" if head in (*answer.question.by, *answer.question.item) else "right", overflow="fold"
+        )
     for row in zip(*data.values(), strict=True):
         table.add_row(*(Text(cell_text(cell)) for cell in row))
     console().print(table)

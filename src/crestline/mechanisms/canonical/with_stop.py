@@ -23,9 +23,10 @@ from crestline.fields import Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.table import HistogramTable
 from crestline.mechanisms.over_slots import OverSlots
 from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, unit_rate
+from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots, check_table, pieces, unit_rate
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive, probability
 from crestline.randomness.batches import batches
@@ -73,6 +74,19 @@ class CanonicalBottom(OverSlots):
             result += selections(members, lambda row: self._selection(histogram, row))
         return result
 
+    def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+        check_table(table, self.k_bar)
+        slots, k, copies = self.k_bar, self.k, joined(Logs(_sizes(self.k_bar, self.k)), Equal(1))
+        bottom = Listed([self._bottom(math.comb(slots, k))])
+        result: list[Selection] = []
+        for part in pieces(table):
+            gaps = Linear(part.above[:, k - 1 :] - part.unit, self.epsilon / part.unit)
+            draws = OneEach(entropy.uniforms(len(part), slots - k + 2), copies)
+            winners = largest(Keys(joined(gaps, bottom), GUMBEL, draws), 1).ravel()
+            members = _members(k - 1 + winners, slots, k, entropy)
+            result += [_members_named(part, row, member, k) for row, member in enumerate(members.tolist())]
+        return result
+
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every set, for small histograms."""
         scores, copies = self._classes(histogram)
@@ -118,6 +132,12 @@ class CanonicalBottom(OverSlots):
 
     def _selection(self, histogram: Histogram, member: list[int]) -> Selection:
         return collected([histogram.name(slot) for slot in member if slot != NO_SLOT], self.k)
+
+
+def _members_named(table: HistogramTable, row: int, member: list[int], k: int) -> Selection:
+    """The items of one group's set; slots that are empty are dropped."""
+    kept = frozenset(table.name(row, slot) for slot in member if NO_SLOT < slot < table.filled[row])
+    return Selection(kept, len(kept) < k)
 
 
 def _members(lowest: Slots, slots: int, k: int, entropy: Entropy) -> Slots:

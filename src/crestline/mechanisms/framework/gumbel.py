@@ -26,7 +26,7 @@ from crestline.mechanisms.framework.noisy_order import OneShot
 from crestline.mechanisms.framework.split.budget import SLOTS, gumbel_parts
 from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import NO_SLOT, Slots, unit_rate
+from crestline.mechanisms.slots import NO_SLOT, Counted, Slots, unit_rate
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive
 from crestline.randomness.batches import batches
@@ -76,7 +76,7 @@ class RestrictedGumbel(OneShot):
         """When lazy, only the drawn items are paid for; the one that failed is one of them (P5.4, U6)."""
         return self._drawn(min(self.k, len(selection) + selection.stopped)) if self.lazy else self.cost()
 
-    def scores(self, view: Histogram) -> Linear:
+    def scores(self, view: Counted) -> Linear:
         return Linear(view.array, unit_rate(self.epsilon, view))
 
     def order_chances(self, scores: Floats, orders: Slots) -> Floats:

@@ -10,9 +10,11 @@ import numpy as np
 
 from crestline.fields import Whole, field, value
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.table import HistogramTable
 from crestline.mechanisms.framework.framework import Choices, Framework
 from crestline.mechanisms.numerics.order_law import order_chances
-from crestline.mechanisms.slots import Slots, item_number, orderings, slot_number
+from crestline.mechanisms.selection import Selection, table_selections
+from crestline.mechanisms.slots import Counted, Slots, check_table, item_number, orderings, pieces, slot_number
 from crestline.randomness.compare import largest
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import keys
@@ -36,12 +38,23 @@ class OneShot(Framework):
         return Fraction(1)
 
     @abstractmethod
-    def scores(self, view: Histogram) -> Linear:
+    def scores(self, view: Counted) -> Linear:
         """The scores that the noise is added to, one for each slot."""
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
         table = keys(self.scores(view), self.noise, entropy.uniforms(trials, view.k_bar), scale=self.scale)
         return largest(table, min(self.k, view.k_bar)), np.full(trials, self.k)
+
+    def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+        check_table(table, self.k_bar)
+        result: list[Selection] = []
+        for part in pieces(table):
+            uniforms = entropy.uniforms(len(part), self.k_bar)
+            order = largest(keys(self.scores(part), self.noise, uniforms, scale=self.scale), self.k)
+            gaps = np.take_along_axis(part.above, order, axis=1) - part.unit
+            passed = self.test.passed(gaps, part.unit, entropy)
+            result += table_selections(part, np.where(np.arange(self.k) < passed[:, None], order, self.k_bar), self.k)
+        return result
 
     def choices(self, view: Histogram) -> Choices:
         orders = np.array(list(orderings(range(view.k_bar), min(self.k, view.k_bar))), dtype=np.int64)

@@ -16,13 +16,12 @@ from crestline.fields import Converted, Number, WholeOrNone, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import GaussianDP
 from crestline.guarantees.rounding import ball, precision, upper
-from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.noisy_order import OneShot
 from crestline.mechanisms.framework.split.budget import SLOTS, normal_parts
 from crestline.mechanisms.numerics.sensitivity import order_sensitivity_squared
-from crestline.mechanisms.slots import contribution_bound
+from crestline.mechanisms.slots import Counted, contribution_bound
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive
 from crestline.randomness.laws.gaussian import GAUSSIAN
@@ -62,7 +61,7 @@ class RestrictedNormal(OneShot):
     def scale(self) -> Fraction:
         return self.sigma
 
-    def scores(self, view: Histogram) -> Linear:
+    def scores(self, view: Counted) -> Linear:
         return Linear(view.array, Fraction(1, view.unit))
 
     def cost(self) -> Cost:

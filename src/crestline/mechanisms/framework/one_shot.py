@@ -14,12 +14,11 @@ from typing import Self
 from crestline.fields import Converted, Number, field, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import PureDP
-from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.noisy_order import OneShot
 from crestline.mechanisms.framework.split.budget import SLOTS, pure_parts
-from crestline.mechanisms.slots import unit_rate
+from crestline.mechanisms.slots import Counted, unit_rate
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive
 from crestline.randomness.laws.exponential import EXPONENTIAL
@@ -48,7 +47,7 @@ class _PureOneShot(OneShot):
         parts = pure_parts(total.k, slots, total.epsilon, delta, cls.noise.name)
         return cls(total.k, slots, parts.size, parts.test, slack=parts.slack)
 
-    def scores(self, view: Histogram) -> Linear:
+    def scores(self, view: Counted) -> Linear:
         return Linear(view.array, unit_rate(self.epsilon / self.k, view))
 
     def cost(self) -> Cost:

@@ -17,10 +17,11 @@ import numpy as np
 
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.table import HistogramTable
 from crestline.mechanisms.limited_domain.additive_law import length_law, ordered_law
 from crestline.mechanisms.over_slots import OverSlots
-from crestline.mechanisms.selection import Selection, ranked_selections
-from crestline.mechanisms.slots import check_slots, unstable_slots
+from crestline.mechanisms.selection import Selection, ranked_selections, table_selections
+from crestline.mechanisms.slots import check_slots, check_table, pieces, unstable_slots
 from crestline.mechanisms.total import Total, TotalArguments
 from crestline.parameters import Exact
 from crestline.randomness.batches import batches
@@ -101,6 +102,29 @@ class AdditiveNoise(OverSlots):
             result += named
         return result
 
+    def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+        check_table(table, self.k_bar)
+        self._check_unit(table.unit)
+        result: list[Selection] = []
+        for part in pieces(table):
+            result += self._each(part, entropy)
+        return result
+
+    def _each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+        """One release for every row, relative to a multiple of the grid near its next count."""
+        rows, unit, base = len(table), table.unit, table.next_counts - table.next_counts % self.grid
+        scores, scale = Linear(table.array - base[:, None], Fraction(1)), self.scale * unit
+        noisy = keys(scores, self.noise, entropy.uniforms(rows, self.k_bar), scale=scale)
+        order = largest(noisy, self.k)
+        lead = Real(unit * (1 + self.lead(self._most_unstable)))
+        stop = Linear((table.next_counts - base)[:, None], Fraction(1), lead)
+        stops = keys(stop, self.noise, entropy.uniforms(rows, 1), scale=self.bottom_scale * unit)
+        named = table_selections(table, np.where(exceeding(noisy, stops, order), order, self.k_bar), self.k)
+        if not self.counts:
+            return named
+        values = rounded(noisy, Fraction(self.grid), order) * self.grid + base[:, None]
+        return list(map(_with_counts, named, values.tolist()))
+
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms; without counts only."""
         if self.counts:
@@ -136,7 +160,11 @@ class AdditiveNoise(OverSlots):
     def _counted(self, histogram: Histogram, base: int) -> Scores:
         """The count of each slot, relative to the base."""
         check_slots(histogram, self.k_bar)
+        self._check_unit(histogram.unit)
         return Linear(histogram.array - np.int64(base), Fraction(1))
+
+    def _check_unit(self, unit: int) -> None:
+        """Refuse counts that one user moves by more than the noise is charged for."""
 
     def _bottom(self, histogram: Histogram, base: int) -> Fraction | None:
         """The score of ⊥ before noise, relative to the base; None when nothing was left out (P0.8)."""

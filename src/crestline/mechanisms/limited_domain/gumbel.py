@@ -22,12 +22,15 @@ from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.table import HistogramTable
 from crestline.mechanisms.limited_domain.law import exact_law, length_law
 from crestline.mechanisms.over_slots import OverSlots
-from crestline.mechanisms.selection import Selection, ranked_selections
+from crestline.mechanisms.selection import Selection, ranked_selections, table_selections
 from crestline.mechanisms.slots import (
     check_slots,
+    check_table,
     contribution_bound,
+    pieces,
     unit_rate,
     unstable_slots,
 )
@@ -82,6 +85,18 @@ class LimitedDomain(OverSlots):
         for trials in batches(n, columns):
             order = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), many)
             result += ranked_selections(histogram, order, slots, self.k)
+        return result
+
+    def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+        if self.strict:  # how many slots are looked at differs between groups
+            return super().release_each(table, entropy)
+        check_table(table, self.k_bar)
+        stop = Listed([self._bottom(self.k_bar if self.contribution is None else min(self.contribution, self.k_bar))])
+        result: list[Selection] = []
+        for part in pieces(table):
+            scores = joined(Linear(part.above, self.epsilon / table.unit), stop)
+            order = largest(keys(scores, GUMBEL, entropy.uniforms(len(part), self.k_bar + 1)), self.k)
+            result += table_selections(part, order, self.k)
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:

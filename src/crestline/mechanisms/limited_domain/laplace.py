@@ -19,7 +19,6 @@ from crestline.fields import Flag, Name, Number, Whole, WholeOrNone, field, flag
 from crestline.guarantees.accountants import per_step_epsilon, total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
-from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.additive import CLOSED, UNION, AdditiveNoise
 from crestline.mechanisms.numerics.sensitivity import most_moved, order_sensitivity
 from crestline.mechanisms.numerics.thresholds import laplace_threshold, laplace_union_threshold
@@ -27,7 +26,6 @@ from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.total import Total
 from crestline.parameters import Exact, not_negative, one_of, positive, probability, whole
 from crestline.randomness.laws.laplace import LAPLACE
-from crestline.randomness.scores import Scores
 
 # Slots for each item wanted, when the caller does not say; with a bound their number does not enter the noise.
 _SLOTS, _SLOTS_BOUNDED = 5, 100  # a matter of utility: any number keeps the promise
@@ -108,7 +106,6 @@ class LimitedDomainLaplace(AdditiveNoise):
     def _moved(self, numbers: int) -> Cost:
         return steps(PureDP(self.epsilon, theorem="P4.1"), numbers, delta=self.delta)
 
-    def _counted(self, histogram: Histogram, base: int) -> Scores:
-        if histogram.unit != 1:
+    def _check_unit(self, unit: int) -> None:
+        if unit != 1:
             raise HistogramError("Laplace noise is charged by the items one user has: count distinct users per item")
-        return super()._counted(histogram, base)

@@ -87,6 +87,8 @@ def comparable(value: Expression, name: str, engine: str) -> Expression:
 
 def allowed(question: Question, engine: str) -> None:
     """Refuse what an engine has no functions for."""
+    if engine == "sqlite" and question.by:
+        raise QuestionError(f"SQLite has no hash function to choose a user's groups by: no `by`. {_ADVICE}")
     if engine == "sqlite" and question.contribution is not None:
         raise QuestionError(f"SQLite has no hash function to choose a user's items by: no `contribution`. {_ADVICE}")
     if engine == "sqlite" and question.period is not None:

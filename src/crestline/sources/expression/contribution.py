@@ -34,8 +34,8 @@ def bounded(
 ) -> Expression:
     """The pairs of (user, item) that are kept: for every user the `contribution` items of smallest hash.
 
-    `whose` names the columns that tell users apart, or users and periods. `pairs` must hold each pair once (for each of
-    them); `texts` are its user and its items as texts that only equal values share.
+    `whose` names the columns that tell users apart, or users and periods, users and groups. `pairs` must hold each pair
+    once (for each of them); `texts` are the columns that are hashed, as texts that only equal values share.
     """
     import ibis
 

@@ -28,13 +28,15 @@ UNITS = "units"
 
 @dataclass(frozen=True)
 class Items:
-    """The item columns of a question as keys, under names that no column of the table can disturb."""
+    """The item columns of a question as keys, under names that no column of the table can disturb; or those that make
+    its groups (`kind` is then "group")."""
 
     keys: tuple[Key, ...]
+    kind: str = "item"
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(f"item_{i}" for i in range(len(self.keys)))
+        return tuple(f"{self.kind}_{i}" for i in range(len(self.keys)))
 
     @property
     def columns(self) -> dict[str, Expression]:
@@ -72,6 +74,12 @@ class Counting:
         return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in self.question.item))
 
     @cached_property
+    def groups(self) -> Items:
+        """The columns that make the groups; none where the question has no groups."""
+        by = self.question.by
+        return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in by), "group")
+
+    @cached_property
     def score(self) -> Score | None:
         return score_of(self.table, self.question, self.engine, untyped=self.untyped)
 
@@ -84,18 +92,20 @@ class Counting:
     @property
     def whose(self) -> tuple[str, ...]:
         """The columns that a bound is for: the user, and over several periods the period as well (P16.2)."""
-        periods, bounded = self.question.periods, self.question.contribution is not None or self.score is not None
+        question, periods = self.question, self.question.periods
+        bounded = question.contribution is not None or self.score is not None or bool(question.by)
         return (USER, PERIOD) if bounded and periods is not None and periods.size > 1 else (USER,)
 
     @cached_property
     def pairs(self) -> Expression:
-        """Each user with each of their items, once; with a score, also how many units they add to it. Where a bound is
-        for a user and a period, once for each period."""
+        """Each user with each item (of each group), once; with a score, also how many units they add to it. Where a
+        bound is for a user and a period, once for each period."""
         import ibis
 
-        user, items, score, periods = self.user, self.items, self.score, self.question.periods
-        conditions = [*user.usable, *items.usable]
-        columns = {USER: user.value, **items.columns}
+        user, score, periods = self.user, self.score, self.question.periods
+        parts = {**self.groups.columns, **self.items.columns}
+        conditions = [*user.usable, *self.groups.usable, *self.items.usable]
+        columns = {USER: user.value, **parts}
         if periods is not None:
             conditions += within(self.table, periods, self.engine)
         if periods is not None and PERIOD in self.whose:
@@ -106,28 +116,31 @@ class Counting:
         if score is None:
             return self.table.filter(*conditions).select(**columns).distinct()
         rows = self.table.filter(*conditions, *score.usable).select(**columns, **{UNITS: score.units})
-        sums = rows.group_by([*self.whose, *items.names]).agg(**{UNITS: rows[UNITS].sum()})
+        sums = rows.group_by([*self.whose, *parts]).agg(**{UNITS: rows[UNITS].sum()})
         clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})  # clipped first: it fits
         return clipped.filter(clipped[UNITS] > 0)
 
     def counts(self, pairs: Expression, key: bytes) -> Expression:
-        """The count of each item over the pairs that each user may contribute."""
+        """The count of each item (of each group) over the pairs that each user may contribute."""
         if self.question.contribution is not None:
             pairs = self.bounded(pairs, self.question.contribution, key)
         if self.score is None and PERIOD in self.whose:
-            pairs = pairs.select(USER, *self.items.names).distinct()  # a user counts once over all periods
+            once = pairs.select(USER, *self.groups.names, *self.items.names)
+            pairs = once.distinct()  # a user counts once over all periods
         total = pairs.count() if self.score is None else pairs[UNITS].sum().cast("int64")
-        return pairs.group_by(list(self.items.names)).agg(**{COUNT: total})
+        return pairs.group_by([*self.groups.names, *self.items.names]).agg(**{COUNT: total})
 
     def bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
-        """The pairs that are kept when each user (over several periods: in each of them) has at most `contribution`
-        items."""
-        names = self.items.names
-        return bounded(pairs, self.whose, names, self.texts(pairs, (USER, *names)), contribution, key, self.engine)
+        """The pairs that are kept when each user (over several periods: in each of them; with groups: in each of those
+        too) has at most `contribution` items."""
+        names, groups = self.items.names, self.groups.names
+        texts = self.texts(pairs, (USER, *groups, *names))
+        return bounded(pairs, (*self.whose, *groups), names, texts, contribution, key, self.engine)
 
     def texts(self, table: Expression, names: Sequence[str]) -> list[Expression]:
         """Columns of `pairs`, or of a table that holds them, as texts that equal values share and no others."""
-        keys = dict(zip((USER, *self.items.names), (self.user, *self.items.keys), strict=True))
+        known = (USER, *self.groups.names, *self.items.names)
+        keys = dict(zip(known, (self.user, *self.groups.keys, *self.items.keys), strict=True))
         return [attempted(keys[name].text(table[name]), self.engine) for name in names]
 
     def top(self, key: bytes) -> Expression:

@@ -93,17 +93,21 @@ class DomainCounting:
 
 def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> DomainCounting:
     """The question over a domain, whatever way the domain was given."""
-    table = _table(counting, domain, lookup)
-    wanted = counting.question.item
+    return DomainCounting(counting, public_list(counting, counting.question.item, counting.items, domain, lookup))
+
+
+def public_list(counting: Counting, wanted: Sequence[str], items: Items, domain: Domain, lookup: Lookup) -> Expression:
+    """A public list of values of some columns, each once, as keys: of all items, or of all groups."""
+    table = _table(counting, wanted, domain, lookup)
     columns = _columns(wanted, table.columns)
     keys = tuple(key_of(table[name], name, counting.engine) for name in columns)
-    for name, ours, theirs in zip(wanted, counting.items.keys, keys, strict=True):
+    for name, ours, theirs in zip(wanted, items.keys, keys, strict=True):
         if not _comparable(ours.value.type(), theirs.value.type()):
             raise QuestionError(
                 f"the domain of {name!r} is of type {theirs.value.type()}, the column {ours.value.type()}"
             )
-    universe = Items(keys)
-    return DomainCounting(counting, table.filter(*universe.usable).select(**universe.columns).distinct())
+    universe = Items(keys, items.kind)
+    return table.filter(*universe.usable).select(**universe.columns).distinct()
 
 
 def _columns(wanted: Sequence[str], there: Sequence[str]) -> Sequence[str]:
@@ -112,8 +116,7 @@ def _columns(wanted: Sequence[str], there: Sequence[str]) -> Sequence[str]:
         return wanted
     if len(wanted) != len(there):
         raise QuestionError(
-            f"the domain must have the item's columns ({', '.join(wanted)}), or as many columns as the item; it has: "
-            f"{', '.join(there)}"
+            f"the public list must have the columns {', '.join(wanted)}, or as many columns; it has: {', '.join(there)}"
         )
     return there
 
@@ -134,7 +137,7 @@ def _kind(kind: DataType) -> str:
     return "integer" if kind.is_integer() else str(kind.copy(nullable=True))
 
 
-def _table(counting: Counting, domain: Domain, lookup: Lookup) -> Expression:
+def _table(counting: Counting, names: Sequence[str], domain: Domain, lookup: Lookup) -> Expression:
     library = type(domain).__module__.partition(".")[0]
     if isinstance(domain, str):
         return lookup(domain)
@@ -143,19 +146,18 @@ def _table(counting: Counting, domain: Domain, lookup: Lookup) -> Expression:
     if library in ("pandas", "polars", "pyarrow"):
         from crestline.sources.arrow.tables import arrow_table
 
-        return _lifted(counting, arrow_table(domain, library))
+        return _lifted(counting, names, arrow_table(domain, library))
     if isinstance(domain, Sequence | set | frozenset):
-        return _listed(counting, list(domain))
+        return _listed(counting, names, list(domain))
     raise QuestionError(
         "a domain is a list of items, the name of a table or table.column, a table in memory, an Ibis table or column"
     )
 
 
-def _listed(counting: Counting, labels: list[Any]) -> Expression:
-    """A list of labels (tuples where the item has several columns), typed like the item's columns."""
+def _listed(counting: Counting, names: Sequence[str], labels: list[Any]) -> Expression:
+    """A list of labels (tuples where there are several columns), typed like those columns."""
     import pyarrow
 
-    names = counting.question.item
     if not labels:
         return counting.table.select(*names).limit(0)
     rows = labels if len(names) > 1 else [(label,) for label in labels]
@@ -166,11 +168,11 @@ def _listed(counting: Counting, labels: list[Any]) -> Expression:
         pairs = zip(kinds.items(), zip(*rows, strict=True), strict=True)
         return pyarrow.table({name: pyarrow.array(column, kind) for (name, kind), column in pairs})
 
-    return _lifted(counting, refused_as(advice, typed))
+    return _lifted(counting, names, refused_as(advice, typed))
 
 
-def _lifted(counting: Counting, table: Table) -> Expression:
+def _lifted(counting: Counting, names: Sequence[str], table: Table) -> Expression:
     """A table in memory as an expression of the engine, without writing to the engine."""
-    columns = _columns(counting.question.item, table.column_names)
+    columns = _columns(names, table.column_names)
     table = table.select(list(columns)).drop_null()  # on its way to Spark a null would become the text "nan"
     return lifted(table, counting.engine)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 Column = Annotated[str, Field(min_length=1, max_length=200)]
+Label = Annotated[str, Field(max_length=1_000)] | int | bool
 Number = Annotated[str, Field(max_length=40)] | int | float
 
 
@@ -49,6 +50,20 @@ class TopRequest(BaseModel):
     until: Annotated[str | None, Field(max_length=10, description="The last of them; with since.")] = None
     last: Annotated[int | None, Field(ge=1, le=1000, description="The last so many periods that have ended.")] = None
     open: Annotated[bool, Field(description="Also a period that has not ended.")] = False
+    by: Annotated[
+        Column | Annotated[list[Column], Field(min_length=1, max_length=16)] | None,
+        Field(description="The top k of every group that this column makes, or several columns."),
+    ] = None
+    groups_per_user: Annotated[
+        int, Field(ge=1, le=2**31 - 1, description="With by: each user counts in at most this many groups.")
+    ] = 1
+    groups: Annotated[
+        Annotated[str, Field(max_length=64)] | Annotated[list[Label], Field(max_length=10_000)] | None,
+        Field(description="With by: a public list of all groups, by its name or one by one; each is listed."),
+    ] = None
+    floor: Annotated[
+        int, Field(ge=1, le=2**31 - 1, description="With by: what fewer users than this have is not looked at.")
+    ] = 1
 
 
 class ErrorDetail(BaseModel):
@@ -76,6 +91,7 @@ class DatasetBody(BaseModel):
     filters: list[str]
     sums: list[str]
     domains: list[str]
+    groups: list[str]
     contribution: int | None
     version: str | None
     most_k: int
@@ -106,3 +122,4 @@ class AnswerBody(BaseModel):
     mechanism: dict[str, Any]
     bill: dict[str, Any] | None
     explanation: str
+    groups: list[dict[str, Any]] | None = None

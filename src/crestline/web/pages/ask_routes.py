@@ -50,7 +50,8 @@ async def asked(request: Request, name: str, state: CurrentState, caller: Signed
         said, status = alert(_refusal(problem)), problem.status
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
         key = key if open_end else _new_key()
-    return _page(dataset, caller.person.name, form, key or _new_key(), said, items=form.get("item", []), status=status)
+    ticked = [*form.get("item", []), *(f"by {name}" for name in form.get("by", []))]
+    return _page(dataset, caller.person.name, form, key or _new_key(), said, items=ticked, status=status)
 
 
 def _page(
@@ -88,6 +89,10 @@ def _question(form: Form) -> Question:
             else None,
             "domain": one(form, "domain")[:64] or None,
             **_when(form),
+            "by": form.get("by", [])[:16],
+            "groups_per_user": _whole(form, "groups_per_user", "In how many groups may a user count?", 10**6)
+            if form.get("by")
+            else 1,
         }
     )
 

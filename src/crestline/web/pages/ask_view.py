@@ -58,6 +58,7 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
             tag("legend", "Items: one column, or several"),
             *(_box("item", name, name, checked=name in chosen) for name in dataset.items),
         ),
+        *_groups(dataset, given, chosen),
         _field("k", "How many", given.get("k", "10"), "number", min="1", required=True),
         *_when(dataset, given),
         _field("where", "Filter", given.get("where", ""), hint=hint),
@@ -102,6 +103,19 @@ def _when(dataset: DatasetConfig, given: Mapping[str, str]) -> tuple[Html, ...]:
             tag("div", *several, class_="pair"),
             _box("open", "yes", still_open, checked="open" in given),
         ),
+    )
+
+
+def _groups(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str]) -> tuple[Html, ...]:
+    """The top k of every group, where the owner allows it for some column."""
+    if not dataset.groups:
+        return ()
+    hint = "Each user counts in so many groups, and so many releases are paid for, however many groups there are."
+    boxes = (_box("by", name, f"by {name}", checked=f"by {name}" in chosen) for name in dataset.groups)
+    many = given.get("groups_per_user", "1")
+    return (
+        tag("fieldset", tag("legend", "For every group (optional)"), *boxes),
+        _field("groups_per_user", "Groups of each user", many, "number", hint=hint, min="1"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from crestline.answer.answer import Answer
@@ -11,9 +12,11 @@ from crestline.ledger.report import used
 from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import Entry
 from crestline.prepare import KNOWN_CONTRIBUTION, WITH_LEDGER
+from crestline.question import Question
 from crestline.web.config import DatasetConfig
 from crestline.web.pages.budget_view import left, title
 from crestline.web.pages.forecast import why_not
+from crestline.web.pages.groups_view import groups_part
 from crestline.web.pages.parts.chart import chart
 from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import capital, facts, moment, note, section
@@ -86,7 +89,7 @@ def answer_page(answer: Answer, explanation: str, time: str) -> Html:
         [
             tag(
                 "div",
-                section("What came back", _stop(answer), chart(answer) or "", _items(answer), name="items"),
+                section("What came back", *_came_back(answer), name="items"),
                 section("What it cost", _bill(answer, time), name="bill"),
                 class_="two",
             ),
@@ -97,6 +100,12 @@ def answer_page(answer: Answer, explanation: str, time: str) -> Html:
             ),
         ]
     )
+
+
+def _came_back(answer: Answer) -> tuple[Any, ...]:
+    if answer.by_group is not None:
+        return groups_part(answer)
+    return _stop(answer), chart(answer) or "", _items(answer)
 
 
 def _items(answer: Answer) -> Html:
@@ -130,7 +139,7 @@ def _stop(answer: Answer) -> Html:
 def _bill(answer: Answer, time: str) -> Html:
     question = answer.question
     lines = [
-        ("Asked for", f"the top {question.k} of {', '.join(question.item)} in {answer.source}"),
+        ("Asked for", f"the top {question.k} of {', '.join(question.item)}{_each(question)} in {answer.source}"),
         ("Filter", question.where or "none"),
         ("Promise", str(answer.guarantee)),
         ("Paid", answer.spent),
@@ -140,6 +149,10 @@ def _bill(answer: Answer, time: str) -> Html:
         lines.append(("In the budget's units", f"{answer.bill.paid} of {answer.bill.reserved} reserved"))
     mechanism = f"{answer.mechanism.name}: {answer.mechanism.reason}"
     return facts(*lines, ("Mechanism", mechanism), ("When", moment(time)))
+
+
+def _each(question: Question) -> str:
+    return f" for every {' and '.join(question.by)}" if question.by else ""
 
 
 def _paragraph(line: str) -> Html:

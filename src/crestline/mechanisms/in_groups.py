@@ -1,0 +1,162 @@
+"""A mechanism in every group: what it costs a user of a few groups, what is published, what is charged (P15).
+
+Guarantee   that of as many copies of the mechanism as one user has groups, composed without adaptivity (P15.1)
+Assumes     every user counts in at most `groups_per_user` groups; on an empty histogram the mechanism names nothing
+            with certainty, or the list of groups is public
+Proof note  docs/proofs/groups.md
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from crestline.errors import MechanismError
+from crestline.guarantees import accountants
+from crestline.guarantees.cost import Cost, Repeated
+from crestline.guarantees.guarantee import Guarantee
+from crestline.guarantees.search import largest_within
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label, label_order
+from crestline.histogram.table import HistogramTable
+from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.selection import GroupSelections, Selection
+from crestline.mechanisms.total import Total
+from crestline.randomness.entropy import Entropy
+
+Making = Callable[[Total], BuiltIn]  # from a total to the mechanism within it
+
+_NOTHING = Selection((), stopped=True)
+_DIGITS = 4  # how closely a total is used up: the last tenth of a per mille buys nothing
+
+
+@dataclass(frozen=True)
+class InGroups:
+    """A mechanism that is run in every group.
+
+    mechanism         what is run, with independent noise in each group
+    groups_per_user   in how many groups one user counts at most: so many releases one user pays for, not one a group
+    slack             the failure probability of the accountant that composes them
+    public            the list of groups is public: every one is published, the empty ones too
+    """
+
+    mechanism: BuiltIn
+    groups_per_user: int
+    slack: Fraction
+    public: bool = False
+
+    @classmethod
+    def of(
+        cls, mechanism: BuiltIn, groups_per_user: int, *, delta: Fraction | None = None, public: bool = False
+    ) -> InGroups:
+        """A mechanism that is there already. What is left of a total `delta` after the steps' own composes them all;
+        without a total, what the mechanism itself sets aside for composing its own steps."""
+        failure = mechanism.cost().delta
+        promised = getattr(mechanism.guarantee(), "delta", failure)
+        left = groups_per_user * (promised - failure) if delta is None else delta - groups_per_user * failure
+        return cls(mechanism, groups_per_user, max(Fraction(0), left), public)
+
+    @classmethod
+    def within(cls, make: Making, total: Total, groups_per_user: int) -> InGroups:
+        """The mechanism whose copies, as many as one user has groups, are within a total; all steps composed at once.
+
+        A mechanism that needs no δ for composing its own steps may need some for composing the copies: half of it, if
+        items then need a smaller margin.
+        """
+        if groups_per_user == 1:
+            return cls.of(make(total), 1)
+        plain = cls._fitted(make, total, groups_per_user, Fraction(1))
+        if plain.slack:
+            return plain
+        tight = cls._fitted(make, total, groups_per_user, Fraction(1, 2))
+        return min((plain, tight), key=lambda made: _margin(made.mechanism))
+
+    @classmethod
+    def _fitted(cls, make: Making, total: Total, groups_per_user: int, share: Fraction) -> InGroups:
+        """The largest ε of one copy with which all copies are within the total; a share of δ is for the copies."""
+
+        def made(size: Fraction) -> InGroups:
+            copy = replace(total, epsilon=size, delta=share * total.delta / groups_per_user)
+            return cls.of(make(copy), groups_per_user, delta=total.delta)
+
+        def reached(size: Fraction) -> Fraction:
+            promised = made(size).guarantee().epsilon
+            assert promised is not None, "a mechanism within a total has an ε"
+            return promised
+
+        return made(largest_within(reached, total.epsilon, start=total.epsilon / groups_per_user, digits=_DIGITS))
+
+    def cost(self) -> Cost:
+        """The worst case: every group of a user costs what one release does (P15.1)."""
+        return _times(self.mechanism.cost(), self.groups_per_user)
+
+    def guarantee(self) -> Guarantee:
+        """The promise for the whole family."""
+        if self.groups_per_user == 1:
+            return self.mechanism.guarantee()
+        of_one, _, _ = self.mechanism.guarantee().theorem.partition(
+            ";"
+        )  # how its own steps compose does not matter here
+        return accountants.total(self.cost(), self.slack, theorem=f"P15.1, {of_one}" if of_one else "P15.1")
+
+    def settled(self, published: GroupSelections) -> Cost:
+        """The sum of the largest bills over all groups, in the data or not; δ is never given back (P15.2).
+
+        A group that is not published counts with the most that an answer naming nothing can cost. Which bills are the
+        largest must not depend on how they are measured; where it does, the worst case stays charged.
+        """
+        whole, most = self.cost(), self.groups_per_user
+        bills = [self.mechanism.settled(selection) for _, selection in published.groups]
+        bills += [self.mechanism.settled(_NOTHING)] * most
+        ranked = sorted(bills, key=lambda bill: bill.rho, reverse=True)
+        if not _descending([bill.epsilon for bill in ranked]):
+            return whole
+        charged = sum((bill.steps for bill in ranked[:most]), ())
+        return Cost(charged, whole.delta)
+
+    def release(self, tables: Iterable[HistogramTable], entropy: Entropy) -> GroupSelections:
+        """One release for every group, table after table. Of a group without a named item nothing is kept, unless the
+        list of groups is public."""
+        published: list[tuple[Label, Selection]] = []
+        for table in tables:
+            released = zip(table.groups, self.mechanism.release_each(table, entropy), strict=True)
+            published += [(group, selection) for group, selection in released if self.shows(selection)]
+        return GroupSelections(tuple(sorted(published, key=lambda part: label_order(part[0]))))
+
+    def shows(self, selection: Selection) -> bool:
+        """Whether a group of which this was released is published."""
+        return self.public or bool(selection.items)
+
+    def law(self, family: Mapping[Label, Histogram]) -> Mapping[GroupSelections, float]:
+        """The exact probability of everything that may be published of a small family of groups."""
+        law = self.mechanism.law
+        if law is None:
+            raise MechanismError("the mechanism does not state its law")
+        together: dict[GroupSelections, float] = {GroupSelections(()): 1.0}
+        for label in sorted(family, key=label_order):
+            alone: defaultdict[GroupSelections, float] = defaultdict(float)
+            for selection, chance in law(family[label]).items():
+                alone[GroupSelections(((label, selection),) if self.shows(selection) else ())] += chance
+            together = {
+                GroupSelections(so_far.groups + more.groups): likely * chance
+                for so_far, likely in together.items()
+                for more, chance in alone.items()
+            }
+        return together
+
+
+def _times(cost: Cost, copies: int) -> Cost:
+    return Cost(tuple(Repeated(part.step, part.times * copies) for part in cost.steps), cost.delta * copies)
+
+
+def _descending(sizes: list[Fraction | None]) -> bool:
+    """Whether the pure costs fall too, or no bill has one."""
+    known = [size for size in sizes if size is not None]
+    return len(known) in (0, len(sizes)) and known == sorted(known, reverse=True)
+
+
+def _margin(mechanism: BuiltIn) -> float:
+    margin = mechanism.margin
+    return float("inf") if margin is None else float(margin())

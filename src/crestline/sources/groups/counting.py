@@ -1,0 +1,85 @@
+"""The one expression behind a question with groups: the top `k_bar + 1` items of every group, in one statement (P15).
+
+Each user counts in a few groups, those of the smallest keyed hash of (key, user, group): a choice that looks at that
+user alone. Ranks are computed in the engine, group by group. How many groups there are is private, so nothing here
+limits their number (P15.3); a public floor leaves out what fewer users have, and then every count is taken above it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from crestline.sources.engine.engines import Expression
+from crestline.sources.expression.contribution import bounded
+from crestline.sources.expression.counting import COUNT, USER, Counting, Items
+
+PLACE = "place"
+NUMBER = "number"
+
+
+@dataclass(frozen=True)
+class GroupCounting:
+    """One question with groups, put to one table. `listed` holds a public list of groups, each once, as keys."""
+
+    counting: Counting
+    listed: Expression | None = None
+
+    @property
+    def groups(self) -> Items:
+        return self.counting.groups
+
+    @property
+    def hidden(self) -> int:
+        """What is taken off every count: the floor less one user, at the most that one user can add (P15.3)."""
+        return (self.counting.question.floor - 1) * self.counting.step
+
+    def top(self, key: bytes) -> Expression:
+        """Group, item, count, place and the group's number, of the first `k_bar + 1` items of every group.
+
+        Counts are those above the floor, which is the same as padding with dummies of one user less than it.
+        """
+        import ibis
+
+        counts, groups, items = self.counts(key), self.groups, self.counting.items
+        order = [ibis.desc(counts[COUNT]), *(counts[name] for name in items.names)]
+        placed = counts.mutate(**{PLACE: ibis.row_number().over(group_by=list(groups.names), order_by=order)})
+        first = placed.filter(placed[PLACE] <= self.counting.question.slots)  # places count from 0
+        number = ibis.dense_rank().over(order_by=[first[name] for name in groups.names])
+        fetched = {**groups.fetched(first), **items.fetched(first)}
+        return first.select(**fetched, **{COUNT: first[COUNT], PLACE: first[PLACE], NUMBER: number})
+
+    def ordered(self, top: Expression, first: int = 0, last: int | None = None) -> Expression:
+        """Group after group, best items first; only the groups of some numbers, where they are given."""
+        part = top if last is None else top.filter((top[NUMBER] >= first) & (top[NUMBER] < last))
+        return part.order_by([part[NUMBER], part[PLACE]])
+
+    def counts(self, key: bytes) -> Expression:
+        """The count of every item in every group, as far as it is above the floor."""
+        counts = self.counting.counts(self.kept(key), key)
+        if not self.hidden:
+            return counts
+        above = counts.filter(counts[COUNT] > self.hidden)
+        return above.mutate(**{COUNT: above[COUNT] - self.hidden})
+
+    def kept(self, key: bytes) -> Expression:
+        """The pairs of every user (over several periods: in each of them) in at most `groups_per_user` groups."""
+        counting, names = self.counting, self.groups.names
+        pairs = counting.pairs
+        if self.listed is not None:  # a group that is not listed must not use up a user's groups
+            pairs = pairs.semi_join(self.listed, list(names))
+        users = pairs.select(*counting.whose, *names).distinct()
+        texts = counting.texts(users, (USER, *names))
+        most = counting.question.groups_per_user
+        kept = bounded(users, counting.whose, names, texts, most, group_key(key), counting.engine)
+        return pairs.semi_join(kept, [*counting.whose, *names])
+
+    def every_group(self) -> Expression:
+        """The public list of groups, as it is sent back; no private row is read."""
+        assert self.listed is not None, "only a public list is read"
+        return self.listed.select(**self.groups.fetched(self.listed))
+
+
+def group_key(key: bytes) -> bytes:
+    """The key that chooses a user's groups: another than the one that chooses items within them."""
+    return hashlib.sha256(b"groups" + key).digest()

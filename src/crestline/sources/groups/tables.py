@@ -1,0 +1,80 @@
+"""Groups from an engine: tables of histograms, all of one state of the table, some groups at a time (P15).
+
+DuckDB, Spark   one statement ranks the items of every group and stores what is left, in a temporary table or as a local
+                checkpoint; some groups at a time are fetched from there, so that this process never holds all of them
+others          one statement, whose rows are fetched at once
+
+A public list of groups holds no private row, so it is read by a statement of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from crestline.histogram.histogram import LARGEST_COUNT
+from crestline.histogram.labels import Label
+from crestline.histogram.table import HistogramTable, ranked_table
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.fetching import Rows
+from crestline.sources.engine.running import Runner
+from crestline.sources.groups.counting import GroupCounting
+
+_ROWS = 1 << 18  # rows that are fetched at a time, at most: memory
+
+
+@contextmanager
+def over_groups(runner: Runner, over: GroupCounting, key: bytes) -> Iterator[Iterable[HistogramTable]]:
+    """The histograms of all groups, in one snapshot that lasts as long as the context."""
+    every = None if over.listed is None else [over.groups.label(row) for row in runner.rows(over.every_group())]
+    top = over.top(key)
+    if not runner.has_tables:
+        yield _tables(over, [runner.rows(over.ordered(top))], every)
+        return
+    with runner.table_of(top) as stored:
+        yield _tables(over, _parts(runner, over, stored), every)
+
+
+def _parts(runner: Runner, over: GroupCounting, stored: Expression) -> Iterator[Rows]:
+    """The rows of some groups at a time, until there are no more."""
+    size, first = max(1, _ROWS // (over.counting.question.slots + 1)), 0
+    while rows := runner.rows(over.ordered(stored, first, first + size)):
+        yield rows
+        if rows[-1][-1] < first + size - 1:  # groups are numbered without gaps
+            return
+        first += size
+
+
+def _tables(over: GroupCounting, parts: Iterable[Rows], every: list[Label] | None) -> Iterator[HistogramTable]:
+    """One table for each part; of a public list also the groups that nobody has, and no other groups."""
+    missing = None if every is None else dict.fromkeys(every)
+    for rows in parts:
+        table = _table(over, rows)
+        if missing is not None:
+            known = [group in missing for group in table.groups]
+            for group in table.groups:
+                missing.pop(group, None)
+            table = table if all(known) else table.chosen(np.flatnonzero(known))
+        yield table
+    if missing:
+        yield _empty(over, list(missing))
+
+
+def _table(over: GroupCounting, rows: Rows) -> HistogramTable:
+    """Rows of whole groups as a table: group columns, item columns, count, place, number."""
+    wide, items = len(over.groups.names), over.counting.items
+    places = np.fromiter((row[-2] for row in rows), dtype=np.int64, count=len(rows))
+    counts = np.fromiter((min(row[-3], LARGEST_COUNT) for row in rows), dtype=np.int64, count=len(rows))
+    begins = np.flatnonzero(places == 0)
+    groups = [over.groups.label(rows[begin][:wide]) for begin in begins.tolist()]
+    starts = np.append(begins, len(rows))
+    question, step = over.counting.question, over.counting.step
+    return ranked_table(groups, starts, counts, question.slots, lambda row: items.label(rows[row][wide:-3]), step)
+
+
+def _empty(over: GroupCounting, groups: list[Label]) -> HistogramTable:
+    none = np.zeros(0, dtype=np.int64)
+    starts = np.zeros(len(groups) + 1, dtype=np.int64)
+    return ranked_table(groups, starts, none, over.counting.question.slots, lambda row: None, over.counting.step)

@@ -1,0 +1,173 @@
+"""What every engine must do alike for questions with groups (P15).
+
+A class that inherits it provides the fixture `engine`. Every expectation comes from plain Python (`oracle_groups.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from crestline.errors import QuestionError
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label
+from crestline.histogram.table import HistogramTable
+from crestline.periods.calendar import Calendar, Periods
+from crestline.question import Question
+from crestline.sources import Source
+from crestline.sources.groups import tables as group_tables
+from tests.sources import oracle, oracle_groups
+from tests.sources.conformance import ITEMS, TEXTS, question
+from tests.sources.engines import Engine
+
+KEY = bytes(range(32))
+OTHER_KEY = bytes(range(1, 33))
+
+MANY = pa.table(
+    {
+        "user": [None if i % 37 == 0 else i * 7 % 41 for i in range(600)],
+        "item": [None if i % 53 == 0 else TEXTS[i * i % 11] for i in range(600)],
+        "group": [None if i % 29 == 0 else TEXTS[i * 5 % 7] for i in range(600)],
+        "year": [2020 + i % 3 for i in range(600)],
+        "n": [i % 5 for i in range(600)],
+    }
+)
+
+
+def tables(source: Source, asked: Question, key: bytes = KEY) -> dict[Label, Histogram]:
+    source.check(asked)
+    found: dict[Label, Histogram] = {}
+    with source.reading(asked, key) as reading:
+        parts: Iterable[HistogramTable] = reading.histogram  # type: ignore[assignment] # what a question with groups reads
+        for table in parts:
+            assert not found.keys() & set(table.groups)
+            found |= zip(table.groups, table.histograms(), strict=True)
+    return found
+
+
+def agrees(
+    source: Source,
+    asked: Question,
+    keep: Callable[[oracle.Row], Any] = lambda row: True,
+    table: pa.Table = MANY,
+) -> dict[Label, Histogram]:
+    listed: Any = asked.groups
+    expected = oracle_groups.families(table.to_pylist(), asked, KEY, keep, listed)
+    found = tables(source, asked)
+    assert {repr(oracle.typed(group)): oracle.view(part) for group, part in found.items()} == {
+        repr(oracle.typed(group)): oracle.view(part) for group, part in expected.items()
+    }
+    return found
+
+
+def grouped(k_bar: int = 5, **options: Any) -> Question:
+    return question(k_bar, **({"by": "group"} | options))
+
+
+class GroupConformance:
+    """Inherit, and provide `engine`."""
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"groups_per_user": 3},
+            {"groups_per_user": 100},
+            {"contribution": 1},
+            {"contribution": 2, "groups_per_user": 2},
+            {"by": ("group", "year"), "groups_per_user": 2, "contribution": 1},
+            {"by": "year", "item": ("item", "group"), "groups_per_user": 2},
+            {"floor": 3, "groups_per_user": 4},
+            {"groups": [TEXTS[0], TEXTS[3], "nobody"], "groups_per_user": 2},
+            {"groups": [], "groups_per_user": 2},
+            {"groups": [(TEXTS[0], 2020), ("nobody", 2021)], "by": ("group", "year")},
+        ],
+        ids=str,
+    )
+    def test_every_group_has_its_own_ranking(self, engine: Engine, options: dict[str, Any]) -> None:
+        source = engine.source(MANY)
+        for k_bar in (1, 4, 50):
+            agrees(source, grouped(k_bar, **options))
+
+    def test_groups_are_chosen_after_the_filter(self, engine: Engine) -> None:
+        agrees(engine.source(MANY), grouped(groups_per_user=2, where="n >= 3"), lambda row: row["n"] >= 3)
+
+    @pytest.mark.parametrize("kind", ITEMS)
+    def test_groups_of_every_type(self, engine: Engine, kind: str) -> None:
+        arrow, values = ITEMS[kind]
+        rows = {
+            "user": list(range(2 * len(values) + 1)),
+            "item": ["a"] * len(values) + ["b"] * (len(values) + 1),
+            "group": pa.array([*values, *values, None], arrow),
+        }
+        agrees(engine.source(pa.table(rows)), grouped(), table=pa.table(rows))
+
+    def test_another_key_keeps_other_groups_and_every_user_keeps_one(self, engine: Engine) -> None:
+        table = pa.table(
+            {"user": [u for u in range(40) for _ in range(5)], "item": ["x"] * 200, "group": [*range(5)] * 40}
+        )
+        source = engine.source(table)
+        first, second = (tables(source, grouped(1), key) for key in (KEY, OTHER_KEY))
+        assert sum(part.counts[0] for part in first.values()) == 40
+        assert sum(part.counts[0] for part in second.values()) == 40
+        assert {group: part.counts for group, part in first.items()} != {
+            group: part.counts for group, part in second.items()
+        }
+
+    def test_over_several_periods_groups_are_chosen_in_each_and_a_user_counts_once(self, engine: Engine) -> None:
+        months = [date(2026, 9, 5), date(2026, 10, 5)]
+        rows = [
+            {"user": user, "item": item, "group": group, "t": day}
+            for user in range(30)
+            for day in months
+            for group in range(4)
+            for item in ("x", "y")
+        ]
+        table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
+        span = Periods.between(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
+        found = tables(engine.source(table), replace(grouped(), period=span))
+        expected = oracle_groups.families([row for row in rows if row["t"] == months[0]], grouped(), KEY)
+        # The rule is the same in both months, and so are the rows: each user counts once, in one group.
+        assert {group: part.counts for group, part in found.items()} == {
+            group: part.counts for group, part in expected.items()
+        }
+        moved = [row for row in rows if row["group"] == (row["user"] + months.index(row["t"])) % 4]
+        table = pa.table({name: [row[name] for row in moved] for name in rows[0]})
+        found = tables(engine.source(table), replace(grouped(), period=span))
+        assert sum(part.counts[0] for part in found.values()) == 60  # each month one group of each user
+
+    def test_many_groups_come_in_several_tables(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(group_tables, "_ROWS", 12)
+        assert len(agrees(engine.source(MANY), grouped(3, groups_per_user=9))) == 7
+
+    def test_sums_are_ranked_within_groups(self, engine: Engine) -> None:
+        table = pa.table(
+            {
+                "user": [1, 1, 2, 3, 3],
+                "item": ["a", "b", "a", "a", "b"],
+                "group": ["g", "g", "g", "h", "h"],
+                "v": [5, 1, 9, 2, 0],
+            }
+        )
+        found = tables(engine.source(table), grouped(2, score="sum(v)", clip=6))
+        assert {group: (part.items[0], part.counts) for group, part in found.items()} == {
+            "g": ("a", (11, 1)),
+            "h": ("a", (2, 0)),
+        }
+
+    def test_an_empty_table_has_no_group(self, engine: Engine) -> None:
+        nothing = MANY.slice(0, 0)
+        assert tables(engine.source(nothing), grouped()) == {}
+        assert [part.filled for part in tables(engine.source(nothing), grouped(groups=["a", "b"])).values()] == [0, 0]
+
+    def test_a_wrong_column_or_list_is_refused(self, engine: Engine) -> None:
+        source = engine.source(MANY)
+        with pytest.raises(QuestionError, match="no column 'grup'"):
+            source.check(grouped(by="grup"))
+        with pytest.raises(QuestionError, match="must be of the types of group"):
+            source.check(grouped(groups=[1, "a"]))

@@ -1,0 +1,183 @@
+"""Questions with groups, from the table to the ledger and the answer (P15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import crestline as cl
+from crestline.answer.answer import Answer
+from crestline.errors import MechanismError, ParameterError, QuestionError
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.selection import Selection
+from crestline.prepare import prepare
+from crestline.question import Question
+from crestline.randomness.entropy import replay
+
+SIZES = {"FR": {"cup": 900, "bag": 500}, "DE": {"tea": 800, "cup": 300}, "LU": {"tea": 1}}
+SALES = pd.DataFrame(
+    [
+        {"customer": f"{country}{place}", "product": product, "country": country, "month": place % 3, "price": 2.5}
+        for country, products in SIZES.items()
+        for product, many in products.items()
+        for place in range(many)
+    ]
+)
+ASKED: dict[str, Any] = {"user": "customer", "item": "product", "by": "country", "k": 2, "epsilon": 1, "delta": "1e-8"}
+
+
+def top(**changes: Any) -> Answer:
+    return cl.top_k(SALES, entropy=replay("groups"), **{**ASKED, **changes})
+
+
+def test_the_top_of_every_group_and_nothing_about_a_group_of_one_user() -> None:
+    answer = top()
+    assert dict(answer.groups).keys() == {"DE", "FR"}
+    assert answer.groups["FR"].items == ("cup", "bag")
+    assert answer.groups["DE"].items == ("tea", "cup")
+    assert answer.items == (("DE", "tea"), ("DE", "cup"), ("FR", "cup"), ("FR", "bag"))
+    assert not answer.stopped
+    assert "LU" not in answer.explain() + str(answer.to_dict())
+
+
+def test_tables_have_the_group_first_and_ranks_within_it() -> None:
+    frame = top().to_pandas()
+    assert list(frame.columns) == ["country", "rank", "product"]
+    assert frame.values.tolist() == [["DE", 1, "tea"], ["DE", 2, "cup"], ["FR", 1, "cup"], ["FR", 2, "bag"]]
+    several = top(by=["country", "month"], counts=True, contribution=2).to_pandas()
+    assert list(several.columns) == ["country", "month", "rank", "product", "noisy_count"]
+    assert set(several.country) == {"DE", "FR"}
+
+
+def test_an_answer_survives_the_way_to_json_and_back() -> None:
+    for answer in (
+        top(),
+        top(counts=True),
+        top(mechanism="Staircase"),
+        top(groups=["LU", "FR"]),
+        top(by=["country", "month"]),
+    ):
+        assert Answer.from_dict(answer.to_dict()) == answer
+
+
+def test_the_explanation_says_in_how_many_groups_a_user_counts() -> None:
+    text = " ".join(top(groups_per_user=2, floor=5, contribution=1).explain().split())
+    assert "the 2 most popular 'product' for every country" in text
+    assert "each 'customer' counts in at most 2 groups by 'country'" in text
+    assert "without looking at what fewer than 5 users have" in text
+    assert "counting at most 1 of each 'customer' and group" in text
+    assert "not even that it exists" in text
+    one = top().groups["FR"].explain()
+    assert "This is the group country = FR of a larger answer" in " ".join(one.split())
+
+
+def test_public_groups_are_all_listed() -> None:
+    answer = top(groups=["LU", "FR", "IT"])
+    assert {label: part.items for label, part in answer.groups.items()} == {"FR": ("cup", "bag"), "IT": (), "LU": ()}
+    assert "Every group of the public list" in " ".join(answer.explain().split())
+
+
+def test_a_floor_leaves_counts_what_they_are() -> None:
+    exact = {"mechanism": cl.mechanisms.LimitedDomainGauss(2, 2, "0.01", "0.01", 2, counts=True), "contribution": 2}
+    for floor in (1, 50):
+        answer = top(floor=floor, **exact)
+        assert answer.groups["FR"].counts == (900, 500)
+    assert top(floor=600, **exact).groups["FR"].items == ("cup",)
+    summed = top(floor=50, score="sum(price)", clip=2, **exact)
+    assert summed.groups["FR"].counts == pytest.approx((1800, 1000), abs=1)
+
+
+def test_what_one_user_may_touch_is_reserved_and_the_largest_bills_stay_charged(tmp_path: Path) -> None:
+    shop = cl.connect(SALES, ledger=tmp_path / "ledger.db")
+    sales = shop.dataset("sales", user="customer", budget=cl.Budget(epsilon=8, delta=1e-4))
+    asked: dict[str, Any] = {"item": "product", "by": "country", "groups_per_user": 3}
+    mechanism = cl.mechanisms.LimitedDomain(2, 10, "0.2", "1e-8")
+    price = sales.price(k=2, mechanism=mechanism, **asked)
+    step = Fraction("0.2") ** 2 / 8
+    assert price.charges[0].most.loss == 6 * step  # two draws in each of three groups
+    assert price.charges[0].least.loss == 3 * step  # a stop in each of three groups
+    assert price.charges[0].most.failure == Fraction(3, 10**8)
+    before = sales.remaining
+    answer = sales.top(k=2, mechanism=mechanism, **asked)
+    assert [len(part) for part in answer.groups.values()] == [2, 2]
+    assert before.loss - sales.remaining.loss == 5 * step  # two full groups, and one without a name
+    assert before.failure - sales.remaining.failure == Fraction(3, 10**8)
+    assert sales.top(k=2, mechanism=mechanism, **asked).stored is False  # a table in memory has no version
+
+
+def test_the_usual_share_of_a_budget_is_for_all_groups_of_a_user() -> None:
+    budget = cl.Budget(epsilon=2, delta=1e-6)
+    one, three = (prepare(Question(k=2, by=("c",), groups_per_user=many), budget=budget) for many in (1, 3))
+    assert float(three.cost.rho) == pytest.approx(float(one.cost.rho), rel=0.01)
+    assert three.margin is not None
+    assert one.margin is not None
+    assert three.margin > one.margin
+
+
+@dataclass(frozen=True)
+class Mine:
+    """Somebody else's mechanism, which says nothing about domains."""
+
+    k: int = 2
+    k_bar: int = 4
+
+    def guarantee(self) -> cl.PureDP:
+        return cl.PureDP("0.1")
+
+    def release(self, histogram: Histogram, entropy: Any) -> Selection:
+        return Selection((), True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"domain": ["cup"]}, "a public list of items is not offered together with groups"),
+        ({"mechanism": "Canonical"}, "needs the public list of all items"),
+        ({"mechanism": "Observed", "contribution": 2}, "looks at all observed items"),
+        ({"mechanism": Mine()}, "does not state domain='unknown'"),
+    ],
+)
+def test_a_mechanism_that_would_tell_that_a_group_exists_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(MechanismError, match=message):
+        top(**changes)
+
+
+def test_with_a_public_list_of_groups_somebody_elses_mechanism_may_be_run() -> None:
+    answer = top(mechanism=Mine(), groups=["FR"])
+    assert answer.groups["FR"].items == ()
+    assert answer.guarantee.epsilon == Fraction(1, 10)
+    assert top(mechanism=Mine(), groups=["FR"], groups_per_user=3).guarantee.epsilon == Fraction(3, 10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"by": None, "groups_per_user": 2}, "go with by"),
+        ({"by": None, "groups": ["a"]}, "go with by"),
+        ({"by": (), "floor": 3}, "go with by"),
+        ({"by": "product"}, "named once, and is not the item"),
+        ({"by": ["country", "country"]}, "named once"),
+        ({"by": [""]}, "by must name"),
+        ({"groups_per_user": 0}, "groups_per_user must be"),
+        ({"floor": 0}, "floor must be"),
+        ({"by": "contry"}, "no column 'contry'"),
+        ({"groups": [1]}, "must be of the types of country"),
+    ],
+)
+def test_slips_are_refused_with_what_would_be_right(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises((QuestionError, ParameterError), match=message):
+        top(**changes)
+
+
+def test_a_ready_histogram_has_no_groups() -> None:
+    with pytest.raises(QuestionError, match="cannot apply `by`"):
+        cl.top_k(Histogram.from_counts({"a": 5}, 50), **ASKED)
+
+
+def test_the_page_of_a_notebook_says_how_many_groups() -> None:
+    assert "4 items in 2 groups" in top()._repr_html_()
