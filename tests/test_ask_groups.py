@@ -14,6 +14,7 @@ import crestline as cl
 from crestline.answer.answer import Answer
 from crestline.errors import MechanismError, ParameterError, QuestionError
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms import LimitedDomain
 from crestline.mechanisms.selection import Selection
 from crestline.prepare import prepare
 from crestline.question import Question
@@ -181,3 +182,18 @@ def test_a_ready_histogram_has_no_groups() -> None:
 
 def test_the_page_of_a_notebook_says_how_many_groups() -> None:
     assert "4 items in 2 groups" in top()._repr_html_()
+
+
+def test_the_picture_has_a_panel_for_every_group(tmp_path: Path) -> None:
+    picture = top(counts=True, contribution=2, groups=["FR", "LU"]).plot(tmp_path / "groups.svg")
+    for words in ("for every country", "FR", "cup", "LU", "nothing could be named", "2 items in 2 groups"):
+        assert words in picture.svg()
+    assert (tmp_path / "groups.svg").exists()
+    assert "Nothing could be named in any group" in top(mechanism=LimitedDomain(2, 4, "0.001", "1e-9")).plot().svg()
+
+
+def test_of_very_many_groups_the_picture_shows_the_first() -> None:
+    many = top(groups=[f"{place:03}" for place in range(60)]).plot().svg()
+    assert "The first 48 groups are shown" in many
+    assert "047" in many
+    assert "048" not in many

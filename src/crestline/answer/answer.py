@@ -185,16 +185,19 @@ class Answer:
         return to_json(self, path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
-        """A picture: bars with whiskers where there are noisy counts, else a ranked list; saved when a path is given.
+        """A picture: bars with whiskers where there are noisy counts, else a ranked list; a small panel for each group.
+
+        It is saved when a path is given.
 
         The path ends in .svg or .png. Needs the extra `crestline[plot]`.
         """
         from crestline.answer.plot import plot
+        from crestline.answer.small_multiples import plot_groups
         from crestline.pictures import ready_to_draw
 
         if path is not None:
             ready_to_draw(path)
-        picture = plot(self)
+        picture = plot(self) if self.by_group is None else plot_groups(self)
         if path is not None:
             picture.save(path)
         return picture

@@ -22,21 +22,34 @@ _LONGEST = 48
 def plot(answer: Answer) -> Picture:
     """A picture of the answer; it shows nothing that the answer does not hold."""
     alt = altair()
-    rows = _rows(answer)
+    title = alt.Title(title_of(answer), subtitle=_subtitle(answer))
+    return Picture(panel(alt, answer).properties(title=title))
+
+
+def panel(
+    alt: ModuleType,
+    answer: Answer,
+    *,
+    width: int = _WIDTH,
+    longest: int = _LONGEST,
+    nothing: str = "No item could be named.",
+) -> Chart:
+    """The items alone, without a title; names longer than `longest` letters are cut."""
+    rows = _rows(answer, longest)
     if not rows:
-        layers = [_sentence(alt, "No item could be named.")]
+        layers = [sentence(alt, nothing)]
     elif answer.counts is None:
         layers = _list(alt, rows, ordered=isinstance(answer.items, tuple))
     else:
         title = f"{answer.question.score or 'users'} (noisy {'count' if answer.question.score is None else 'sum'})"
         layers = _bars(alt, rows, title, whiskers=answer.spread is not None)
-    size = {"width": _WIDTH, "height": _ROW * max(2, len(rows))}
-    return Picture(alt.layer(*layers).properties(title=alt.Title(_title(answer), subtitle=_subtitle(answer)), **size))
+    made: Chart = alt.layer(*layers).properties(width=width, height=_ROW * max(2, len(rows)))
+    return made
 
 
-def _rows(answer: Answer) -> list[dict[str, Any]]:
+def _rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
     rows = []
-    names = _distinct([_text(item) for item in answer.listed_items])
+    names = _distinct([plain_text(item, longest) for item in answer.listed_items])
     for place, name in enumerate(names):
         row: dict[str, Any] = {"place": place, "number": str(place + 1), "item": name}
         if answer.counts is not None:
@@ -74,7 +87,7 @@ def _list(alt: ModuleType, rows: list[dict[str, Any]], *, ordered: bool) -> list
     return [disc, number, names]
 
 
-def _sentence(alt: ModuleType, text: str) -> Chart:
+def sentence(alt: ModuleType, text: str) -> Chart:
     words = alt.Chart(alt.Data(values=[{"text": text}]))
     return words.mark_text(align="left", fontSize=14, color=QUIET).encode(
         x=alt.value(0), y=alt.value(_ROW), text="text:N"
@@ -85,9 +98,11 @@ def _items_axis(alt: ModuleType, rows: list[dict[str, Any]]) -> Y:
     return alt.Y("item:N", sort=[row["item"] for row in rows], title=None, axis=alt.Axis(ticks=False, domain=False))
 
 
-def _title(answer: Answer) -> str:
+def title_of(answer: Answer) -> str:
+    """What was asked, as a heading."""
     what = " and ".join(f"'{name}'" for name in answer.question.item)
-    return f"The {answer.question.k} most popular {what} in {answer.source}"
+    each = f" for every {' and '.join(answer.question.by)}" if answer.question.by else ""
+    return f"The {answer.question.k} most popular {what}{each} in {answer.source}"
 
 
 def _subtitle(answer: Answer) -> list[str]:
@@ -96,7 +111,12 @@ def _subtitle(answer: Answer) -> list[str]:
         named += ", then it stopped on purpose"
         if answer.margin is not None:
             named += f" (an item needed a lead of about {math.ceil(answer.margin):,} {answer.question.unit})"
-    lines = [named, f"{answer.guarantee} for every single user · {answer.mechanism.name}"]
+    return [named, *subtitle_of_promise(answer)]
+
+
+def subtitle_of_promise(answer: Answer) -> list[str]:
+    """The lines below a heading that say what was promised, and how to read whiskers."""
+    lines = [f"{answer.guarantee} for every single user · {answer.mechanism.name}"]
     if answer.counts is not None and answer.spread is not None:
         lines.append(f"Whiskers: 95% of the noise stays within ±{answer.spread:,.3g} {answer.question.unit}")
     if answer.replayed:
@@ -104,9 +124,10 @@ def _subtitle(answer: Answer) -> list[str]:
     return lines
 
 
-def _text(item: Label) -> str:
+def plain_text(item: Label, longest: int = _LONGEST) -> str:
+    """A label on one line, cut where it is too long."""
     text = " · ".join(str(part) for part in item) if isinstance(item, tuple) else str(item)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _distinct(names: list[str]) -> list[str]:
