@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import (
     canonical,
     full_domain,
+    groups,
     ledger_load,
     pairs,
     restricted,
@@ -27,6 +28,7 @@ TABLES: dict[str, Any] = {
     "scaling": scaling,
     "sources": sources,
     "pairs": pairs,
+    "groups": groups,
     "startup": startup,
     "ledger": ledger_load,
     "service": service_load,
