@@ -116,8 +116,8 @@ class AdditiveNoise(OverSlots):
         scores, scale = Linear(table.array - base[:, None], Fraction(1)), self.scale * unit
         noisy = keys(scores, self.noise, entropy.uniforms(rows, self.k_bar), scale=scale)
         order = largest(noisy, self.k)
-        lead = Real(unit * (1 + self.lead(self._most_unstable)))
-        stop = Linear((table.next_counts - base)[:, None], Fraction(1), lead)
+        height = Real(unit * (1 + self.height(self._most_unstable)))
+        stop = Linear((table.next_counts - base)[:, None], Fraction(1), height)
         stops = keys(stop, self.noise, entropy.uniforms(rows, 1), scale=self.bottom_scale * unit)
         named = table_selections(table, np.where(exceeding(noisy, stops, order), order, self.k_bar), self.k)
         if not self.counts:
