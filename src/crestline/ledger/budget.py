@@ -79,6 +79,7 @@ class Budget:
 
     @property
     def kind(self) -> str:
+        """The name of its kind, as it was opened with."""
         return self.terms.name
 
     @property

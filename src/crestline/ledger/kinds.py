@@ -38,8 +38,20 @@ class Kind(Protocol):
     def measure(self, cost: Cost) -> Amount: ...
 
 
+class _Limited:
+    """A kind of budget whose limit stands in the two fields that its units name."""
+
+    units: ClassVar[Units]
+
+    @property
+    def limit(self) -> Amount:
+        """How much may be charged in all."""
+        loss, failure = self.units
+        return Amount(self.units, getattr(self, loss), getattr(self, failure))
+
+
 @dataclass(frozen=True)
-class Concentrated:
+class Concentrated(_Limited):
     """A zCDP filter: `rho` for the steps, `delta` for their failures, `slack` for the conversion to (ε, δ)."""
 
     rho: Fraction
@@ -50,16 +62,13 @@ class Concentrated:
     units: ClassVar[Units] = ("rho", "delta")
     theorem: ClassVar[str] = "P10.5"
 
-    @property
-    def limit(self) -> Amount:
-        return Amount(self.units, self.rho, self.delta)
-
     def measure(self, cost: Cost) -> Amount:
+        """The ρ and the δ of a cost: every release has both."""
         return Amount(self.units, cost.rho, cost.delta)
 
 
 @dataclass(frozen=True)
-class Pure:
+class Pure(_Limited):
     """Plain addition: `epsilon` for the steps, `delta` for their failures."""
 
     epsilon: Fraction
@@ -69,11 +78,8 @@ class Pure:
     units: ClassVar[Units] = ("epsilon", "delta")
     theorem: ClassVar[str] = "P10.5"
 
-    @property
-    def limit(self) -> Amount:
-        return Amount(self.units, self.epsilon, self.delta)
-
     def measure(self, cost: Cost) -> Amount:
+        """The ε and the δ of a cost; a release that has no pure ε is refused."""
         if cost.epsilon is None:
             raise BudgetMismatch(
                 "this mechanism has no pure epsilon (Gaussian noise), so a pure budget cannot pay for it: "
@@ -83,7 +89,7 @@ class Pure:
 
 
 @dataclass(frozen=True)
-class Homogeneous:
+class Homogeneous(_Limited):
     """[DR]'s form: at most `items` items of `item_epsilon` each, in at most `questions` of `question_delta` each."""
 
     items: Fraction
@@ -96,11 +102,8 @@ class Homogeneous:
     units: ClassVar[Units] = ("items", "questions")
     theorem: ClassVar[str] = "P10.6"
 
-    @property
-    def limit(self) -> Amount:
-        return Amount(self.units, self.items, self.questions)
-
     def measure(self, cost: Cost) -> Amount:
+        """The items that a cost pays for, and one question; what P10.6 does not cover is refused."""
         if not all(self._covers(part.step) for part in cost.steps if part.times) or cost.delta > self.question_delta:
             raise BudgetMismatch(
                 f"this budget pays for bounded-range steps of at most epsilon={decimal_text(self.item_epsilon)} per "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from crestline.errors import BudgetError, BudgetMismatch, LedgerError, ParameterError
 from crestline.guarantees.cost import Cost
@@ -15,9 +14,9 @@ from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical
 from crestline.ledger.periods import Reach
-from crestline.ledger.receipt import Clock, Order, Receipt, StoredAnswer
+from crestline.ledger.receipt import Asking, Clock, Order, Receipt, StoredAnswer
 from crestline.ledger.verify import Verification
-from crestline.parameters import whole
+from crestline.parameters import spelled_out, whole
 from crestline.periods.calendar import Periods
 
 if TYPE_CHECKING:  # the database interface is heavy, and only loaded when a ledger is opened
@@ -140,16 +139,8 @@ class Ledger:
         """
         self._store.open_accounts(self.dataset, {_name(analyst, "analyst"): budget})
 
-    def reserve(
-        self,
-        cost: Cost,
-        *,
-        question: Mapping[str, Any] | None = None,
-        data_version: str | None = None,
-        analyst: str | None = None,
-        mechanism: str | None = None,
-        reach: Reach | None = None,
-    ) -> Receipt:
+    @spelled_out(Asking, {})
+    def reserve(self, cost: Cost, **asking: Unpack[Asking]) -> Receipt:
         """Hold the worst case, durably, before any row is read; `BudgetExhausted` if it does not fit.
 
         `question` is plain JSON and must name everything the answer depends on besides the data; neither it nor
@@ -158,20 +149,10 @@ class Ledger:
         the same users. Where the budget is by period, `reach` names the periods: each of their accounts is charged,
         or none.
         """
-        order = replace(self._order(question, data_version, analyst, mechanism), reach=reach)
-        return self._store.reserve(order, lambda parts: (cost, None))
+        return self._store.reserve(self._order(**asking), lambda parts: (cost, None))
 
-    def reserve_largest(
-        self,
-        cost_of_k: Callable[[int], Cost],
-        k: int,
-        *,
-        question: Mapping[str, Any] | None = None,
-        data_version: str | None = None,
-        analyst: str | None = None,
-        mechanism: str | None = None,
-        reach: Reach | None = None,
-    ) -> Receipt:
+    @spelled_out(Asking, {})
+    def reserve_largest(self, cost_of_k: Callable[[int], Cost], k: int, **asking: Unpack[Asking]) -> Receipt:
         """`reserve` with the largest number up to `k` that fits, which is `receipt.k`; refused if not even 1 fits.
 
         `cost_of_k` is called inside the transaction: keep it short. Its cost must not fall as k grows.
@@ -182,8 +163,7 @@ class Ledger:
             size = rules.largest_k(cost_of_k, wanted, [(part.account.balance, part.times) for part in parts]) or 1
             return cost_of_k(size), size  # one item that does not fit is refused like any other cost
 
-        order = replace(self._order(question, data_version, analyst, mechanism), reach=reach)
-        return self._store.reserve(order, choose)
+        return self._store.reserve(self._order(**asking), choose)
 
     def settle(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Amount:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
@@ -308,12 +288,17 @@ class Ledger:
         return self.address
 
     def _order(
-        self, question: Mapping[str, Any] | None, data_version: str | None, analyst: str | None, mechanism: str | None
+        self,
+        question: Mapping[str, Any] | None = None,
+        data_version: str | None = None,
+        analyst: str | None = None,
+        mechanism: str | None = None,
+        reach: Reach | None = None,
     ) -> Order:
         if analyst is not None:
             _name(analyst, "analyst")
         canonical(question)
-        return Order(self.dataset, analyst, question or {}, data_version, mechanism)
+        return Order(self.dataset, analyst, question or {}, data_version, mechanism, reach)
 
 
 def _chosen(store: Store, dataset: str | None) -> str:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from crestline.ledger.amount import Amount
 from crestline.ledger.periods import Reach
 
 Clock: TypeAlias = Callable[[], datetime]
+
+
+class Asking(TypedDict, total=False):
+    """What may be said of a release when its cost is reserved; `Ledger.reserve` says what each means."""
+
+    question: Mapping[str, Any] | None
+    data_version: str | None
+    analyst: str | None
+    mechanism: str | None
+    reach: Reach | None
 
 
 @dataclass(frozen=True)

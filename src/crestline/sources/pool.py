@@ -56,10 +56,12 @@ class Pool:
 
     @property
     def name(self) -> str:
+        """What the source is called, on whatever connection."""
         return self._newest.name
 
     @property
     def limits(self) -> Limits:
+        """What the source allows, on whatever connection."""
         return self._newest.limits
 
     def check(self, question: Question, view: View = SLOTS) -> None:

@@ -32,13 +32,18 @@ DELTAS = (Fraction(1, 10**40), Fraction(1, 10))
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, and with which token."""
+    """Who asks.
+
+    person   the analyst, as the configuration describes them
+    token    the number of their token, which is no secret
+    """
 
     person: AnalystConfig
     token: str
 
     @property
     def is_owner(self) -> bool:
+        """Whether they own the data, and so see every budget."""
         return self.person.role == OWNER
 
     @property

@@ -88,7 +88,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything the service needs to know."""
+    """Everything the service needs to know.
+
+    ledger     the address of the ledger
+    datasets, analysts    by name
+    limits     what one request may ask for
+    file       where all this was written, for messages
+    """
 
     ledger: str
     datasets: Mapping[str, DatasetConfig]

@@ -71,7 +71,14 @@ class Served:
 
 @dataclass(frozen=True)
 class ServiceState:
-    """What every request finds."""
+    """What every request finds.
+
+    config       the configuration it was opened with
+    datasets     every data set by its name, ready to be asked
+    tokens, sessions, requests    who may ask, who is signed in, which requests were answered before
+    rate_limit, metrics, timeouts    what is counted in this process
+    store, tables    the ledger, and the service's own tables beside it
+    """
 
     config: Config
     datasets: dict[str, Served]

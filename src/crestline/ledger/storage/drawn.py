@@ -19,7 +19,11 @@ from crestline.ledger.storage.schema import periods
 
 @dataclass(frozen=True)
 class Part:
-    """One account, how many times the cost it bears, and whether it has a row already."""
+    """One account that a question is charged to.
+
+    times    how many times the cost it bears
+    stored   whether it has a row already
+    """
 
     account: Account
     times: int = 1

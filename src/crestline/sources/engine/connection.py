@@ -15,10 +15,14 @@ class Engine(Protocol):
     """An Ibis backend, as far as every engine has the same."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What Ibis calls the engine, such as `duckdb`."""
+        ...
 
     @property
-    def con(self) -> Driver: ...
+    def con(self) -> Driver:
+        """The connection underneath."""
+        ...
 
     @property
     def _session(self) -> Driver:

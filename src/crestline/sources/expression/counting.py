@@ -58,7 +58,11 @@ class Items:
 
 @dataclass(frozen=True)
 class Counting:
-    """One question put to one table, step by step. Whatever does not depend on a key is built once."""
+    """One question put to one table, step by step. Whatever does not depend on a key is built once.
+
+    engine    the name of the engine, whose own functions are used
+    untyped   the columns are text, whatever they mean (CSV, JSON lines)
+    """
 
     table: Expression
     question: Question
@@ -67,10 +71,12 @@ class Counting:
 
     @cached_property
     def user(self) -> Key:
+        """The user column, as a key."""
         return key_of(column(self.table, self.question.user), self.question.user, self.engine)
 
     @cached_property
     def items(self) -> Items:
+        """The item columns, as keys."""
         return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in self.question.item))
 
     @cached_property

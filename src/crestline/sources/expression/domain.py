@@ -34,7 +34,11 @@ _MOST_DIGITS = 38
 
 @dataclass(frozen=True)
 class DomainCounting:
-    """One question over one public list. `domain` holds the list's items, each once, as keys."""
+    """One question over one public list.
+
+    counting   the question as it is put to the table
+    domain     the items of the list, each once, as keys
+    """
 
     counting: Counting
     domain: Expression

@@ -77,7 +77,11 @@ def text(path: str, files: Sequence[str]) -> Text:
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """CSV, with the header that all its files share."""
+    """CSV, whose files share one header.
+
+    path     what the files were asked for by
+    header   the names of the columns, and how lines are taken apart
+    """
 
     path: str
     header: Header
