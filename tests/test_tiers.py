@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tiers import tier
+from tests.tiers import tier, together
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,27 @@ from tests.tiers import tier
 )
 def test_a_test_has_the_tier_of_what_it_is(name: str, fixtures: set[str], expected: str | None) -> None:
     assert tier(name, fixtures) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"),
+    [
+        ("tests/docs/test_site.py::test_it[a::b]", "tests/docs/test_site"),
+        ("tests/sources/test_spark.py::TestSpark::test_it", "tests/sources/test_spark"),
+        ("tests/web/pages/browser/test_path.py::test_it", "tests/web/pages/browser"),
+    ],
+)
+def test_tests_that_share_something_costly_stay_together(name: str, shared: str) -> None:
+    assert together(name) == shared
+
+
+def test_any_other_test_goes_where_there_is_room() -> None:
+    assert together("tests/sources/test_sparkle.py::test_it") == "tests/sources/test_sparkle.py::test_it"
+
+
+def test_slow_tests_come_first(request: pytest.FixtureRequest) -> None:
+    slow = [item.get_closest_marker("slow") is not None for item in request.session.items]
+    assert slow == sorted(slow, reverse=True)
 
 
 def test_marks_are_given_before_tests_are_chosen(request: pytest.FixtureRequest, postgres_url: str) -> None:

@@ -20,6 +20,10 @@ _MECHANICS = re.compile(
     r"^tests/(tools|benchmarks)/|^tests/(guarantees/test_search|reproduction/test_runner|docs/test_site)"
 )
 _SERVERS = {"postgres_url", "postgres_database"}
+# What is costly to start and serves many tests: Spark, a browser, a service, a site, an environment, measurements.
+_STARTED_ONCE = re.compile(
+    r"^tests/(sources/test_spark|web/pages/browser|docs/test_(service_pages|site)|test_newcomer|benchmarks/test_main)\b"
+)
 
 
 def tier(name: str, fixtures: set[str]) -> str | None:
@@ -29,3 +33,9 @@ def tier(name: str, fixtures: set[str]) -> str | None:
     if _MECHANICS.search(name):
         return "mechanics"
     return "statistics" if _STATISTICS.search(name) else None
+
+
+def together(name: str) -> str:
+    """What one worker runs as a whole: all tests that share something costly, by its name, else the test alone."""
+    shared = _STARTED_ONCE.match(name)
+    return shared.group() if shared else name

@@ -23,7 +23,6 @@ from tests.web.processes import Server, environment, serving
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference" / "service.md"
 DEPLOY = ROOT / "docs" / "how-to" / "deploy.md"
-STARTING = pytest.mark.xdist_group("service pages")
 
 
 def fences(page: Path, kind: str) -> list[str]:
@@ -89,7 +88,6 @@ def test_both_pages_show_curl() -> None:
     assert len([page for page, _, _ in CURL if page == DEPLOY]) >= 2
 
 
-@STARTING
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_curl_commands_print_what_the_pages_show(served: tuple[Server, Path, str]) -> None:
     server, folder, token = served
@@ -129,7 +127,6 @@ def verifies(folder: Path, address: str, kept: str) -> bool:
     return run(f"crestline ledger verify '{address}' --checksum {kept}", folder).returncode == 0
 
 
-@STARTING
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 command is not installed")
 def test_a_backup_of_a_file_is_taken_while_it_is_served_and_restored(served: tuple[Server, Path, str]) -> None:
     server, folder, token = served

@@ -22,7 +22,10 @@ from tests.sources.engines import Spark
 from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import names, selects, spark_columns
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+# A Java that lives for minutes spends half of its time on compiling well what hardly runs again.
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +42,7 @@ def engine() -> Iterator[Spark]:
         .config("spark.default.parallelism", "1")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.driver.extraJavaOptions", _SHORT_LIVED)
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .getOrCreate()
