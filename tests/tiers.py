@@ -1,8 +1,8 @@
 """The tiers of the tests, by what a test is. What is in none of them is the default tier: `scripts/check --quick`.
 
-statistics   draws many times, and holds what was drawn against a law; or attacks a mechanism
+statistics   draws many times, and holds what was drawn against a law; or attacks a mechanism, or a whole source
 engines      needs a server, a browser or a process beside this one
-mechanics    tests how something is done: the tools of this repository, the probes of a search
+mechanics    tests how something is done, or what stands beside the package: tools, experiments, the probes of a search
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 
 _STATISTICS = re.compile(
-    r"follows?_(the|its|their)_law|have_the_law|has_power|^tests/audit/|utility|web/api/test_openapi|equally_likely"
+    r"follows?_(the|its|their)_law|have_the_law|has_power|utility|equally_likely"
+    r"|^tests/(audit/|sources/test_pairs|web/api/test_openapi)"
 )
 _ENGINES = re.compile(
     r"^tests/(sources/test_(spark|postgres)|web/pages/browser/|web/test_(processes|refusals|shutdown))"
     r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )
-_MECHANICS = re.compile(
-    r"^tests/(tools|benchmarks)/|^tests/(guarantees/test_search|reproduction/test_runner|docs/test_site)"
-)
+_MECHANICS = re.compile(r"^tests/(tools|benchmarks|reproduction)/|^tests/(guarantees/test_search|docs/test_site)")
 _SERVERS = {"postgres_url", "postgres_database"}
 # What is costly to start and serves many tests: Spark, a browser, a service, a site, an environment, measurements.
 _STARTED_ONCE = re.compile(
