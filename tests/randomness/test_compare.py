@@ -199,10 +199,10 @@ def test_whoever_is_certainly_among_the_largest_or_not_need_not_contend() -> Non
     """Within two margins of the k-th largest trusted value, or not to be trusted."""
     values = np.array([[9.0, 5.0, 4.05, 3.95, 4.0, -50.0, 1.0]])
     edge = np.array([[False, False, False, False, True, True, False]])
-    race = Shortlist(values, edge)
-    assert race.contenders(0, 2, 0.5) == [0, 1, 2, 4, 5]
-    assert race.contenders(0, 5, 0.5) == list(range(7))
-    assert race.contenders(0, 6, 0.5) == list(range(7))
+    kept = Shortlist(values, edge)
+    assert kept.contenders(0, 2, 0.5) == [0, 1, 2, 4, 5]
+    assert kept.contenders(0, 5, 0.5) == list(range(7))
+    assert kept.contenders(0, 6, 0.5) == list(range(7))
     present = np.array([[True, True, True, True, False, True, True]])
     some = Shortlist(values, edge, np.array([[7, 6, 5, 4, 3, 2, 1]]), present)
     assert some.contenders(0, 2, 0.5) == [7, 6, 5, 2]
@@ -304,11 +304,11 @@ def test_only_gaps_that_matter_must_be_certain(monkeypatch: pytest.MonkeyPatch) 
     """Of the keys that are not wanted, only the largest says something about those that are."""
     wanted: list[int] = []
 
-    def race(_: object, many: int) -> list[tuple[int, Shortlist]]:
+    def listed(_: object, many: int) -> list[tuple[int, Shortlist]]:
         wanted.append(many)
         return [(0, gaps(5.0, 9.0, 5.1, 1.0, 20.0))]
 
-    monkeypatch.setattr(comparison, "shortlists", race)
+    monkeypatch.setattr(comparison, "shortlists", listed)
     monkeypatch.setattr(comparison, "_largest_exactly", lambda keys, row, columns, k: [-1] * k)
     for k, found in ((1, [4]), (2, [4, 1]), (3, [-1, -1, -1]), (5, [-1] * 5)):
         assert largest(Placed([[0.0] * 5], 0.5), k).tolist() == [found]  # type: ignore[arg-type] # as above
@@ -359,8 +359,8 @@ def test_balls_that_touch_decide_nothing() -> None:
 
 def test_keys_below_the_wanted_ones_are_not_compared() -> None:
     """The two largest keys lie apart, and the two that overlap are not wanted."""
-    race = Ends([1.0, 10.0, 2.0, 8.0], [3.0, 11.0, 4.0, 9.0], 2.0, 10.0, 3.0, 8.0)
-    assert comparison._largest_exactly(race, 0, [0, 1, 2, 3], 2) == [1, 3]  # type: ignore[arg-type] # as above
-    assert race.asked == 0
-    assert comparison._largest_exactly(race, 0, [0, 1, 2, 3], 3) == [1, 3, 2]  # type: ignore[arg-type] # as above
-    assert race.asked > 0
+    bounds = Ends([1.0, 10.0, 2.0, 8.0], [3.0, 11.0, 4.0, 9.0], 2.0, 10.0, 3.0, 8.0)
+    assert comparison._largest_exactly(bounds, 0, [0, 1, 2, 3], 2) == [1, 3]  # type: ignore[arg-type] # as above
+    assert bounds.asked == 0
+    assert comparison._largest_exactly(bounds, 0, [0, 1, 2, 3], 3) == [1, 3, 2]  # type: ignore[arg-type] # as above
+    assert bounds.asked > 0

@@ -24,15 +24,15 @@ from crestline.randomness.uniforms import Found, Uniforms
 COLUMNS = 3000
 
 
-def field(race: Keys, many: int) -> Shortlist:
-    """The first rows of the field."""
+def first_shortlist(noisy: Keys, many: int) -> Shortlist:
+    """The shortlist of the first rows."""
     with np.errstate(all="ignore"):  # as `largest` does
-        return next(shortlists(race, many))[1]
+        return next(shortlists(noisy, many))[1]
 
 
-def above(race: Keys, bar: float) -> Shortlist:
+def above(noisy: Keys, bar: float) -> Shortlist:
     """Who may reach the bar, in several rows."""
-    return module._table(race, module._found(race, bar))
+    return module._table(noisy, module._found(noisy, bar))
 
 
 def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
@@ -49,25 +49,25 @@ def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
 @pytest.mark.parametrize("rows", [1, 6, 20])
 @pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 10_000)])
 def test_the_winners_are_those_of_the_whole_field(law: str, order: str, rows: int, rate: Fraction) -> None:
-    race = table(law, order, rows, rate)
-    assert module._worth_thinning(race, 31)
-    winners = largest(race, 30)  # before the whole field is drawn
-    whole = np.argsort(-race.rough, axis=1)[:, :30]
-    sure = np.abs(np.diff(-np.sort(-race.rough, axis=1)[:, :31], axis=1)).min(axis=1) > 2 * race.error
-    sure &= ~race.edge.any(axis=1)  # words at the very ends have no rough value
+    noisy = table(law, order, rows, rate)
+    assert module._worth_thinning(noisy, 31)
+    winners = largest(noisy, 30)  # before all keys are drawn
+    whole = np.argsort(-noisy.rough, axis=1)[:, :30]
+    sure = np.abs(np.diff(-np.sort(-noisy.rough, axis=1)[:, :31], axis=1)).min(axis=1) > 2 * noisy.error
+    sure &= ~noisy.edge.any(axis=1)  # words at the very ends have no rough value
     assert np.count_nonzero(sure) >= rows - 1
     assert (winners[sure] == whole[sure]).all()
-    assert (largest(race, 30) == winners).all()  # and after
+    assert (largest(noisy, 30) == winners).all()  # and after
 
 
 def test_most_of_a_steep_field_is_left_out() -> None:
-    assert field(table("gumbel", "descending", 6, Fraction(1, 10)), 31).values.shape[1] < COLUMNS // 10
+    assert first_shortlist(table("gumbel", "descending", 6, Fraction(1, 10)), 31).values.shape[1] < COLUMNS // 10
 
 
 def test_a_small_field_is_kept_whole() -> None:
     small = keys(Linear(np.arange(100), Fraction(1)), LAWS["gumbel"], replay("small").uniforms(2, 100))
-    assert field(small, 20).values.shape[1] == 100
-    assert field(table("gumbel", "mixed", 1, Fraction(1)), COLUMNS).values.shape[1] == COLUMNS
+    assert first_shortlist(small, 20).values.shape[1] == 100
+    assert first_shortlist(table("gumbel", "mixed", 1, Fraction(1)), COLUMNS).values.shape[1] == COLUMNS
 
 
 @pytest.mark.parametrize("rows", [1, 3])
@@ -76,36 +76,36 @@ def test_words_at_the_ends_stay_in_the_race(rows: int) -> None:
     for place in (3, COLUMNS - 1):
         words = replay("ends").words(rows * COLUMNS).reshape(rows, COLUMNS)
         words[:, place] = 2**64 - 1
-        race = keys(
+        noisy = keys(
             Linear(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0)
         )
-        assert largest(race, 5)[:, 0].tolist() == [place] * rows
+        assert largest(noisy, 5)[:, 0].tolist() == [place] * rows
 
 
 @pytest.mark.parametrize("rate", [Fraction(0), Fraction(1, 10)])
 def test_a_bar_that_too_few_keys_reach_is_lowered(monkeypatch: pytest.MonkeyPatch, rate: Fraction) -> None:
     monkeypatch.setattr(module, "_SPARE", -3.0)
     monkeypatch.setattr(module, "_SPARE_AT_LEAST", -5.0)
-    race = table("gumbel", "mixed", 20, rate)
-    winners = largest(race, 30)
-    assert "words" in vars(race.draws.uniforms)  # type: ignore[attr-defined] # all of it had to be drawn
-    assert (np.argsort(-race.rough, axis=1)[:, :30] == winners).all()
+    noisy = table("gumbel", "mixed", 20, rate)
+    winners = largest(noisy, 30)
+    assert "words" in vars(noisy.draws.uniforms)  # type: ignore[attr-defined] # all of it had to be drawn
+    assert (np.argsort(-noisy.rough, axis=1)[:, :30] == winners).all()
 
 
 def test_when_nothing_can_be_left_out_everything_stays() -> None:
-    race = table("gumbel", "mixed", 3, Fraction(1))
-    assert module._expected_bar(race, COLUMNS) == -np.inf
+    noisy = table("gumbel", "mixed", 3, Fraction(1))
+    assert module._expected_bar(noisy, COLUMNS) == -np.inf
     with np.errstate(all="ignore"):  # as `largest` does
-        assert above(race, -np.inf).values.shape == (3, COLUMNS)
+        assert above(noisy, -np.inf).values.shape == (3, COLUMNS)
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_about_as_many_keys_stay_as_were_expected(law: str) -> None:
     for rate in (Fraction(0), Fraction(1, 10_000), Fraction(1, 10)):
-        race = table(law, "descending", 50, rate)
+        noisy = table(law, "descending", 50, rate)
         with np.errstate(all="ignore"):  # as `largest` does
-            bar = module._expected_bar(race, 100)
-            left = above(race, bar).values >= bar
+            bar = module._expected_bar(noisy, 100)
+            left = above(noisy, bar).values >= bar
         assert 100 < left.sum(axis=1).mean() < 180
 
 
@@ -113,9 +113,9 @@ def test_a_bar_that_is_too_high_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     """Power: were the safety of the bar lost, winners would be missing; several rows would notice and lower it."""
 
     def wrong(rows: int) -> bool:
-        race = table("gumbel", "mixed", rows, Fraction(1, 10_000))
-        winners = largest(race, 30)
-        return bool((np.argsort(-race.rough, axis=1)[:, :30] != winners).any())
+        noisy = table("gumbel", "mixed", rows, Fraction(1, 10_000))
+        winners = largest(noisy, 30)
+        return bool((np.argsort(-noisy.rough, axis=1)[:, :30] != winners).any())
 
     assert not wrong(1)
     assert not wrong(20)
@@ -144,12 +144,12 @@ def test_long_rows_looked_at_by_blocks_and_intervals(
     """Rows longer than are looked at one by one: the same winners, and about as many keys stay as were expected."""
     monkeypatch.setattr(module, "_LOOKED_AT", looked_at)
     monkeypatch.setattr(module, "_JUDGED", looked_at)
-    race = table("gumbel", order, 20, Fraction(1, 1000))
-    winners = largest(race, 30)
-    assert (np.argsort(-race.rough, axis=1)[:, :30] == winners).all()
+    noisy = table("gumbel", order, 20, Fraction(1, 1000))
+    winners = largest(noisy, 30)
+    assert (np.argsort(-noisy.rough, axis=1)[:, :30] == winners).all()
     with np.errstate(all="ignore"):  # as `largest` does
-        bar = module._expected_bar(race, 100)
-        left = above(race, bar).values >= bar
+        bar = module._expected_bar(noisy, 100)
+        left = above(noisy, bar).values >= bar
     assert 80 < left.sum(axis=1).mean() < 220
 
 
@@ -196,8 +196,8 @@ def test_whoever_may_reach_the_bar_stays(monkeypatch: pytest.MonkeyPatch, error:
     scores = np.linspace(-3.0, 3.0, 64)
     values = 2.0 - scores - np.where(np.arange(64) % 2, 0.9 * error, 0.0)
     words = words_of(values).reshape(1, 64)
-    race = Keys(Given(scores, error), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
-    assert module._above(race, 2.0).columns.tolist() == [list(range(64))]
+    noisy = Keys(Given(scores, error), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
+    assert module._above(noisy, 2.0).columns.tolist() == [list(range(64))]
 
 
 def zeros(index: int, bits: int) -> int:
@@ -208,23 +208,23 @@ def test_whoever_cannot_reach_the_bar_goes(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "_BLOCK", 1)
     scores = np.linspace(-3.0, 3.0, 64)
     words = words_of(2.0 - scores - np.where(np.arange(64) % 2, 1e-2, 0.0)).reshape(1, 64)
-    race = Keys(Given(scores, 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
-    assert module._above(race, 2.0).columns.tolist() == [list(range(0, 64, 2))]
+    noisy = Keys(Given(scores, 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
+    assert module._above(noisy, 2.0).columns.tolist() == [list(range(0, 64, 2))]
 
 
 def test_the_bar_of_a_pilot_is_certainly_reached() -> None:
     scores = np.zeros(3000)
-    race = Keys(Given(scores, 0.25), LAWS["gumbel"], OneEach(replay("pilot").uniforms(1, 3000)))
-    best = np.sort(race.rough[0, : module._PREFIX * 40])[::-1]
-    assert module._bar_from_prefix(race, 40) == best[39] - race.error
+    noisy = Keys(Given(scores, 0.25), LAWS["gumbel"], OneEach(replay("pilot").uniforms(1, 3000)))
+    best = np.sort(noisy.rough[0, : module._PREFIX * 40])[::-1]
+    assert module._bar_from_prefix(noisy, 40) == best[39] - noisy.error
 
 
 def test_a_pilot_that_cannot_be_relied_on_leaves_nobody_out() -> None:
     """Words at the very low end in the pilot: had they counted as high, nobody would reach the bar."""
     words = replay("low").words(COLUMNS).reshape(1, COLUMNS)
     words[0, :31] = 5
-    race = keys(Linear(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0))
-    assert (largest(race, 30)[0] == np.argsort(-race.rough[0] - 0.0)[:30]).all()
+    noisy = keys(Linear(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0))
+    assert (largest(noisy, 30)[0] == np.argsort(-noisy.rough[0] - 0.0)[:30]).all()
 
 
 def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +232,8 @@ def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.Monkey
     scores = np.zeros(2000)
     scores[:3] = 1000.0
     words = np.full((2, 2000), 2**63, dtype=np.uint64)
-    race = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
-    top = float(race.rough[0, 0])
+    noisy = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
+    top = float(noisy.rough[0, 0])
     for off, calls in ((0.25, 2), (-0.25, 2), (0.75, 1)):
         bars = iter([top - off, -np.inf])
         asked: list[float] = []
@@ -244,22 +244,22 @@ def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.Monkey
 
         monkeypatch.setattr(module, "_expected_bar", bar)
         with np.errstate(all="ignore"):  # as `largest` does
-            list(module._thinned(race, 3))
+            list(module._thinned(noisy, 3))
         assert len(asked) == calls
 
 
 def test_rows_of_several_lengths_make_one_table() -> None:
     """Whole columns first, then single cells; the values are those of the keys, whatever their places."""
-    race = table("gumbel", "descending", 3, Fraction(1, 1000))
+    noisy = table("gumbel", "descending", 3, Fraction(1, 1000))
     words = replay("cells").words(11)
     words[9] = 3  # an edge
     row, column = np.array([0, 0, 2, 2, 2]), np.array([7, 9, 1, 2, 4])
-    made = module._table(race, Found(np.array([5, 0]), words[:6].reshape(3, 2), row, column, words[6:]))
+    made = module._table(noisy, Found(np.array([5, 0]), words[:6].reshape(3, 2), row, column, words[6:]))
     assert made.present.tolist() == [[True] * 4 + [False], [True] * 2 + [False] * 3, [True] * 5]
     assert made.columns[0].tolist()[:4] == [5, 0, 7, 9]
     assert made.columns[2].tolist() == [5, 0, 1, 2, 4]
     assert np.argwhere(made.edge).tolist() == [[2, 3]]
-    scores = race.scores.approx
+    scores = noisy.scores.approx
     assert made.values[1, :2] == pytest.approx(-2 * np.log(-np.log(words[2:4] * 2.0**-64)) + scores[[5, 0]])
     assert made.values[2, 4] == pytest.approx(-2 * np.log(-np.log(words[10] * 2.0**-64)) + scores[4])
     assert (made.values[~made.present] == -np.inf).all()
@@ -271,12 +271,12 @@ def test_rows_of_several_lengths_make_one_table() -> None:
 @pytest.mark.parametrize("rows", [2, 21])
 @pytest.mark.parametrize("spare", [5.0, -3.0])
 def test_rows_are_judged_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, cells: int, rows: int, spare: float) -> None:
-    """However many fit the cache, and whether or not the bar must be lowered: the winners of the whole field."""
+    """However many fit the cache, and whether or not the bar must be lowered: the largest of all keys."""
     monkeypatch.setattr(module, "_CELLS", cells)
     monkeypatch.setattr(module, "_SPARE", spare)
-    race = table("gumbel", "mixed", rows, Fraction(1, 1000))
-    winners = largest(race, 30)
-    assert (np.argsort(-race.rough, axis=1)[:, :30] == winners).all()
+    noisy = table("gumbel", "mixed", rows, Fraction(1, 1000))
+    winners = largest(noisy, 30)
+    assert (np.argsort(-noisy.rough, axis=1)[:, :30] == winners).all()
 
 
 @pytest.mark.parametrize(("cells", "least", "most"), [(1, 1, 1), (1000, 5, 20)])
@@ -317,15 +317,15 @@ def test_a_word_no_less_than_the_least_stays(monkeypatch: pytest.MonkeyPatch) ->
     words = replay("least").words(10).reshape(1, 10)
     least = words[0] + np.array([0, 1] * 5, dtype=np.uint64)
     monkeypatch.setattr(module, "_least", lambda keys, bar, block: least)
-    race = Keys(Given(np.zeros(10), 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
-    assert module._above(race, 0.0).columns.tolist() == [[0, 2, 4, 6, 8]]
+    noisy = Keys(Given(np.zeros(10), 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
+    assert module._above(noisy, 0.0).columns.tolist() == [[0, 2, 4, 6, 8]]
 
 
 def test_a_key_right_at_the_bar_has_reached_it() -> None:
-    race = Shortlist(np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0]]), np.zeros((2, 3), dtype=np.bool_))
-    assert module._reached(race, 2.0, 2)
-    assert not module._reached(race, 2.0, 3)
-    assert not module._reached(race, 2.5, 1)
+    noisy = Shortlist(np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0]]), np.zeros((2, 3), dtype=np.bool_))
+    assert module._reached(noisy, 2.0, 2)
+    assert not module._reached(noisy, 2.0, 3)
+    assert not module._reached(noisy, 2.5, 1)
 
 
 def test_a_single_row_has_its_bar_from_a_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,14 +333,14 @@ def test_a_single_row_has_its_bar_from_a_pilot(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("not for a single row")
 
     monkeypatch.setattr(module, "_expected_bar", never)
-    assert field(table("gumbel", "descending", 1, Fraction(1, 10)), 31).values.shape[1] < COLUMNS // 10
+    assert first_shortlist(table("gumbel", "descending", 1, Fraction(1, 10)), 31).values.shape[1] < COLUMNS // 10
 
 
 def test_there_is_no_bar_where_half_of_all_keys_would_reach_it() -> None:
     """Four wanted and five times their root: fourteen, which is half of 28 keys."""
     for columns, found in ((28, True), (27, False)):
-        race = Keys(Given(np.zeros(columns), 0.0), LAWS["gumbel"], OneEach(replay("half").uniforms(2, columns)))
-        assert np.isfinite(module._expected_bar(race, 4)) == found
+        noisy = Keys(Given(np.zeros(columns), 0.0), LAWS["gumbel"], OneEach(replay("half").uniforms(2, columns)))
+        assert np.isfinite(module._expected_bar(noisy, 4)) == found
 
 
 class Steps:
@@ -409,7 +409,7 @@ def test_a_bar_is_lowered_until_it_is_certainly_reached(
     scores = np.zeros(2000)
     scores[:3] = 1000.0
     words = np.full((2, 2000), 2**63, dtype=np.uint64)
-    race = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, first_bits, zeros)))
+    noisy = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, first_bits, zeros)))
     top, wanted, bars = 1000 - np.log(np.log(2)), [], iter(offs)
 
     def bar(_: object, many: int) -> float:
@@ -418,13 +418,13 @@ def test_a_bar_is_lowered_until_it_is_certainly_reached(
 
     monkeypatch.setattr(module, "_expected_bar", bar)
     with np.errstate(all="ignore"):  # as `largest` does
-        assert module._lowered(race, 3).values.shape[0] == 2
+        assert module._lowered(noisy, 3).values.shape[0] == 2
     assert wanted == asked
 
 
 def test_chosen_keys_are_looked_at_without_drawing_the_rest() -> None:
-    race = table("gumbel", "descending", 20, Fraction(1, 10))
-    winners = largest(race, 30)
-    values, _ = module.looked_at(race, winners[:, 3:5])
-    assert "words" not in vars(race.draws.uniforms)  # type: ignore[attr-defined] # nothing else was drawn
-    assert values == pytest.approx(np.take_along_axis(race.rough, winners[:, 3:5], axis=1))
+    noisy = table("gumbel", "descending", 20, Fraction(1, 10))
+    winners = largest(noisy, 30)
+    values, _ = module.looked_at(noisy, winners[:, 3:5])
+    assert "words" not in vars(noisy.draws.uniforms)  # type: ignore[attr-defined] # nothing else was drawn
+    assert values == pytest.approx(np.take_along_axis(noisy.rough, winners[:, 3:5], axis=1))
