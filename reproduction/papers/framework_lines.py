@@ -82,7 +82,9 @@ def _exponential(one: Cell) -> Lipschitz:
 
 def _auto(one: Cell, *, public_list: bool = False, contribution: int | None = None, k_bar: int | None = None) -> Any:
     question = Question(k=one.k, epsilon=one.epsilon, delta=one.delta, contribution=contribution, k_bar=k_bar)
-    return prepare(question, limits=Limits(public_list=public_list)).mechanism
+    return prepare(
+        question, limits=Limits(public_list=public_list, views=("slots",))
+    ).mechanism  # counts are all we have
 
 
 LINES: Mapping[str, Make] = {

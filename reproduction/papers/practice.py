@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.pairs import Pairs as UsersItems
+from crestline.histogram.views import SLOTS
 from crestline.prepare import Prepared, prepare
 from crestline.question import AUTO, Question, QuestionFields
 from crestline.randomness.entropy import replay
@@ -58,21 +61,35 @@ def measure_single(cell: Cell, shelf: Shelf) -> Numbers:
 
 
 def _free(name: str, cell: Cell, shelf: Shelf) -> Numbers:
-    counts = shelf.counts(cell.data)
-    prepared = _prepared(name, cell, None)
-    drawn = prepared.mechanism.release_many(ranked(counts, prepared.question.slots), cell.trials, replay(cell.key))
+    counts, prepared, entropy = shelf.counts(cell.data), _prepared(name, cell, None), replay(cell.key)
+    if prepared.view == SLOTS:
+        drawn = prepared.mechanism.release_many(ranked(counts, prepared.question.slots), cell.trials, entropy)
+    else:  # it looks at pairs, which takes longer
+        pairs: Any = UsersItems(*shelf.events(cell.data))
+        drawn = prepared.mechanism.release_many(pairs, min(cell.trials, _RELEASES), entropy)
     return {hits(cell.k): score([one.items for one in drawn], counts, cell.k)["proportion"]}
 
 
 def _automatic(cell: Cell, shelf: Shelf) -> Numbers:
-    """`auto` with a contribution bound: each sample of the users' items is released several times."""
+    """`auto` with a contribution bound: what is kept of the users' items is released several times."""
     prepared = _prepared(AUTO, cell, _bound(cell))
     shares: list[float] = []
-    for sample in _samples(cell, shelf, cell.trials // _RELEASES):
-        seen = _ranked_sample(sample, prepared.question.slots)
+    for seen in _kept(prepared, cell, shelf, cell.trials // _RELEASES):
         drawn = prepared.mechanism.release_many(seen, _RELEASES, replay(f"{cell.key}|{len(shares)}"))
         shares.append(float(np.mean([_share(tuple(one.items), cell.k) for one in drawn])))
     return {hits(cell.k): estimate(np.array(shares))}
+
+
+def _kept(prepared: Prepared, cell: Cell, shelf: Shelf, many: int) -> Iterator[Histogram]:
+    """What a mechanism sees, several times: other items of each user are kept every time."""
+    if prepared.view == SLOTS:
+        for sample in _samples(cell, shelf, many):
+            yield _ranked_sample(sample, prepared.question.slots)
+        return
+    pairs, weights = UsersItems(*shelf.events(cell.data)), np.array(prepared.view.weights, dtype=np.int64)
+    chance = sampler(cell.key)
+    for _ in range(many):
+        yield pairs.observed(chance.bytes(16), weights)
 
 
 def _peer(cell: Cell, shelf: Shelf) -> Numbers:

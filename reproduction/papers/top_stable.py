@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crestline.mechanisms.limited_domain.optimal_threshold import OptimalThreshold
 from crestline.mechanisms.stability.top_stable import TopStable
 from crestline.prepare import prepare
-from crestline.question import Question
+from crestline.question import Limits, Question
 from reproduction.as_published import LimitedAsCoded, StableAsCoded, durfee_rogers, per_step_scan
 from reproduction.experiment import Cell, Check, Contest, Estimate, Experiment, Paper, Results
 from reproduction.metrics import estimate
@@ -39,7 +39,7 @@ LINES: Mapping[str, Make] = {
     grid.LD_PRIVATE: _paper_limited,
     grid.OUR_TS: lambda one: TopStable.for_budget(k_bar=one.k, **_budget(one)),
     grid.OUR_LD: lambda one: OptimalThreshold.for_budget(k_bar=5 * one.k, **_budget(one)),
-    grid.AUTO: lambda one: prepare(Question(**_budget(one))).mechanism,
+    grid.AUTO: lambda one: prepare(Question(**_budget(one)), limits=Limits(views=("slots",))).mechanism,
 }
 
 
