@@ -17,9 +17,11 @@ from crestline.mechanisms.catalogue import CATALOGUE, PARTS
 SOURCE = Path(crestline.mechanisms.__file__).resolve().parents[2]
 
 GOOD = """
+from fractions import Fraction
 import crestline as cl
 mechanism = cl.mechanisms.LimitedDomain(k=2, k_bar=4, epsilon="0.5", delta=1e-6)
 print(mechanism.margin(0.95), cl.mechanisms.NoisyCounts(mechanism, scale=3).k)
+half: Fraction = cl.mechanisms.Canonical.for_budget(k=1, epsilon=1, delta=0, gamma="0.5").gamma
 """
 BAD = """
 import crestline as cl
@@ -27,6 +29,8 @@ cl.mechanisms.LimitedDomain(k="two", nonsense=3)
 cl.mechanisms.NoSuchMechanism()
 cl.mechanisms.TopStable(2, 4, 1, "1e-6", inner=cl.mechanisms.Lipschitz)
 cl.no_such_name()
+cl.mechanisms.Canonical.for_budget(k=1, epsilon=1, delta=0, gama=1)
+cl.mechanisms.LimitedDomain(2, 4, 1).k = 3
 """
 
 
@@ -47,6 +51,9 @@ def test_what_is_written_wrongly_is_refused(tmp_path: Path, monkeypatch: pytest.
     assert 'has no attribute "NoSuchMechanism"' in said
     assert 'Argument "inner" to "TopStable" has incompatible type' in said
     assert 'has no attribute "no_such_name"' in said
+    assert 'Unexpected keyword argument "gama" for "for_budget" of "Canonical"' in said
+    assert 'Missing positional argument "delta" in call to "LimitedDomain"' in said
+    assert 'Property "k" defined in "LimitedDomain" is read-only' in said
     assert "Success" in _checked(GOOD, tmp_path, monkeypatch)
 
 
