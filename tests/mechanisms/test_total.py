@@ -50,10 +50,17 @@ def test_for_budget_is_fit_as_people_spell_it(line: cl.mechanisms.catalogue.Entr
         return
     made = kind.for_budget(k=1, epsilon=1, delta="1e-6", contribution=bound)
     assert made == kind.fit(Total(1, "1", 1e-6, contribution=bound))
-    with pytest.raises(TypeError, match="nonsense"):
+    with pytest.raises(TypeError, match=r"for_budget\(\) got an unexpected keyword argument 'nonsense'"):
         kind.for_budget(k=1, epsilon=1, delta="1e-6", nonsense=3)  # type: ignore[call-arg] # that is the test
 
 
 def test_a_mechanism_that_cannot_be_made_from_a_total_says_so() -> None:
     with pytest.raises(CrestlineError, match="BuiltIn cannot be made from a total"):
         BuiltIn.fit(Total(1, 1, 0))
+
+
+def test_a_misspelt_option_is_reported_by_the_name_that_was_called() -> None:
+    with pytest.raises(TypeError, match=r"Canonical\.for_budget\(\) got an unexpected keyword argument 'gama'"):
+        cl.mechanisms.Canonical.for_budget(k=1, epsilon=1, delta=0, gama=1)  # type: ignore[call-arg] # the test
+    with pytest.raises(TypeError, match=r"Canonical\.for_budget\(\) missing 1 required positional argument: 'delta'"):
+        cl.mechanisms.Canonical.for_budget(k=1, epsilon=1)  # type: ignore[call-arg] # that is the test

@@ -101,7 +101,7 @@ class NoisyCounts(BuiltIn):
 
         `mechanism` is a class with `for_budget`. Laplace noise needs no δ; Gaussian noise gets the same share of it.
         """
-        return cls.fit(Total(**total), mechanism=mechanism, share=share)
+        return cls.fit(Total.of(cls, total), mechanism=mechanism, share=share)
 
     @classmethod
     def fit(cls, total: Total, *, mechanism: _Fitting = LimitedDomain, share: Exact = _SHARE) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Self, TypedDict
 
 from crestline.fields import Number, Whole, WholeOrNone, field, value
 from crestline.mechanisms.slots import at_least_k, contribution_bound, slot_number_or_none
@@ -29,6 +29,14 @@ class Total:
     delta: Number = field(proportion)
     k_bar: WholeOrNone = field(slot_number_or_none, default=None, kw_only=True)
     contribution: WholeOrNone = field(contribution_bound, default=None, kw_only=True)
+
+    @classmethod
+    def of(cls, kind: type, arguments: TotalArguments) -> Self:
+        """The total that `kind.for_budget` was asked for; misspelt and missing arguments are reported as its own."""
+        try:
+            return cls(**arguments)
+        except TypeError as error:
+            raise TypeError(str(error).replace("Total.__init__", f"{kind.__name__}.for_budget")) from None
 
     def slots(self, each: int) -> int:
         """How many slots to look at: as many as was said, else `each` for every item wanted."""

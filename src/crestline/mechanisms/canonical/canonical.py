@@ -60,7 +60,7 @@ class Canonical(BuiltIn):
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        return cls.fit(Total(**total), gamma=gamma, noise=noise)
+        return cls.fit(Total.of(cls, total), gamma=gamma, noise=noise)
 
     @classmethod
     def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name) -> Self:

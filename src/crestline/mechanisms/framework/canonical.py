@@ -50,7 +50,7 @@ class RestrictedCanonical(Framework):
     @classmethod
     def for_budget(cls, *, gamma: Exact = Fraction(1, 2), **total: Unpack[TotalArguments]) -> Self:
         """The instance within a total (epsilon, delta), with the joint test."""
-        return cls.fit(Total(**total), gamma=gamma)
+        return cls.fit(Total.of(cls, total), gamma=gamma)
 
     @classmethod
     def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2)) -> Self:

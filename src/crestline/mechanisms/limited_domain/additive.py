@@ -56,7 +56,7 @@ class AdditiveNoise(OverSlots):
     @classmethod
     def for_budget(cls, *, counts: bool = False, **total: Unpack[TotalArguments]) -> Self:
         """The instance within a total (epsilon, delta); with `counts` it publishes the noisy counts."""
-        return cls.fit(Total(**total), counts=counts)
+        return cls.fit(Total.of(cls, total), counts=counts)
 
     @classmethod
     @abstractmethod

@@ -69,7 +69,7 @@ class FixedThreshold(BuiltIn):
     @classmethod
     def for_budget(cls, *, noise: str = LOGISTIC.name, **total: Unpack[TotalArguments]) -> Self:
         """The instance within a total (epsilon, delta). It sees exactly k items, so `k_bar` changes nothing."""
-        return cls.fit(Total(**total), noise=noise)
+        return cls.fit(Total.of(cls, total), noise=noise)
 
     @classmethod
     def fit(cls, total: Total, *, noise: str = LOGISTIC.name) -> Self:

@@ -100,7 +100,7 @@ class Observed(BuiltIn):
     ) -> Self:
         """The instance within a total (epsilon, delta) with the lowest threshold. Every observed item is looked at, so
         `k_bar` changes nothing."""
-        return cls.fit(Total(**total), counts=counts, cap=cap, noise=noise)
+        return cls.fit(Total.of(cls, total), counts=counts, cap=cap, noise=noise)
 
     @classmethod
     def fit(cls, total: Total, *, counts: bool = False, cap: int | None = None, noise: str | None = None) -> Self:

@@ -61,7 +61,7 @@ class Lipschitz(BuiltIn):
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        return cls.fit(Total(**total), noise=noise)
+        return cls.fit(Total.of(cls, total), noise=noise)
 
     @classmethod
     def fit(cls, total: Total, *, noise: str = GUMBEL.name) -> Self:

@@ -89,7 +89,7 @@ class CanonicalOrPeeling(BuiltIn):
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        return cls.fit(Total(**total), noise=noise)
+        return cls.fit(Total.of(cls, total), noise=noise)
 
     @classmethod
     def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name) -> Self:

@@ -95,7 +95,7 @@ class TopStable(SparseVector, OverSlots):
         Where more than k items may be stable, `inner_share` of both is for peeling the best k of them; with a share of
         zero they are drawn uniformly.
         """
-        return cls.fit(Total(**total), noise=noise, inner_share=inner_share)
+        return cls.fit(Total.of(cls, total), noise=noise, inner_share=inner_share)
 
     @classmethod
     def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE) -> Self:
