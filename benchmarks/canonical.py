@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class Cell:
         """Three times in a turn, and the median counts, as for every short work (measuring.py)."""
         views = [listed(self.counts) for _ in range(BURST)]
         for taken in (self.first, self.next):
-            taken.append(statistics.median(timed(lambda v=v: self.mechanism.release(v, entropy)) for v in views))
+            taken.append(statistics.median(timed(partial(self.mechanism.release, view, entropy)) for view in views))
 
 
 def cells(quick: bool) -> Iterator[Cell]:

@@ -7,6 +7,7 @@ need every item. NumPy is `argpartition` of `rate · count + gumbel`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def works(items: int) -> dict[str, Work]:
     if items <= HEAD:
         views[TIES] = listed(power_law(items))
         views[DISTINCT] = listed(np.arange(items, 0, -1, dtype=np.int64) * 3)
-    result: dict[str, Work] = {name: lambda view=view: mechanism.release(view, entropy) for name, view in views.items()}
+    result: dict[str, Work] = {name: partial(mechanism.release, view, entropy) for name, view in views.items()}
     if items <= LARGEST_NUMPY:
         result[PLAIN] = over_all_items(power_law(items))
     return result

@@ -37,7 +37,7 @@ SIEVE, TWICE, OBSERVED = "`Sieve`, ε = 1", "`Sieve`, ε = 0.01", f"`Observed`, 
 RELEASE = "release alone"
 
 
-def asked(mechanism: str, epsilon: str, **options: int) -> Callable[[str], Any]:
+def asked(mechanism: str, epsilon: str, **options: Any) -> Callable[[str], Any]:
     def ask(path: str) -> Any:
         return cl.top_k(
             path, user="user", item="item", k=K, epsilon=epsilon, delta=DELTA, mechanism=mechanism, **options

@@ -6,6 +6,7 @@ Everything that sees k_bar slots gets the same power law. Mechanisms of a public
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,10 +76,10 @@ def works(k: int, k_bar: int, batch: int, looped: int, entropy: Entropy) -> dict
     result: dict[str, Work] = {PLAIN: plain(histogram, k)}
     for name, make in UNKNOWN.items():
         mechanism, view = make(k, k_bar), first if name == "FixedThreshold" else histogram
-        result[name] = lambda mechanism=mechanism, view=view: mechanism.release(view, entropy)
+        result[name] = partial(mechanism.release, view, entropy)
     for name, known in KNOWN.items():
         mechanism = known(k)
-        result[name] = lambda mechanism=mechanism: mechanism.release(listed, entropy)
+        result[name] = partial(mechanism.release, listed, entropy)
     ours = UNKNOWN[OURS](k, k_bar)
     result[LOOP] = lambda: [ours.release(histogram, entropy) for _ in range(looped)]
     result[MANY] = lambda: ours.release_many(histogram, batch, entropy)

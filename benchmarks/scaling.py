@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from benchmarks.measuring import Row, interleaved, spread
@@ -23,7 +23,7 @@ def measure(quick: bool) -> Iterator[Row]:
     for k, k_bar in [(FIXED_K, 100)] if quick else dict.fromkeys(pairs):
         mechanism, histogram = UNKNOWN[OURS](k, k_bar), slots(k_bar)
         size = 4 if quick else max(10, min(400, 10**7 // k_bar))
-        works = {
+        works: dict[str, Callable[[], object]] = {
             PLAIN: plain(histogram, k),
             OURS: partial(mechanism.release, histogram, entropy),
             MANY: partial(mechanism.release_many, histogram, size, entropy),

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ def _measured(folder: Path, quick: bool) -> Iterator[Row]:
     for size in SIZES:
         path = folder / f"{size}.parquet"
         make(path, size)
-        works = {name: lambda way=WAYS[name], at=str(path): way(at) for name in (PLAIN, TOP_K)}
+        works = {name: partial(WAYS[name], str(path)) for name in (PLAIN, TOP_K)}
         for name, times in interleaved(works, 9, seconds=15).items():
             yield _row(name, "DuckDB", size, times)
         path.unlink()
@@ -154,7 +155,7 @@ NAMES = {"postgres": "PostgreSQL", "spark": "Spark"}
 
 def words(rows: list[Row]) -> list[str]:
     """How the bounds that matter were met."""
-    result = []
+    result: list[str] = []
     for engine in ("DuckDB", "PostgreSQL", "Spark"):
         at = {row.who: row for row in rows if row.setting == {"engine": engine, "rows": ROWS} and row.median}
         if {PLAIN, TOP_K, BOUNDED} <= set(at):

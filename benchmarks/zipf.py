@@ -43,12 +43,14 @@ def make(path: Path, rows: int) -> None:
 
 def plain(path: str) -> list[tuple[Any, ...]]:
     with duckdb.connect() as connection:
-        return connection.execute(plain_sql("read_parquet(?)"), [path]).fetchall()
+        rows: list[tuple[Any, ...]] = connection.execute(plain_sql("read_parquet(?)"), [path]).fetchall()
+        return rows
 
 
 def counted(source: Source, contribution: int | None = None) -> Histogram:
     """The part of the database alone."""
     with source.reading(Question(k=K, k_bar=K_BAR, contribution=contribution), KEY) as reading:
+        assert isinstance(reading.histogram, Histogram), "slots are asked for"
         return reading.histogram
 
 

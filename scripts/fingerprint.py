@@ -36,7 +36,7 @@ class _Reading(ast.NodeTransformer):
             node.body = node.body[1:]
         super().generic_visit(node)
         if getattr(node, "body", None) == []:
-            node.body = [ast.Pass()]
+            vars(node)["body"] = [ast.Pass()]
         return node
 
 

@@ -17,8 +17,8 @@ from crestline.mechanisms.observed.sieve import Sieve
 TABLE = pa.table({"user": [1, 2], "item": ["a", "b"], "price": [1, 2]})
 SLOT_COUNTS = cl.Histogram.from_counts({"a": 900}, 8)
 SCORES = ObservedItems.from_scores({"a": 900, "b": 1})
-BOUND = {"mechanism": "Observed", "contribution": 2}
-SIEVE = {"mechanism": "Sieve"}
+BOUND: dict[str, Any] = {"mechanism": "Observed", "contribution": 2}
+SIEVE: dict[str, Any] = {"mechanism": "Sieve"}
 
 
 class Looking:
@@ -59,7 +59,7 @@ def test_what_cannot_be_looked_at_costs_nothing(
     source: Any, options: dict[str, Any], error: type[CrestlineError], says: str
 ) -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon=3, delta="1e-4"))
-    total = {"epsilon": 1, "delta": "1e-6"}
+    total: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
     with pytest.raises(error, match=says):
         cl.top_k(source, k=1, ledger=ledger, **{**total, **options})
     assert [entry.kind for entry in ledger.history()] == ["opened"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_a_data_set_has_one_user_column(loans: Path, books: str | None) -> None:
 
 def test_questions_on_one_ledger_name_one_user_column(loans: Path, tmp_path: Path) -> None:
     ledger = cl.Ledger.create(tmp_path / "ledger.db", BUDGET)
-    ask = {"item": "title", "k": 1, "epsilon": "0.1", "delta": "1e-8", "ledger": ledger}
+    ask: dict[str, Any] = {"item": "title", "k": 1, "epsilon": "0.1", "delta": "1e-8", "ledger": ledger}
     cl.top_k(loans, user="reader", **ask)
     left = ledger.remaining()
     with pytest.raises(BudgetMismatch, match=r"'reader'.*'branch'"):

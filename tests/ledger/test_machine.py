@@ -65,7 +65,7 @@ class Room:
     def budget(self) -> Budget:
         failures = self.questions * DELTA
         if self.kind == "homogeneous":
-            counted = {"items": self.items, "questions": self.questions}
+            counted: dict[str, Any] = {"items": self.items, "questions": self.questions}
             return Budget(100, "1e-3", self.kind, **counted, item_epsilon=1, question_delta=DELTA)
         if self.kind == "zcdp":
             return Budget(10 + self.items, 2 * failures, slack=failures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -47,7 +48,7 @@ def test_what_is_no_period_is_refused(label: str) -> None:
         days_of(label)
 
 
-def resolved(calendar: Calendar = MONTHS, now: datetime = NOW, **said: object) -> str:
+def resolved(calendar: Calendar = MONTHS, now: datetime = NOW, **said: Any) -> str:
     span = Span.read(said)
     assert span is not None
     return str(span.resolved(calendar, now))
@@ -66,7 +67,7 @@ def resolved(calendar: Calendar = MONTHS, now: datetime = NOW, **said: object) -
         ({"period": "2026-11", "open": True}, "2026-11"),
     ],
 )
-def test_what_a_question_says_about_time(said: dict[str, object], read: str) -> None:
+def test_what_a_question_says_about_time(said: dict[str, Any], read: str) -> None:
     assert resolved(**said) == read
 
 
@@ -90,7 +91,7 @@ def test_what_a_question_says_about_time(said: dict[str, object], read: str) -> 
         ({"period": 2026}, "is no period"),
     ],
 )
-def test_what_cannot_be_asked(said: dict[str, object], why: str) -> None:
+def test_what_cannot_be_asked(said: dict[str, Any], why: str) -> None:
     with pytest.raises((QuestionError, ParameterError), match=why):
         resolved(**said)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from tests.price.made import posed
@@ -50,9 +51,10 @@ def test_a_question_is_priced_with_the_mechanism_that_top_takes() -> None:
     budget = Budget(2, "1e-6")
     data = cl.connect(cl.Histogram.from_counts({"a": 50}, k_bar=200)).dataset("x", user="u", budget=budget)
     for given in ({}, {"contribution": 3}, {"mechanism": "LimitedDomainLaplace", "contribution": 2}):
-        asked = posed_from({"k": 2, "epsilon": "0.3", "delta": "1e-8", **given})
+        question: dict[str, Any] = {"k": 2, "epsilon": "0.3", "delta": "1e-8", **given}
+        asked = posed_from(question)
         (line,) = batch([asked], lambda analyst: payers(budget)).lines
-        price = data.price(item="i", **{"k": 2, "epsilon": "0.3", "delta": "1e-8", **given})
+        price = data.price(item="i", **question)
         assert (line.price.most, line.price.mechanism) == (price.most, price.mechanism)
 
 

@@ -93,7 +93,7 @@ def test_every_mechanism_of_the_catalogue_keeps_its_price(line: Entry, contribut
         data = cl.connect(counts).dataset(
             "shop", user="user", budget=cl.Budget(2, "1e-5", kind=kind), entropy=replay(f"{line.name} {kind}")
         )
-        question = {"k": 2, "k_bar": 4, "epsilon": "0.5", "delta": "1e-6", "mechanism": line.name}
+        question: dict[str, Any] = {"k": 2, "k_bar": 4, "epsilon": "0.5", "delta": "1e-6", "mechanism": line.name}
         try:
             data.price(item="item", **question, contribution=contribution)
         except (MechanismError, ParameterError):
@@ -105,7 +105,7 @@ def test_every_mechanism_of_the_catalogue_keeps_its_price(line: Entry, contribut
 
 def test_a_stop_is_paid_the_least() -> None:
     data = dataset(cl.Budget(epsilon=2, delta="1e-6"), counts={"a": 1})
-    question = {"k": 4, "mechanism": LimitedDomain(4, 8, "0.1", "1e-8")}
+    question: dict[str, Any] = {"k": 4, "mechanism": LimitedDomain(4, 8, "0.1", "1e-8")}
     price = data.price(item="item", **question)
     before = data.remaining
     assert len(data.top(item="item", **question)) == 0
@@ -137,7 +137,7 @@ def test_a_stored_answer_costs_nothing(tmp_path: Path) -> None:
     path = tmp_path / "loans.csv"
     path.write_text("user,item\n" + "".join(f"u{i},a\n" for i in range(300)))
     data = cl.connect(path).dataset("loans", user="user", budget=cl.Budget(epsilon=1, delta="1e-6"))
-    question = {"k": 1, "item": "item", "epsilon": "0.2", "delta": "1e-7"}
+    question: dict[str, Any] = {"k": 1, "item": "item", "epsilon": "0.2", "delta": "1e-7"}
     before = data.price(**question)
     assert not before.stored
     data.top(**question)
@@ -156,7 +156,7 @@ def test_an_analyst_and_the_data_set_both_pay() -> None:
     ledger = Ledger.in_memory(cl.Budget(epsilon=2, delta="1e-6"))
     ledger.add_analyst("ann", cl.Budget(epsilon="0.5", delta="1e-7", kind="pure"))
     data = Dataset(open_source(frame), "user", ledger, None, replay("ann"))
-    question = {"k": 1, "item": "item", "mechanism": LimitedDomain(1, 2, "0.3", "1e-9")}
+    question: dict[str, Any] = {"k": 1, "item": "item", "mechanism": LimitedDomain(1, 2, "0.3", "1e-9")}
     price: Price = data.price(**question, analyst="ann")
     assert [charge.account for charge in price.charges] == ["the data set", "ann"]
     assert price.charges[1].most.loss == Fraction("0.3")

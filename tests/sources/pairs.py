@@ -56,7 +56,8 @@ class Pair:
 
 
 def question(**options: Any) -> Question:
-    return Question(**({"user": "user", "item": ("item",), "k": 1, "k_bar": 60} | options))
+    usual: dict[str, Any] = {"user": "user", "item": ("item",), "k": 1, "k_bar": 60}
+    return Question(**(usual | options))
 
 
 def outcome(source: Source, asked: Question) -> Outcome:

@@ -46,7 +46,7 @@ def test_text_is_refused_before_anything_is_charged(visits: Source) -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon=1, delta="1e-5"))
     before = ledger.remaining()
     path = Path(visits._runner._engine.con.execute("pragma database_list").fetchone()[2])  # type: ignore[attr-defined] # its file
-    asked = {"table": "t", "user": "user", "item": "name", "k": 1, "epsilon": "0.1", "delta": "1e-7"}
+    asked: dict[str, Any] = {"table": "t", "user": "user", "item": "name", "k": 1, "epsilon": "0.1", "delta": "1e-7"}
     with pytest.raises(QuestionError, match="whole numbers"):
         cl.top_k(f"sqlite:///{path}", ledger=ledger, **asked)
     assert ledger.remaining() == before

@@ -224,7 +224,7 @@ def test_only_observed_items_are_looked_at_and_only_here() -> None:
     items = ObservedItems.from_scores({"a": 5})
     for other in (LimitedDomain(1, 1, 1, "0.1"), Lipschitz(1, 1)):
         with pytest.raises(HistogramError):
-            other.release(items, replay(1))  # type: ignore[attr-defined]
+            other.release(items, replay(1))
 
 
 def test_nothing_observed_is_a_stop() -> None:
@@ -244,4 +244,4 @@ def test_nothing_observed_is_a_stop() -> None:
 )
 def test_refusals(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        Observed.for_budget(**({"k": 1, "epsilon": 1, "delta": "1e-6"} | options))
+        Observed.for_budget(**{**dict[str, Any](k=1, epsilon=1, delta="1e-6"), **options})

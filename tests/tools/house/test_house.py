@@ -111,3 +111,13 @@ def test_a_figure_above_its_ceiling_fails_and_says_what_is_too_much(
     assert "ask.py:1" in said
     assert "1  notes  (goal 0)" in said
     assert "lower the ceiling of 2" in said
+
+
+def test_modules_of_tests_that_the_type_checker_passes_over_are_listed(tmp_path: Path) -> None:
+    source = tmp_path / "src" / "crestline"
+    source.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text(
+        "[[tool.mypy.overrides]]\nmodule = ['flint.*']\nignore_missing_imports = true\n"
+        "[[tool.mypy.overrides]]\nmodule = ['tests.a', 'tests.b']\nignore_errors = true\n"
+    )
+    assert figures.unchecked_tests(source) == ["tests.a", "tests.b"]
