@@ -15,10 +15,15 @@ def sampler(key: str) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest(), "big"))
 
 
-def bounded_items(users: Pairs, items: Pairs, bound: int, chance: np.random.Generator) -> Pairs:
-    """The items of a sample in which every user keeps at most `bound`, chosen uniformly; pairs must be distinct."""
+def bounded_pairs(users: Pairs, items: Pairs, bound: int, chance: np.random.Generator) -> tuple[Pairs, Pairs]:
+    """A sample in which every user keeps at most `bound` items, chosen uniformly; pairs must be distinct."""
     order = np.lexsort((chance.random(len(users)), users))
     ranked = users[order]
     first = np.searchsorted(ranked, ranked, side="left")
-    kept: Pairs = items[order[np.arange(len(ranked)) - first < bound]]
-    return kept
+    kept = order[np.arange(len(ranked)) - first < bound]
+    return users[kept], items[kept]
+
+
+def bounded_items(users: Pairs, items: Pairs, bound: int, chance: np.random.Generator) -> Pairs:
+    """The items of such a sample alone."""
+    return bounded_pairs(users, items, bound, chance)[1]

@@ -63,6 +63,18 @@ class Shelf:
         """Distinct (user, item) pairs, both numbered from 0; items by number of users, largest first."""
         return _events(self.path, name)
 
+    def file(self, name: str) -> Path:
+        """The file of the events."""
+        return self.path / f"{name}.events.parquet"
+
+    def names(self, name: str) -> list[Any]:
+        """The labels of the items in the order of `events`: by number of users, largest first."""
+        labels = np.unique(_column(self.file(name), "item"))
+        return [
+            label.item() if isinstance(label, np.generic) else label
+            for label in labels[_by_users(_pairs(self.path, name))]
+        ]
+
     def has(self, name: str) -> bool:
         return any((self.path / f"{name}.{kind}.parquet").is_file() for kind in ("counts", "events"))
 
@@ -80,13 +92,24 @@ def _counts(path: Path, name: str) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=4)
 def _events(path: Path, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    pairs = _pairs(path, name)
+    place = np.argsort(_by_users(pairs), kind="stable")
+    return pairs[:, 0].copy(), place[pairs[:, 1]]
+
+
+@lru_cache(maxsize=1)
+def _pairs(path: Path, name: str) -> NDArray[np.int64]:
+    """Distinct pairs of a user and an item, both numbered in the order of their labels."""
     file = path / f"{name}.events.parquet"
     users = _numbered(_column(file, "user"))
     if _has_column(file, "city"):  # users of the two cities share their numbers, and are different people
         users = users * 2 + _numbered(_column(file, "city"))
-    pairs = np.unique(np.stack([_numbered(users), _numbered(_column(file, "item"))], axis=1), axis=0)
-    place = np.argsort(np.argsort(-np.bincount(pairs[:, 1]), kind="stable"), kind="stable")
-    return pairs[:, 0].copy(), place[pairs[:, 1]]
+    return np.unique(np.stack([_numbered(users), _numbered(_column(file, "item"))], axis=1), axis=0)
+
+
+def _by_users(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The items by their number of users, largest first; equal ones in the order of their labels."""
+    return np.argsort(-np.bincount(pairs[:, 1]), kind="stable")
 
 
 def _numbered(column: NDArray[Any]) -> NDArray[np.int64]:

@@ -38,3 +38,12 @@ CHOICE_WORDS = """## Does `auto` choose well?
 Every mechanism for an unknown domain and unbounded users, each with its own default number of slots; what `auto`
 takes is bold. It looks at the question alone. It is the best of the five, or within 0.03 of the best, in all 30 cells.
 """
+
+OTHERS_WORDS = """## On other data
+"""
+
+FILES_WORDS = """## Through files
+
+`cl.top_k(file, k=…, epsilon=…, delta=…)` on the Parquet file itself, 20 runs, beside the same question on pairs in
+memory, which the tables above are made with because that is quicker.
+"""

@@ -9,8 +9,17 @@ import pytest
 
 from reproduction.data import Shelf
 from reproduction.experiment import Cell, Estimate, Results
-from reproduction.papers.practice import CHOICE, PAPER, PRACTICE, contests, measure, measure_single
-from reproduction.papers.practice_page import AUTO_BOUND, AUTO_FREE, OPENDP, PIPELINEDP, hits
+from reproduction.papers.practice import (
+    CHOICE,
+    FILES,
+    PAPER,
+    PRACTICE,
+    contests,
+    measure,
+    measure_files,
+    measure_single,
+)
+from reproduction.papers.practice_page import AUTO_BOUND, AUTO_FREE, MISSING_MASS, OPENDP, PIPELINEDP, SINGLE, hits
 from reproduction.peers import pipelinedp, thresholds
 from reproduction.published import Published
 
@@ -54,16 +63,32 @@ def test_a_library_that_is_not_there_leaves_a_hole(shelf: Shelf, monkeypatch: py
     assert measure(_cell(PIPELINEDP, k=100), shelf) == {}
 
 
+def test_the_rival_that_discovers_first_answers_for_every_k(shelf: Shelf) -> None:
+    found = measure(replace(_cell(MISSING_MASS, k=100), trials=2), shelf)
+    assert set(found) == {hits(10), hits(50), hits(100)}
+    assert found[hits(10)].value > 0.5
+
+
+def test_a_file_is_asked_as_anybody_would(shelf: Shelf) -> None:
+    found = measure_files(replace(FILES.cells[0], data="MADE", k=10, trials=2), shelf)
+    assert found[hits(10)].value > 0.5
+
+
 def test_single_mechanisms_are_measured(shelf: Shelf) -> None:
-    for one in CHOICE.cells[:5]:
+    for one in CHOICE.cells[: len(SINGLE)]:
         assert 0 <= measure_single(replace(one, data="MADE", trials=20), shelf)[hits(one.k)].value <= 1
 
 
 def test_page_and_contests_of_made_up_results() -> None:
     same = {hits(k): Estimate(0.5, 0.01) for k in (10, 50, 100)}
-    results = Results({(one.name, cell.key): same for one in (PRACTICE, CHOICE) for cell in one.cells})
+    results = Results({(one.name, cell.key): same for one in PAPER.experiments for cell in one.cells})
     page = PAPER.page(results, Published(None))
     assert "| MOVIELENS_1M | 1 | 10 | 0.50 | 0.50 (1) |" in page.text
+    assert "| GOWALLA_10CORE | 0.1 | 100 | 0.50 | 0.50 (1) | 0.50 (1) | 0.50 (1) |" in page.text
+    assert "| BMS_WEBVIEW1 | 1 | 50 | 0.500 ± 0.010 | 0.500 ± 0.010 |" in page.text
+    assert "Of 30 cells" in page.text
+    assert "Of 54 cells" in page.text
+    assert "in 54, and more by over 0.01 in 0." in page.text
     assert set(page.pictures) == {"practice-1", "practice-0.1"}
     found = list(contests(results))
     assert len(found) == 5 * 2 * 3 * 4
