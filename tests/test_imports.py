@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": {"histogram", "question", "randomness", "mechanisms", "periods"},
     "ledger": {"guarantees", "periods"},
     "pictures": set(),
-    "answer": {"histogram", "guarantees", "question", "pictures"},
+    "answer": {"histogram", "guarantees", "periods", "question", "pictures"},
     "prepare": {"answer", "histogram", "mechanisms", "guarantees", "ledger", "periods", "question", "__init__"},
     "identity": {"prepare", "ledger", "question", "randomness", "sources"},
     "charging": {"answer", "guarantees", "identity", "ledger", "prepare"},
@@ -54,9 +54,10 @@ CORE = {
 MAY_IMPORT |= {
     "plan": CORE - {"ask", "charging", "identity", "ledger"} | {"pictures"},
     "price": CORE - {"ask", "charging", "identity", "sources"},
-    "session": CORE | {"price"},
-    "web": CORE | {"plan", "price", "__init__"},
-    "cli": CORE | {"session", "audit", "pictures", "plan", "price", "web", "__init__"},
+    "reports": CORE - {"charging", "identity", "mechanisms"},
+    "session": CORE | {"price", "reports"},
+    "web": CORE | {"plan", "price", "reports", "__init__"},
+    "cli": CORE | {"reports", "session", "audit", "pictures", "plan", "price", "web", "__init__"},
     "__main__": {"cli"},
     "__init__": CORE - {"ask", "identity"} | {"session"},  # the public names
 }

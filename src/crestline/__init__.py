@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from crestline.mechanisms.selection import Selection as Selection
     from crestline.randomness import entropy as entropy
     from crestline.session import connect as connect
+    from crestline.session import report as report
     from crestline.session import top_k as top_k
 
 __version__ = "0.1.0"
@@ -44,6 +45,7 @@ _HOMES = {
     "Budget": "crestline.ledger.budget",
     "Ledger": "crestline.ledger.ledger",
     "connect": "crestline.session",
+    "report": "crestline.session",
     "top_k": "crestline.session",
     "ApproxDP": "crestline.guarantees.guarantee",
     "BoundedRange": "crestline.guarantees.guarantee",

@@ -10,7 +10,7 @@ from crestline.guarantees.cost import Cost
 from crestline.identity import Identity, find_stored
 from crestline.ledger.amount import Amount
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Reach
+from crestline.ledger.periods import Reach, promises
 from crestline.ledger.receipt import Receipt
 from crestline.ledger.shares import part_of, times, worth
 from crestline.prepare import Prepared
@@ -71,10 +71,19 @@ class Charged:
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
         """Charge the cost, and keep the answer with its bill."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
+        answer = replace(answer, notes=(*answer.notes, *_promises(self.ledger, receipt)))
         paid = self.ledger.settle(receipt, cost, answer=answer.to_dict())
         return replace(
             answer, bill=bill(self.ledger, self.analyst, receipt.number, receipt.reserved, paid, receipt.reach)
         )
+
+
+def _promises(ledger: Ledger, receipt: Receipt) -> tuple[str, ...]:
+    """Where the budget is by period, what it promises; about sums over several periods only where this is one."""
+    if receipt.reach is None:
+        return ()
+    said = promises(ledger.budget, sum(account.span == 1 for account in ledger.periods()))
+    return said if receipt.reach.person == "sum" and receipt.reach.periods.size > 1 else said[:1]
 
 
 def bill(

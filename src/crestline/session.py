@@ -22,6 +22,7 @@ from crestline.sources.pool import Pool
 
 if TYPE_CHECKING:
     from crestline.ledger.storage.store import Store
+    from crestline.reports.report import Series
 
 _RECENT = 20  # entries of a ledger in which the last answer is looked for
 Address = str | os.PathLike[str]
@@ -169,6 +170,21 @@ class Dataset:
         """
         paid = [entry.charge_of(None) for entry in self.ledger.history(_RECENT) if entry.kind == "settled"]
         return Remaining.of(self.ledger.budget, self.ledger.remaining(), paid[-1] if paid else None)
+
+
+@with_question_fields
+def report(data: Dataset, name: str = "report", *, every: str, **question: Unpack[QuestionFields]) -> Series:
+    """A recurring report on a data set whose budget is by period: each period that has ended is asked once.
+
+    `every` is day, week, month, quarter or year, and `since` the first period; the other arguments are those of
+    `top_k`, without periods. Called again, it asks only what has become due since. Show it in a notebook, or take
+    `rows()`, `to_pandas()`, `svg()`.
+    """
+    from crestline.reports.report import Report, run
+
+    since = question.pop("since", None)
+    asked = Question.of({"user": data.user, "contribution": data.contribution, **question})
+    return run(Report(name, asked, every, since or ""), source=data.source, ledger=data.ledger, entropy=data.entropy)
 
 
 def _store_in_memory() -> Store:

@@ -10,6 +10,7 @@ import pytest
 from crestline.errors import SourceError
 from crestline.sources import open_source
 from tests.sources.conformance import SourceConformance, ask, question
+from tests.sources.conformance_coarse import CoarseConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -22,7 +23,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDB:
     return DuckDB(tmp_path_factory.mktemp("duckdb"))
 
 
-class TestDuckDB(SourceConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance):
+class TestDuckDB(
+    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+):
     def test_a_collation_neither_merges_nor_reorders_items(self, tmp_path: Path) -> None:
         path = tmp_path / "t.duckdb"
         with duckdb.connect(path) as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.conformance import SourceConformance
+from tests.sources.conformance_coarse import CoarseConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -17,5 +18,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Embedded:
     return Embedded(tmp_path_factory.mktemp("embedded"))
 
 
-class TestEmbedded(SourceConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance):
+class TestEmbedded(
+    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+):
     """Everything in the two suites."""

@@ -18,6 +18,7 @@ from crestline.sources import open_source
 from crestline.sources.expression import score
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import SourceConformance, ask, question
+from tests.sources.conformance_coarse import CoarseConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -48,7 +49,9 @@ def rows_of(table: pa.Table) -> str:
     return ", ".join(f"({user}, {item})" for user, item in zip(*table.to_pydict().values(), strict=True))
 
 
-class TestPostgres(SourceConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance):
+class TestPostgres(
+    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+):
     def test_a_locale_does_not_reorder_items(self, engine: Postgres) -> None:
         try:
             prepared(engine, "create collation people (provider = libc, locale = 'en_US.UTF-8')")

@@ -14,6 +14,7 @@ from crestline.sources import open_source
 from crestline.sources.expression import score
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import SourceConformance, ask, events, question
+from tests.sources.conformance_coarse import CoarseConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -52,7 +53,9 @@ def engine() -> Iterator[Spark]:
     session.stop()
 
 
-class TestSpark(SourceConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance):
+class TestSpark(
+    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+):
     def test_times_with_a_zone_come_back_in_utc(self, engine: Spark) -> None:
         """Ibis does not tell Spark's two kinds of timestamp apart, so the label is UTC without saying so."""
         moment = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -14,6 +14,7 @@ from crestline.answer.groups import GroupItems, counted_in
 from crestline.answer.notes import close_pairs, too_close
 from crestline.answer.odds import approximate
 from crestline.parameters import decimal_text
+from crestline.periods.calendar import Periods
 
 
 def explain(answer: Answer, width: int = 100) -> str:
@@ -40,6 +41,8 @@ def asked_for(answer: Answer) -> str:
     if question.contribution is not None:
         within = " and group" if question.by else ""
         text += f", counting at most {question.contribution} of each '{question.user}'{within}"
+    if isinstance(question.period, Periods):
+        text += f", in {question.period}"
     return text + (f", where {question.where}" if question.where else "")
 
 
@@ -105,9 +108,9 @@ def _counts(answer: Answer) -> str:
 def _promised(answer: Answer) -> str:
     epsilon, delta = approximate(answer.guarantee)
     factor = odds_factor(float(epsilon))
-    text = (
-        f"Promised: this answer changes the odds that any one '{answer.question.user}' is in the data at most {factor}"
-    )
+    period = answer.question.period
+    data = f"the data of any one {period.calendar.per}" if isinstance(period, Periods) else "the data"
+    text = f"Promised: this answer changes the odds that any one '{answer.question.user}' is in {data} at most {factor}"
     return text + (f", except with probability {decimal_text(delta)}." if delta else ".")
 
 

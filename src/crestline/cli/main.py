@@ -38,6 +38,7 @@ COMMANDS = (
 GROUPS = (
     ("ledger", "crestline.cli.owner.ledger", "ledger_app"),
     ("token", "crestline.cli.owner.token", "token_app"),
+    ("report", "crestline.cli.owner.report", "report_app"),
 )
 
 # These hand every argument, --help included, to another package.

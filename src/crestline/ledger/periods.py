@@ -22,6 +22,8 @@ from crestline.ledger.budget import Budget
 from crestline.ledger.kinds import Concentrated
 from crestline.periods.calendar import Periods, label_of
 
+_YEAR = 12  # periods for which a person's promise is always stated
+
 Person: TypeAlias = Literal["once", "each", "sum"]
 
 
@@ -119,6 +121,29 @@ def for_a_person(budget: Budget, periods: int) -> ApproxDP | None:
     if cap is not None and periods <= cap.periods and cap.budget.epsilon < found[0]:
         return ApproxDP(cap.budget.epsilon, cap.budget.delta, theorem="P16.3")
     return _promise(*found)
+
+
+def promises(budget: Budget, opened: int) -> tuple[str, ...]:
+    """Both promises of a budget by period, in words: for a user and a period, and for a person in several periods.
+    Then, where such sums are allowed, what is left of the second when a sum over several periods is asked for."""
+    if budget.calendar is None:
+        return ()
+    per = budget.calendar.per
+    text = f"{budget.guarantee()} for one user's rows of one {per}"
+    longer = [(_YEAR, f"any {_YEAR} {per}s"), (opened, f"all {opened} {per}s that were asked about so far")]
+    for periods, words in longer:
+        promise = for_a_person(budget, periods) if periods > 1 else None
+        if promise is not None:
+            text += f"; {promise} for a person who is in {words}"
+    whole = f"All answers together, at the budget: {text}"
+    if budget.cap is not None:  # it refuses such sums
+        return (f"{whole} (P16.1, P16.3).",)
+    sums = with_sums(budget, _YEAR)
+    group = "nothing" if sums is None else f"only {sums}"
+    return (
+        f"{whole}, unless a sum over several {per}s is asked for (P16.1).",
+        f"Where one is, {group} is promised to a person who is in {_YEAR} {per}s.",
+    )
 
 
 def with_sums(budget: Budget, periods: int) -> ApproxDP | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crestline.ledger.amount import Amount
 from crestline.ledger.entries import Entry, canonical
 from crestline.ledger.shares import part_of, times, usual_share, worth
+from crestline.periods.grid import calendar_grid
 
 if TYPE_CHECKING:
     from crestline.ledger.storage.records import Account
@@ -34,8 +36,15 @@ _LONGEST_QUESTION = 60
 
 
 def account_row(account: Account) -> dict[str, str]:
-    """One account for people."""
+    """One account for people; where the budget is by period, a calendar below says what is left."""
     balance = account.balance
+    if balance.budget.calendar is not None and account.period is None:
+        by_period = dict.fromkeys(("used", "left", "pays", "units"), "by period")
+        return {
+            "whose": _whose(account.dataset, account.analyst),
+            "budget": str(balance.budget).replace(", ", "\n"),
+            **by_period,
+        }
     part, pays = used(account), usual_questions(account)
     return {
         "whose": _whose(account.dataset, account.analyst),
@@ -45,6 +54,11 @@ def account_row(account: Account) -> dict[str, str]:
         "pays": "any number" if pays is None else f"{pays:,} usual\nquestions",
         "units": str(balance.remaining).replace(", ", "\n"),
     }
+
+
+def calendar_of(accounts: Sequence[Account]) -> tuple[list[str], list[list[str]]]:
+    """The accounts of periods as a calendar: how much is left of each, windows left out."""
+    return calendar_grid({one.period: f"{1 - used(one):.0%}" for one in accounts if one.period and one.span == 1})
 
 
 def account_fields(account: Account) -> list[list[str]]:
@@ -61,7 +75,9 @@ def account_json(account: Account) -> dict[str, Any]:
     balance = account.balance
     amounts = {"settled": balance.settled, "held": balance.held, "remaining": balance.remaining}
     exact = {name: amount.to_json() for name, amount in amounts.items()}
-    whose = {"dataset": account.dataset, "analyst": account.analyst}
+    whose: dict[str, Any] = {"dataset": account.dataset, "analyst": account.analyst}
+    if account.period is not None:
+        whose |= {"period": account.period, "periods": account.span}
     epsilons = {
         "used_epsilon": worth(balance.budget, balance.charged),
         "left_epsilon": worth(balance.budget, balance.remaining),

@@ -12,6 +12,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, View
 from crestline.question import NO_LIMITS, Question
 from crestline.sources.expression import where
+from crestline.sources.expression.coarse import base_column
 from crestline.sources.source import Reading
 from crestline.sources.table import TableSource
 
@@ -58,7 +59,7 @@ class Delegated(ABC):
 @lru_cache(_KEPT)
 def columns_of(question: Question) -> tuple[str, ...]:
     """The columns that a question names."""
-    columns = {question.user, *question.item, *question.by}
+    columns = {question.user, *map(base_column, (*question.item, *question.by))}
     if question.where is not None:
         columns |= where.columns(where.parse(question.where))
     if question.score is not None:

@@ -135,7 +135,9 @@ def _described(part: Served, state: ServiceState) -> dict[str, Any]:
 @api.get("/budget", response_model=Budgets)
 def budget(state: CurrentState, caller: Known) -> dict[str, Any]:
     """What may be spent, what is, and what is left: of your own budgets, or, for an owner, of all."""
-    return {"budgets": [account_json(account) for account in caller.accounts(state)]}
+    accounts = caller.accounts(state)
+    periods = [one for whole in accounts for one in state.datasets[whole.dataset].ledger.periods(whole.analyst)]
+    return {"budgets": [account_json(account) for account in (*accounts, *periods)]}
 
 
 @api.get("/answers/{id}", response_model=AnswerBody)

@@ -21,6 +21,7 @@ from crestline.question import Limits as QuestionLimits
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.sources.expression import where
+from crestline.sources.expression.coarse import base_column
 from crestline.web.config import OWNER, AnalystConfig, Limits
 from crestline.web.problems import forbidden
 from crestline.web.state import Served, ServiceState
@@ -166,7 +167,7 @@ def _bound(served: Served, question: Question) -> int | None:
 def _permitted(served: Served, question: Question) -> None:
     """Only what the owner listed: another column or list is refused like a data set that is not there."""
     config = served.config
-    if not set(question.item) <= set(config.items):
+    if not all(item in config.items or base_column(item) in config.items for item in question.item):
         raise forbidden()
     if question.where is not None and not filter_columns(where.parse(question.where)) <= set(config.filters):
         raise forbidden()
@@ -174,7 +175,7 @@ def _permitted(served: Served, question: Question) -> None:
         raise forbidden()
     if question.domain is not None and question.domain not in config.domains:
         raise forbidden()
-    if not set(question.by) <= set(config.groups):
+    if not all(group in config.groups or base_column(group) in config.groups for group in question.by):
         raise forbidden()
     if isinstance(question.groups, str) and question.groups not in config.domains:
         raise forbidden()
@@ -188,7 +189,7 @@ def filter_columns(tree: where.Condition) -> set[str]:
         case where.All(parts) | where.Any_(parts):
             return {name for part in parts for name in filter_columns(part)}
         case _:
-            return {tree.column}
+            return {base_column(tree.column)}
 
 
 def _answerable(served: Served, ready: Prepared) -> None:

@@ -6,14 +6,17 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from crestline.errors import ParameterError
+from crestline.errors import CrestlineError, ParameterError
 from crestline.ledger.budget import Budget
+from crestline.periods.calendar import KINDS
 from crestline.plan.shapes import read_shape
+from crestline.question import Question, QuestionFields
+from crestline.reports.report import Report
 from crestline.web.settings import Mistake, Section, line_of, parsed
 
 T = TypeVar("T")
@@ -62,6 +65,15 @@ class DatasetConfig:
 
 
 @dataclass(frozen=True)
+class ReportConfig:
+    """A recurring report on one data set, and the folder it is published into; paid for by the data set itself."""
+
+    dataset: str
+    report: Report
+    folder: Path
+
+
+@dataclass(frozen=True)
 class AnalystConfig:
     """Somebody who may ask: an analyst of the data sets they have a budget for, an owner of all."""
 
@@ -102,6 +114,7 @@ class Config:
     limits: Limits
     file: Path
     text: str
+    reports: Mapping[str, ReportConfig] = field(default_factory=dict)
 
     def place(self, path: tuple[str, ...]) -> str:
         """The file and the line of a setting."""
@@ -131,18 +144,19 @@ class _Reader:
 
     def config(self) -> Config:
         root = Section((), parsed(self._text))
-        self._try(lambda: root.only("ledger", "datasets", "analysts", "limits"))
+        self._try(lambda: root.only("ledger", "datasets", "analysts", "limits", "reports"))
         ledger = self._try(lambda: self._located(root.text("ledger")))
         limits = self._try(lambda: _limits(root.section("limits")))
         datasets = self._each(root, "datasets", self._dataset)
         named = root.values.get("datasets")
         known = tuple(named) if isinstance(named, dict) else ()  # also those with a mistake: one word is enough
         analysts = self._each(root, "analysts", lambda name, part: _analyst(name, part, known))
+        reports = self._each(root, "reports", partial(self._report, datasets)) if "reports" in root.values else {}
         if self._mistakes:
             raise ParameterError("\n".join(self._place(mistake) for mistake in self._mistakes))
         assert ledger is not None, "what could not be read is a mistake"
         assert limits is not None, "what could not be read is a mistake"
-        return Config(ledger, datasets, analysts, limits, self._file, self._text)
+        return Config(ledger, datasets, analysts, limits, self._file, self._text, reports)
 
     def _try(self, read: Callable[[], T]) -> T | None:
         try:
@@ -185,6 +199,28 @@ class _Reader:
             domains=self._domains(part),
         )
 
+    def _report(self, datasets: Mapping[str, DatasetConfig], name: str, part: Section) -> ReportConfig:
+        part.only("dataset", "every", "since", "folder", "question")
+        dataset = datasets.get(part.text("dataset"))
+        if dataset is None:
+            raise part.mistake(
+                "dataset", f"names no data set that is served; they are: {', '.join(datasets) or 'none'}"
+            )
+        calendar = dataset.budget.calendar
+        if calendar is None:
+            raise part.mistake(
+                "dataset", "has a budget that is not by period: give it per and time, such as per = 'week'"
+            )
+        every, asked = part.choice("every", KINDS, calendar.per), part.section("question")
+        try:
+            question = Question.of(cast(QuestionFields, {"contribution": dataset.contribution, **asked.values}))
+            question = replace(question, user=dataset.user, domain=_listed(dataset, asked))
+            report = Report(name, question, every, part.text("since"))
+            report.check(calendar)
+        except (CrestlineError, TypeError) as error:
+            raise Mistake(asked.path, f"{'.'.join(part.path)}: {error}") from None
+        return ReportConfig(dataset.name, report, Path(self._located(part.optional_text("folder") or "reports")))
+
     def _domains(self, part: Section) -> dict[str, str]:
         """Public lists: a file beside this one, or a table (or table.column) of the same database."""
         listed = part.section("domains")
@@ -201,6 +237,16 @@ class _Reader:
 
 def _read_one(whole: Section, key: str, read: Callable[[str, Section], T]) -> T:
     return read(_name(whole, key), whole.section(key))
+
+
+def _listed(dataset: DatasetConfig, asked: Section) -> str | None:
+    """The public list that a question names."""
+    name = asked.optional_text("domain")
+    if name is not None and name not in dataset.domains:
+        raise asked.mistake(
+            "domain", f"names no list of {dataset.name}; they are: {', '.join(dataset.domains) or 'none'}"
+        )
+    return None if name is None else dataset.domains[name]
 
 
 def _public(part: Section) -> PublicFacts:

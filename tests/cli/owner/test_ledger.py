@@ -17,6 +17,8 @@ from crestline.cli.main import run
 from crestline.errors import BudgetExhausted
 from crestline.ledger.entries import GENESIS, canonical, digest
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.periods import Reach
+from crestline.periods.calendar import Periods
 
 Shell = Callable[..., tuple[int, str, str]]
 
@@ -217,3 +219,35 @@ def test_an_analyst_is_added_later(tmp_path: Path, shell: Shell) -> None:
     code, _, err = shell("add-analyst", path, "bob")
     assert code == 2
     assert "NAME:EPSILON:DELTA" in err
+
+
+def test_a_budget_by_period_is_shown_as_a_calendar(tmp_path: Path, shell: Shell) -> None:
+    path = tmp_path / "ledger.db"
+    options = ("--epsilon", 1, "--delta", "1e-6", "--kind", "pure", "--per", "month", "--time", "day")
+    assert shell("create", path, *options, "--cap", "12:2:2e-6", "--analyst", "ann:0.8:1e-7")[0] == 0
+    with Ledger.open(path) as ledger:
+        calendar = ledger.budget.calendar
+        assert calendar is not None
+        reach = Reach(Periods.between(calendar, "2025-12", "2026-01"))
+        ledger.settle(ledger.reserve(drawn(4), analyst="ann", reach=reach), drawn(2))
+    code, out, _ = shell("show", path, "--format", "table")
+    assert code == 0
+    assert "default: what is left of each month" in out
+    assert "default / ann: what is left of each month" in out
+    assert "80%" in out
+    assert "75%" in out
+    assert "(2, 2e-06)-DP for a person who is in any 12 months" in " ".join(out.split())
+    shown = json.loads(shell("show", path, "--format", "json")[1])
+    assert {(one["analyst"], one["period"]) for one in shown["periods"] if one["periods"] == 1} == {
+        (who, month) for who in (None, "ann") for month in ("2025-12", "2026-01")
+    }
+    assert shell("verify", path)[0] == 0
+
+
+@pytest.mark.parametrize("wrong", [("--cap", "12"), ("--cap", "x:1:1"), ("--per", "moon"), ("--zone", "Mars")])
+def test_a_budget_by_period_with_a_mistake(tmp_path: Path, shell: Shell, wrong: tuple[str, str]) -> None:
+    code, _, error = shell(
+        "create", tmp_path / "l.db", "--epsilon", 1, "--delta", "1e-6", "--per", "month", "--time", "day", *wrong
+    )
+    assert code != 0
+    assert "Traceback" not in error

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -122,6 +122,7 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
                     "ledger": store.address,
                     "checksum": store.checksum(),
                     "accounts": [account_json(account) for account in accounts],
+                    "periods": [_period_json(part) for whole in accounts for part in _periods(store, whole)],
                     "users": {account.dataset: account.user for account in accounts if account.analyst is None},
                     "open_reservations": [entry_json(entry) for entry in waiting],
                 }
@@ -275,6 +276,36 @@ def _print_accounts(accounts: list[Account], form: Format) -> None:
         print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], form)
 
 
+def _periods(store: Store, account: Account) -> list[Account]:
+    """The accounts of the periods of a budget, and of its windows."""
+    by_period = account.balance.budget.calendar is not None
+    return store.periods(account.dataset, account.analyst) if by_period else []
+
+
+def _period_json(account: Account) -> dict[str, Any]:
+    """A period's account; its budget is listed above."""
+    from crestline.ledger.report import account_json
+
+    return {name: value for name, value in account_json(account).items() if name != "budget"}
+
+
+def _print_calendar(whole: Account, periods: list[Account]) -> None:
+    """How much of each period is left, and what the budget promises."""
+    from crestline.ledger.periods import promises
+    from crestline.ledger.report import calendar_of
+
+    single = [account for account in periods if account.span == 1]
+    if single:
+        heads, rows = calendar_of(single)
+        whose = whole.dataset if whole.analyst is None else f"{whole.dataset} / {whole.analyst}"
+        cells = [dict(zip(heads, row, strict=True)) for row in rows]
+        title = f"{whose}: what is left of each {whole.balance.budget.calendar.per}"  # type: ignore[union-attr] # by period
+        print_rows({head: head for head in heads}, cells, Format.TABLE, title)
+    if whole.analyst is None:
+        for promise in promises(whole.balance.budget, len(single)):
+            console().print(promise, markup=False)
+
+
 def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
     """What a table of sums does not say: whose presence is hidden, reservations that hang, and the checksum to keep."""
     from crestline.ledger.report import ENTRY_COLUMNS, entry_row
@@ -282,6 +313,8 @@ def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) ->
     if waiting:
         title = "Reserved and not settled: being answered now, or lost in a crash. They stay charged."
         print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in waiting], Format.TABLE, title)
+    for account in accounts:
+        _print_calendar(account, _periods(store, account))
     for account in accounts:
         if account.user is not None:
             console().print(f"data set {account.dataset!r}: the users of column {account.user!r}", markup=False)

@@ -138,6 +138,25 @@ def attempted(value: Expression, engine: str) -> Expression:
     return _declared("try", kind, kind)(value) if engine in DUCKDB else value
 
 
+def in_utc(value: Expression, engine: str) -> Expression:
+    """A moment as what a clock in UTC showed, whatever the time zone of the session; null where that is not defined."""
+    moment = "timestamp('UTC', 6)"
+    if engine in DUCKDB:
+        microseconds = _declared("epoch_us", moment, "int64")(value)
+        return attempted(_declared("make_timestamp", "int64", "timestamp(6)")(microseconds), engine)
+    if engine == "postgres":
+        return _declared("timezone", "string", moment, "timestamp(6)")("UTC", value)
+    return value.cast("timestamp(6)")
+
+
+def floored(value: Expression, size: int, engine: str) -> Expression:
+    """The largest multiple of a whole number that is not above a number, as a double; the number must be small enough
+    that it has one."""
+    kind = "decimal" if value.type().is_decimal() and engine == "postgres" else "float64"
+    number = value if kind == "decimal" else value.cast("float64")
+    return (_declared("floor", kind, kind)(number / size) * size).cast("float64")
+
+
 def trimmed(value: Expression) -> Expression:
     """A numeric of PostgreSQL without the zeros at its end: 1.5 and 1.50 are equal, and get one text."""
     return _declared("trim_scale", "decimal", "decimal")(value)

@@ -14,6 +14,7 @@ from crestline.histogram.labels import Label
 from crestline.question import Question
 from crestline.sources.engine.engines import Expression, attempted
 from crestline.sources.expression import where
+from crestline.sources.expression.coarse import valued
 from crestline.sources.expression.columns import Key, column, key_of
 from crestline.sources.expression.contribution import bounded
 from crestline.sources.expression.filtering import Filter
@@ -77,13 +78,15 @@ class Counting:
     @cached_property
     def items(self) -> Items:
         """The item columns, as keys."""
-        return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in self.question.item))
+        return Items(self._keys(self.question.item))
 
     @cached_property
     def groups(self) -> Items:
         """The columns that make the groups; none where the question has no groups."""
-        by = self.question.by
-        return Items(tuple(key_of(column(self.table, name), name, self.engine) for name in by), "group")
+        return Items(self._keys(self.question.by), "group")
+
+    def _keys(self, names: Sequence[str]) -> tuple[Key, ...]:
+        return tuple(key_of(valued(self.table, name, self.engine), name, self.engine) for name in names)
 
     @cached_property
     def score(self) -> Score | None:

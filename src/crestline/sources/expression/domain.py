@@ -16,6 +16,7 @@ from crestline.errors import QuestionError
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.running import refused_as
 from crestline.sources.engine.small_tables import lifted
+from crestline.sources.expression.coarse import valued
 from crestline.sources.expression.columns import key_of
 from crestline.sources.expression.counting import COUNT, Counting, Items
 from crestline.sources.expression.picks import Pick, multiplicities, picked
@@ -163,9 +164,9 @@ def _listed(counting: Counting, names: Sequence[str], labels: list[Any]) -> Expr
     import pyarrow
 
     if not labels:
-        return counting.table.select(*names).limit(0)
+        return counting.table.select(**{name: _value(counting, name) for name in names}).limit(0)
     rows = labels if len(names) > 1 else [(label,) for label in labels]
-    kinds = {name: counting.table[name].type().to_pyarrow() for name in names}
+    kinds = {name: _value(counting, name).type().to_pyarrow() for name in names}
     advice = f"the domain's items must be of the types of {', '.join(names)}: {', '.join(map(str, kinds.values()))}"
 
     def typed() -> Table:
@@ -173,6 +174,10 @@ def _listed(counting: Counting, names: Sequence[str], labels: list[Any]) -> Expr
         return pyarrow.table({name: pyarrow.array(column, kind) for (name, kind), column in pairs})
 
     return _lifted(counting, names, refused_as(advice, typed))
+
+
+def _value(counting: Counting, name: str) -> Expression:
+    return valued(counting.table, name, counting.engine)
 
 
 def _lifted(counting: Counting, names: Sequence[str], table: Table) -> Expression:

@@ -15,7 +15,7 @@ from functools import reduce
 from crestline.errors import QuestionError
 from crestline.sources.engine.engines import Expression
 from crestline.sources.expression import where
-from crestline.sources.expression.columns import column
+from crestline.sources.expression.coarse import valued
 from crestline.sources.expression.comparing import comparison, likeness, membership, number_in_text
 
 
@@ -37,7 +37,7 @@ class Filter:
             case where.Any_(parts):
                 return reduce(operator.or_, map(self.condition, parts))
             case where.IsNull(name):
-                return column(self.table, name).isnull()
+                return self._value(name).isnull()
             case where.Like(name, pattern):
                 return likeness(self._text(name, "like"), pattern, self.engine)
             case where.In(name, values):
@@ -53,8 +53,8 @@ class Filter:
 
     def _in(self, name: str, values: Sequence[where.Value]) -> Expression:
         """Without types, a column is a number beside numbers and a text beside texts: one set for each."""
-        if not self.untyped:
-            return self._taken(membership(column(self.table, name), values, self.engine), name, values)
+        if not self._is_text_of_a_file(name):
+            return self._taken(membership(self._value(name), values, self.engine), name, values)
         numbers = [value for value in values if isinstance(value, Decimal)]
         others = [value for value in values if not isinstance(value, Decimal)]
         return reduce(operator.or_, [self._one_kind_in(name, same) for same in (numbers, others) if same])
@@ -66,23 +66,31 @@ class Filter:
     def _read(self, name: str, values: Sequence[where.Value]) -> tuple[Expression, list[where.Value]]:
         """The column and the values, all numbers or none, as they are compared: in a table without types, as numbers
         or as text."""
-        left = column(self.table, name)
-        if not self.untyped:
+        left = self._value(name)
+        if not self._is_text_of_a_file(name):
             return left, list(values)
         if isinstance(values[0], Decimal):
             return number_in_text(left, self.engine), list(values)
         return left, [str(value).lower() if isinstance(value, bool) else value for value in values]
 
     def _text(self, name: str, what: str) -> Expression:
-        value = column(self.table, name)
+        value = self._value(name)
         if not value.type().is_string():
             raise QuestionError(f"`{what}` needs a text column; {name!r} is of type {value.type()}")
         return value
 
+    def _value(self, name: str) -> Expression:
+        """The column, or the function of one, that a filter names."""
+        return valued(self.table, name, self.engine)
+
+    def _is_text_of_a_file(self, name: str) -> bool:
+        """Whether it may hold numbers, though it is text; what a function makes of it has a type."""
+        return self.untyped and bool(self._value(name).type().is_string())
+
     def _taken(self, condition: Expression | None, name: str, values: Sequence[where.Value]) -> Expression:
         if condition is not None:
             return condition
-        kind, written = self.table[name].type(), ", ".join(map(_written, values))
+        kind, written = self._value(name).type(), ", ".join(map(_written, values))
         raise QuestionError(
             f"column {name!r} is of type {kind} and cannot be compared with {written}: text, dates and times are "
             "written in single quotes (dates as '2026-01-31'), numbers and true/false without"

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 from crestline.errors import QuestionError
+from crestline.sources.expression.coarse import NUMBERED, TEXTS, TIMES, Coarse, base_column
 
 if TYPE_CHECKING:
     from sqlglot.exp import Expression as Node
@@ -110,7 +111,7 @@ def columns(tree: Condition) -> set[str]:
             return columns(part)
         case All(parts) | Any_(parts):
             return set().union(*map(columns, parts))
-    return {tree.column}
+    return {base_column(tree.column)}
 
 
 def _tree(text: str) -> Node:
@@ -137,6 +138,7 @@ class _Reader:
 
         self._exp = exp
         self._conditions = 0
+        self._functions = {getattr(exp, name.capitalize()): name for name in (*TIMES, *TEXTS)}
         self._operators = {
             exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
         }  # fmt: skip
@@ -181,7 +183,7 @@ class _Reader:
 
     def _comparison(self, node: Node, operator: str) -> Condition:
         left, right = node.this, node.expression
-        if type(left) is self._exp.Column:
+        if type(left) in (self._exp.Column, self._exp.Anonymous, *self._functions):
             name = self._column(left)
             if type(right) is self._exp.Column and right.this.quoted:
                 raise QuestionError(
@@ -193,9 +195,23 @@ class _Reader:
         return Compare(self._column(right), _FLIPPED[operator], value)
 
     def _column(self, node: Node) -> str:
+        function = self._functions.get(type(node))
+        if function is not None:
+            return str(Coarse(function, self._column(self._only(node, "this").this)))
+        if type(node) is self._exp.Anonymous and str(node.this).lower() in NUMBERED:
+            return self._numbered(node)
         if type(node) is not self._exp.Column or type(node.this) is not self._exp.Identifier:
             raise self._refused(node)
         return str(self._only(node, "this").this.this)
+
+    def _numbered(self, node: Node) -> str:
+        """A function of a column and a whole number."""
+        if len(node.expressions) != 2 or type(node.expressions[1]) is not self._exp.Literal:
+            raise self._refused(node)
+        name, number = node.expressions
+        if number.is_string or not str(number.this).isdecimal():
+            raise self._refused(node)
+        return str(Coarse(str(node.this).lower(), self._column(name), int(str(number.this)[:12])))
 
     def _value(self, node: Node) -> Value:
         exp = self._exp
@@ -256,8 +272,8 @@ class _Reader:
 
     def _refused(self, node: Node) -> QuestionError:
         return QuestionError(
-            f"where may not contain {_quoted(node)}: only columns compared with values, and, or, not, in, between, "
-            "like, is null"
+            f"where may not contain {_quoted(node)}: only columns, or functions of one, compared with values, and, "
+            "or, not, in, between, like, is null"
         )
 
 

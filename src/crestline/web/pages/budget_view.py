@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from crestline.ledger.report import used, usual_questions
+from crestline.ledger.periods import promises
+from crestline.ledger.report import calendar_of, used, usual_questions
 from crestline.ledger.shares import part_of, worth
 from crestline.ledger.storage.records import Account
 from crestline.web.pages.parts.chart import Bar, Segment, bars
@@ -18,13 +19,29 @@ _WIDE = 1000  # units of the stretched part of a picture
 _LISTED = 30
 
 
-def budget_page(spent: Sequence[tuple[Account, Sequence[Point]]], now: datetime) -> Html:
-    """By account, then over time."""
+def budget_page(
+    spent: Sequence[tuple[Account, Sequence[Point]]],
+    now: datetime,
+    calendars: Sequence[tuple[Account, Sequence[Account]]] = (),
+) -> Html:
+    """By account, then over time; budgets by period as calendars."""
     accounts = [account for account, _ in spent]
     whose = "By analyst" if any(account.analyst is None for account in accounts) else "What is left"
-    return join(
-        [section(whose, _by_account(accounts), name="by-analyst"), section("Over time", *_all(spent, now), name="time")]
-    )
+    parts = [section("By period", *(_calendar(*one) for one in calendars), name="periods")] if calendars else []
+    if accounts:
+        parts += [section(whose, _by_account(accounts), name="by-analyst")]
+        parts += [section("Over time", *_all(spent, now), name="time")]
+    return join(parts)
+
+
+def _calendar(whole: Account, periods: Sequence[Account]) -> Html:
+    """What is left of each period that was asked about, and what the budget promises."""
+    single = [account for account in periods if account.span == 1]
+    heads, rows = calendar_of(single)
+    words = f"{title(whole)}: left of each period; of those not listed, everything"
+    listed = table(words, heads, rows) if single else tag("p", f"{title(whole)}: no period was asked about so far.")
+    said = promises(whole.balance.budget, len(single)) if whole.analyst is None else ()
+    return join([tag("p", str(whole.balance.budget)), listed, *(tag("p", line, class_="hint") for line in said)])
 
 
 def _all(spent: Sequence[tuple[Account, Sequence[Point]]], now: datetime) -> list[Html]:

@@ -68,6 +68,8 @@ def _left(accounts: Sequence[Account]) -> Html:
             join([_meter(account), f" {used(account):.1%}"]),
             left(account),
         )
+        if account.balance.budget.calendar is None
+        else (title(account), "by period", str(account.balance.budget))
         for account in accounts
     ]
     return join(

@@ -19,6 +19,7 @@ from crestline.web.pages.budget_view import budget_page
 from crestline.web.pages.forms import COOKIE, CurrentState, Fields, SignedIn, one, page_response
 from crestline.web.pages.history import asked, history
 from crestline.web.pages.parts.layout import alert, section
+from crestline.web.pages.reports.routes import report_pages
 from crestline.web.pages.spending import Point, spending, unknown_reservations
 from crestline.web.problems import Problem
 from crestline.web.state import Served, ServiceState
@@ -28,6 +29,7 @@ _READ = 2000  # entries of the ledger for a picture
 
 pages = APIRouter(include_in_schema=False)
 pages.include_router(ask_pages)
+pages.include_router(report_pages)
 
 
 @pages.get("/style.css")
@@ -80,8 +82,17 @@ def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState
 @pages.get("/budget")
 def budget(state: CurrentState, caller: SignedIn) -> Response:
     spent = [line for part in caller.sees(state) for line in _spent(state, caller, part)]
+    calendars = [_calendar(state, account) for account, _ in spent if account.balance.budget.calendar is not None]
+    spent = [line for line in spent if line[0].balance.budget.calendar is None]
     lead = "Everybody's budgets." if caller.is_owner else "Your own budgets. What others spend is the owner's to see."
-    return page_response("Budget", budget_page(spent, utc_now()), who=caller.person.name, here="/budget", lead=lead)
+    return page_response(
+        "Budget", budget_page(spent, utc_now(), calendars), who=caller.person.name, here="/budget", lead=lead
+    )
+
+
+def _calendar(state: ServiceState, account: Account) -> tuple[Account, list[Account]]:
+    """A budget by period, and its accounts."""
+    return account, state.datasets[account.dataset].ledger.periods(account.analyst)
 
 
 def _spent(state: ServiceState, caller: Caller, part: Served) -> list[tuple[Account, list[Point]]]:

@@ -8,7 +8,13 @@ from typing import TypedDict, Unpack
 from crestline.ledger.amount import Amount
 from crestline.web.pages.parts.html import Html, join, tag, void
 
-PLACES = {"/": "Data sets", "/budget": "Budget", "/history": "History", "/mechanisms": "Mechanisms"}
+PLACES = {
+    "/": "Data sets",
+    "/budget": "Budget",
+    "/history": "History",
+    "/reports": "Reports",
+    "/mechanisms": "Mechanisms",
+}
 
 
 class Frame(TypedDict, total=False):

@@ -1,0 +1,93 @@
+"""`crestline report`: recurring reports of a configuration; a clock of the system calls it (cron, systemd)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crestline.cli.output import Format, FormatOption, print_rows
+
+if TYPE_CHECKING:
+    from crestline.web.config import ReportConfig
+    from crestline.web.state import ServiceState
+
+COLUMNS = {"report": "report", "period": "period", "status": "status", "items": "items", "reason": "reason"}
+
+report_app = typer.Typer(help="Recurring reports: ask what is due, and publish it.", no_args_is_help=True)
+
+
+@report_app.callback()
+def _group() -> None:
+    """Recurring reports: ask what is due, and publish it."""
+
+
+@report_app.command()
+def due(
+    config: Annotated[Path, typer.Argument(help="The configuration, a TOML file with [reports.NAME].")],
+    name: Annotated[str | None, typer.Option(help="Only this report.")] = None,
+    form: FormatOption = Format.AUTO,
+) -> None:
+    """Ask each period that has ended, once, and publish every report as CSV, JSON, HTML and SVG.
+
+    Run it as often as you like: what was asked is not asked again, and what was not is caught up on. Exit code 1 when
+    an edition was missed.
+
+    Example: crestline report due crestline.toml
+    """
+    from crestline.errors import ParameterError
+    from crestline.web.config import load_config
+    from crestline.web.state import open_state
+
+    loaded = load_config(config)
+    if name is not None and name not in loaded.reports:
+        raise ParameterError(f"{config} has no report {name!r}; it has: {', '.join(loaded.reports) or 'none'}")
+    state = open_state(loaded)
+    try:
+        chosen = {key: part for key, part in loaded.reports.items() if name in (None, key)}
+        lines = [line for key, part in chosen.items() for line in _published(state, key, part)]
+    finally:
+        state.close()
+    print_rows(COLUMNS, lines, form)
+    raise typer.Exit(1 if any(line["status"] == "missed" for line in lines) else 0)
+
+
+def _published(state: ServiceState, name: str, part: ReportConfig) -> list[dict[str, object]]:
+    from crestline.randomness.entropy import system
+    from crestline.reports.publish import publish
+    from crestline.reports.report import run
+
+    served = state.datasets[part.dataset]
+    with _alone(part.folder / f".{name}.lock"):
+        series = run(part.report, source=served.source, ledger=served.ledger, entropy=system())
+        publish(series, part.folder, served.ledger)
+    return [
+        {"report": name, "period": one.period, "status": one.status, "items": len(one.items), "reason": one.reason}
+        for one in series.editions
+    ]
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time, so that two that start at once do not ask the same period twice."""
+    from crestline.errors import ParameterError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_CREAT | os.O_RDWR)
+    except OSError as error:
+        raise ParameterError(f"{path.parent} cannot be written: {error.strerror}") from None
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except ImportError:  # no such locks on this system: start one process at a time
+        pass
+    try:
+        yield
+    finally:
+        os.close(file)

@@ -1,0 +1,162 @@
+"""Coarser values: a column inside one function, as an item or in a filter (docs/reference/where.md).
+
+    year(t)  quarter(t)  month(t)  week(t)  hour(t)    whole numbers, by the clock of UTC; weeks as in ISO 8601
+    date(t)                                            the day
+    lower(x)  trim(x)  prefix(x, 3)                    text: small letters, no space at the ends, the first characters
+    bucket(x, 10)                                      the largest multiple of 10 that is not above x
+
+Each is defined for every value that a column of its kind can hold, and null where the column is, so that no row can
+make an engine fail: times outside the years 1 to 9999 and text that is no time count as null, and so do PostgreSQL's
+decimals beyond 10^15 in `bucket`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from crestline.errors import QuestionError
+from crestline.sources.engine.engines import (
+    DUCKDB,
+    EMBEDDED,
+    Expression,
+    attempted,
+    codec,
+    floored,
+    in_utc,
+    total_cast,
+)
+from crestline.sources.expression.columns import column, representable
+
+TIMES = ("year", "quarter", "month", "week", "hour", "date")
+TEXTS = ("lower", "trim")
+NUMBERED = ("prefix", "bucket")  # those that take a number as well
+LARGEST = 10**9
+
+_CALL = re.compile(
+    r"\s*(?P<function>[a-z]+)\s*\(\s*"
+    r'(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"(),\s](?:[^"(),]*[^"(),\s])?))'
+    r"\s*(?:,\s*(?P<number>\d{1,10})\s*)?\)\s*",
+    re.IGNORECASE,
+)
+_EXACT = 10**15  # up to here a double holds every multiple of a whole number
+_TINY = 1e-100  # below it PostgreSQL fails to divide
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """A function of one column; `number` only where it takes one."""
+
+    function: str
+    column: str
+    number: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.number is not None) != (self.function in NUMBERED):
+            takes = "a column and a whole number" if self.function in NUMBERED else "one column"
+            raise QuestionError(f"{self.function}() takes {takes}")
+        if self.number is not None and not 1 <= self.number <= LARGEST:
+            raise QuestionError(f"the number in {self.function}() must lie between 1 and {LARGEST}")
+
+    @classmethod
+    def read(cls, text: str) -> Coarse | None:
+        """The function that a text names; None: it is a column by its own name."""
+        match = _CALL.fullmatch(text)
+        if match is None or match["function"].lower() not in (*TIMES, *TEXTS, *NUMBERED):
+            return None
+        name = match["plain"] or match["quoted"].replace('""', '"')
+        return cls(match["function"].lower(), name, None if match["number"] is None else int(match["number"]))
+
+    def __str__(self) -> str:
+        quoted = self.column.replace('"', '""')
+        return f'{self.function}("{quoted}"' + (")" if self.number is None else f", {self.number})")
+
+
+def base_column(text: str) -> str:
+    """The column that an item or a filter looks at."""
+    coarse = Coarse.read(text)
+    return text if coarse is None else coarse.column
+
+
+def valued(table: Expression, text: str, engine: str) -> Expression:
+    """A column, or a function of one, as an expression."""
+    coarse = Coarse.read(text)
+    if coarse is None:
+        return column(table, text)
+    value = column(table, coarse.column)
+    if coarse.function in TIMES:
+        return _time(value, coarse, engine)
+    if coarse.function == "bucket":
+        assert coarse.number is not None, "checked when it was read"
+        return _bucket(value, coarse.number, coarse, engine)
+    return _text(value, coarse, engine)
+
+
+def _time(value: Expression, coarse: Coarse, engine: str) -> Expression:
+    import ibis
+    from ibis.expr import datatypes as types
+
+    kind, moments = value.type(), types.Timestamp(scale=6)
+    if kind.is_string() and engine in DUCKDB:
+        value = attempted(total_cast(value, moments, engine), engine)
+    elif kind.is_timestamp():
+        value = in_utc(representable(value, engine), engine) if kind.timezone else total_cast(value, moments, engine)
+    elif not kind.is_date() or coarse.function == "hour":
+        raise _refused(coarse, kind, "times" if coarse.function == "hour" else "dates or times")
+    ends = (date.min, date.max) if value.type().is_date() else (datetime(1, 1, 2), datetime(9999, 12, 30))
+    inside = ibis.cases((value.between(*ends), value), else_=ibis.null(value.type()))
+    if coarse.function == "date":
+        return inside if value.type().is_date() else attempted(inside.date(), engine)
+    parts: dict[str, Callable[[], Expression]] = {"week": lambda: inside.week_of_year()}
+    return attempted(parts.get(coarse.function, lambda: getattr(inside, coarse.function)())(), engine)
+
+
+def _text(value: Expression, coarse: Coarse, engine: str) -> Expression:
+    if not value.type().is_string():
+        raise _refused(coarse, value.type(), "text")
+    functions = codec(engine)
+    plain = value if engine == EMBEDDED else functions.decode(functions.encode(value))  # in no collation of its own
+    if coarse.function == "lower":
+        return attempted(plain.lower(), engine)
+    return attempted(plain.strip() if coarse.function == "trim" else plain.left(coarse.number), engine)
+
+
+def _bucket(value: Expression, size: int, coarse: Coarse, engine: str) -> Expression:
+    """The lower end of the bucket. Whole numbers at the very end of their type stay in the last bucket that has one."""
+    import ibis
+
+    value = number_in(value, engine)
+    kind = value.type()
+    if kind.is_unsigned_integer():
+        return attempted(value - value % size, engine)
+    if kind.is_integer():
+        lowest = -(2**63 // size) * size
+        whole = value.cast("int64")
+        rest = whole % size  # with the sign of the number
+        floor = ibis.cases((rest < 0, whole - rest - size), else_=whole - rest)
+        return attempted(ibis.cases((whole < lowest + size, ibis.literal(lowest, "int64")), else_=floor), engine)
+    if kind.is_decimal() and engine == "postgres":  # of any length: not every one fits a double
+        within = value.between(*(ibis.literal(f"{sign}{_EXACT}").cast("decimal") for sign in ("-", "")))
+        return floored(ibis.cases((within, value), else_=ibis.null("decimal")), size, engine)
+    if not kind.is_floating() and not kind.is_decimal():
+        raise _refused(coarse, kind, "numbers")
+    number, far = value.cast("float64"), float(_EXACT)
+    inside = (number > -far) & (number < far)
+    near = ibis.cases((inside, number), else_=ibis.literal(0.0))
+    apart = ibis.cases((near.abs() < _TINY, ibis.literal(0.0)), else_=near)
+    floor = floored(apart, size, engine)
+    below = ibis.cases((near.between(-_TINY, 0.0) & (near < 0.0), ibis.literal(-float(size))), else_=floor)
+    return attempted(ibis.cases((inside, below), else_=number), engine)  # what is far off, nan or null stays as it is
+
+
+def number_in(value: Expression, engine: str) -> Expression:
+    """The column, and where it is text in a file, the number that it holds."""
+    from crestline.sources.expression.comparing import number_in_text
+
+    return number_in_text(value, engine) if value.type().is_string() and engine in DUCKDB else value
+
+
+def _refused(coarse: Coarse, kind: object, what: str) -> QuestionError:
+    return QuestionError(f"{coarse.function}() is for {what}; column {coarse.column!r} is of type {kind}")

@@ -1,0 +1,64 @@
+"""The pages of recurring reports: which there are, and each as a picture over time with its table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from crestline.randomness.entropy import system
+from crestline.reports.report import Series, run
+from crestline.reports.tabular import rows
+from crestline.web.asking import Caller
+from crestline.web.config import ReportConfig
+from crestline.web.pages.forms import CurrentState, SignedIn, page_response
+from crestline.web.pages.parts.html import Html, join, table, tag
+from crestline.web.pages.parts.layout import section
+from crestline.web.problems import forbidden
+from crestline.web.state import ServiceState
+
+report_pages = APIRouter(include_in_schema=False)
+
+_GAPS = (
+    "A gap means that an edition stopped before this item, on purpose, or was missed. It does not mean that nobody had "
+    "the item."
+)
+
+
+@report_pages.get("/reports")
+def listed(state: CurrentState, caller: SignedIn) -> Response:
+    found = _seen(state, caller)
+    lines = [
+        (tag("a", name, href=f"/reports/{name}"), part.dataset, f"every {part.report.every} since {part.report.since}")
+        for name, part in found.items()
+    ]
+    none = tag("p", "There are no reports on the data sets that you may ask.")
+    body = table("Reports; follow a name to see it", ("Report", "Data set", "When"), lines) if lines else none
+    return page_response("Reports", section("Reports", body, name="list"), who=caller.person.name, here="/reports")
+
+
+@report_pages.get("/reports/{name}")
+def one(name: str, state: CurrentState, caller: SignedIn) -> Response:
+    part = _seen(state, caller).get(name)
+    if part is None:
+        raise forbidden()
+    served = state.datasets[part.dataset]
+    series = run(part.report, source=served.source, ledger=served.ledger, entropy=system(), asking=False)
+    lead = f"On {part.dataset}, every {part.report.every} since {part.report.since}."
+    return page_response(f"Report {name}", _body(series), who=caller.person.name, here="/reports", lead=lead)
+
+
+def _seen(state: ServiceState, caller: Caller) -> dict[str, ReportConfig]:
+    """The reports on data sets that the caller may ask."""
+    datasets = {part.config.name for part in caller.sees(state)}
+    return {name: part for name, part in state.config.reports.items() if part.dataset in datasets}
+
+
+def _body(series: Series) -> Html:
+    newest_first = replace(series, editions=series.editions[::-1])
+    heads = ("Period", "Status", "Rank", "Item", "Noisy count", "Reason")
+    lines = [["" if value is None else value for value in row.values()] for row in rows(newest_first)]
+    picture = tag("figure", Html(series.svg()), tag("figcaption", _GAPS))
+    parts = [section("Over time", picture, name="picture"), section("Table", table("All", heads, lines), name="all")]
+    return join(parts) if series.editions else tag("p", "No period has ended so far.")
