@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import crestline as cl
-from crestline.cli.analyst.demo_data import USERS, write_loans
 from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format
 from crestline.cli.owner.account_figure import figure
+from crestline.examples.library_data import USERS, write_loans
 from crestline.pictures import Picture
 from crestline.plan.forecast import Simulation
 from crestline.plan.plan import plan_shape

@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": {"histogram", "question", "randomness", "mechanisms", "periods"},
     "ledger": {"guarantees", "periods"},
     "pictures": set(),
+    "examples": set(),
     "answer": {"histogram", "guarantees", "periods", "question", "pictures"},
     "prepare": {"answer", "histogram", "mechanisms", "guarantees", "ledger", "periods", "question", "__init__"},
     "identity": {"prepare", "ledger", "question", "randomness", "sources"},
@@ -57,9 +58,9 @@ MAY_IMPORT |= {
     "reports": CORE - {"charging", "identity", "mechanisms"},
     "session": CORE | {"price", "reports"},
     "web": CORE | {"plan", "price", "reports", "__init__"},
-    "cli": CORE | {"reports", "session", "audit", "pictures", "plan", "price", "web", "__init__"},
+    "cli": CORE | {"reports", "session", "audit", "examples", "pictures", "plan", "price", "web", "__init__"},
     "__main__": {"cli"},
-    "__init__": CORE - {"ask", "identity"} | {"session"},  # the public names
+    "__init__": CORE - {"ask", "identity"} | {"examples", "session"},  # the public names
 }
 ALWAYS = {"errors", "fields", "parameters", "precision"}
 

@@ -1,43 +1,65 @@
 """A newcomer's first minutes, in a virtual environment of their own: install, tour, ask, keep books, pipe.
 
-The dependencies are taken from the environment that runs the tests (they were just installed there); what is new is
-the package itself, built as a wheel and installed without its source tree.
+What is installed there is the wheel of this checkout (tools/newcomer/fresh.py).
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import sysconfig
-import venv
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.newcomer.__main__ import typed_in
+from tools.newcomer.fresh import environment, run
+from tools.newcomer.pages import ROOT, blocks, pages, silent
+
+QUICK = ("docs/tutorial/first-question.md", "docs/tutorial/budgets.md", "docs/how-to/sums.md")
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of a fresh environment that holds the wheel."""
-    folder = tmp_path_factory.mktemp("newcomer")
-    run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)], folder)
-    venv.create(folder / "env", with_pip=True)
-    python = folder / "env" / "bin" / "python"
-    wheel = next(folder.glob("crestline-*.whl"))
-    run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", str(wheel)], folder)
-    own = run([str(python), "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], folder).stdout.strip()
-    Path(own, "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    return folder / "env" / "bin"
+    return environment(tmp_path_factory.mktemp("newcomer"))
 
 
-def run(command: list[str], folder: Path, code: int = 0, **given: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, **given)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done
+@pytest.mark.slow
+@pytest.mark.parametrize("page", QUICK)
+def test_a_page_can_be_typed_in(page: str, installed: Path, tmp_path: Path) -> None:
+    """`scripts/newcomer` does so with all of them."""
+    assert typed_in(ROOT / page, installed, tmp_path) == len(blocks((ROOT / page).read_text()))
+
+
+def test_what_is_not_typed_in_says_why() -> None:
+    assert {page.name: silent(page.read_text()) for page in pages() if silent(page.read_text())} == {}
+
+
+def test_commands_are_told_from_what_they_print() -> None:
+    page = """
+```console
+$ cat > a.txt <<'END'
+> one
+> END
+$ crestline top a.csv \\
+    -k 3
+nothing
+```
+
+Not here:
+
+```console no-run
+$ rm -rf /
+```
+
+```python
+x = 1
+```
+"""
+    typed = blocks(page)
+    assert [block.kind for block in typed] == ["console", "python"]
+    assert typed[0].code == "cat > a.txt <<'END'\none\nEND\ncrestline top a.csv \\\n    -k 3\n"
+    assert silent(page) == []
+    assert silent("# Title\n\n```console no-run\n$ x\n```\n") == ["```console no-run"]
 
 
 @pytest.mark.slow
@@ -62,8 +84,8 @@ def test_a_newcomers_first_minutes(installed: Path, tmp_path: Path) -> None:
     assert paid["items"] == again["items"]
     run([crestline, "ledger", "verify", "ledger.db"], tmp_path)
 
-    absent = run([crestline, "reproduce", "--list"], tmp_path, code=2)
-    assert "git clone" in absent.stderr, "the experiments are not in the wheel"
+    with pytest.raises(RuntimeError, match="git clone"):  # the experiments are not in the wheel
+        run([crestline, "reproduce", "--list"], tmp_path)
 
-    piped = run([python, "-m", "json.tool"], tmp_path, input=run(ask, tmp_path).stdout)
+    piped = run([python, "-m", "json.tool"], tmp_path, text=run(ask, tmp_path).stdout)
     assert json.loads(piped.stdout)["question"]["k"] == 2

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crestline import errors as errors
+    from crestline import examples as examples
     from crestline import mechanisms as mechanisms
     from crestline.answer.answer import Answer as Answer
     from crestline.guarantees.guarantee import ZCDP as ZCDP
@@ -58,6 +59,7 @@ _HOMES = {
 _MODULES = {
     "entropy": "crestline.randomness.entropy",
     "errors": "crestline.errors",
+    "examples": "crestline.examples",
     "mechanisms": "crestline.mechanisms",
 }
 

@@ -1,4 +1,4 @@
-"""Every Python example of the docs runs, page by page, in a folder that holds the data the pages speak of.
+"""Every Python example of the docs runs, page by page, in an empty folder; `scripts/newcomer` types in the rest.
 
 A fence that says `python no-run` is left alone; the page must say why on the line above it. A fence that shows how a
 mechanism is made (`Name(k, k_bar, …)`) is held against the real signature instead.
@@ -60,23 +60,8 @@ SIGNATURES = [
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """checkins.parquet (user, venue) and shop.duckdb (table sales), as the pages assume."""
-    import duckdb
-
+    """An empty folder: a page makes the data that it speaks of (`cl.examples`)."""
     monkeypatch.chdir(tmp_path)
-    made = duckdb.connect()
-    made.execute(
-        "copy (select u as user, 'venue ' || (u * v) % (3 * v) as venue from range(3000) a(u), range(1, 6) b(v)) "
-        "to 'checkins.parquet' (format parquet)"
-    )
-    made.close()
-    shop = duckdb.connect("shop.duckdb")
-    shop.execute(
-        "create table sales as select c as customer_id, 'sku ' || (c % 5) as sku, 'DE' as country, "
-        "date '2026-02-01' as day, 2.5 * (c % 40) as price, 'books' as category, 'brand ' || (c % 3) as brand "
-        "from range(4000) t(c)"
-    )
-    shop.close()
     return tmp_path
 
 

@@ -8,7 +8,24 @@ from pathlib import Path
 # Chapter, its folder, the pages that come first.
 CHAPTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Tutorial", "tutorial", ("first-question", "budgets", "groups", "your-database", "your-mechanism")),
-    ("How to", "how-to", ("databases", "short-answers", "plan", "prices", "ledger", "sums", "audit", "deploy")),
+    (
+        "How to",
+        "how-to",
+        (
+            "choose",
+            "report",
+            "databases",
+            "joins",
+            "short-answers",
+            "plan",
+            "prices",
+            "ledger",
+            "sums",
+            "migrate",
+            "audit",
+            "deploy",
+        ),
+    ),
     ("Reference", "reference", ("python", "cli", "where", "theorems", "accounting", "vectors")),
     ("Proofs", "proofs", ("README",)),
     ("Decisions", "decisions", ("README",)),

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.analyst.demo_data import LONELY_READER, LONELY_TITLE, USERS, write_loans
 from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format, console
+from crestline.examples.library_data import LONELY_READER, LONELY_TITLE, USERS, write_loans
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,13 +21,20 @@ if TYPE_CHECKING:
 
 
 def demo(
-    keep: Annotated[Path | None, typer.Option(help="Keep the demo's data, ledger and picture in this folder.")] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Keep the data, also those that the pages use, the ledger and the picture in this folder."),
+    ] = None,
 ) -> None:
     """A guided tour: a leak, the private answer, the ledger, the plan, the picture. Needs nothing but this package."""
     out = console()
     if keep is not None:
+        from crestline.examples import shop
+
         keep.mkdir(parents=True, exist_ok=True)
         _tour(keep, out, kept=True)
+        shop(keep)
+        out.print(f"\nIn {keep} are also the data of the documentation: checkins.parquet, sales.parquet, shop.duckdb.")
         return
     with tempfile.TemporaryDirectory(prefix="crestline-demo-") as folder:
         _tour(Path(folder), out, kept=False)

@@ -1,0 +1,111 @@
+"""The data of an invented shop, and of people who check in at venues, as Parquet files and as a DuckDB database."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow
+    from numpy.typing import NDArray
+
+PEOPLE = 8_000  # who check in
+CUSTOMERS = 6_000
+_SEED = 2026  # invented data, not a release: any generator will do
+_FIRST_DAY = date(2025, 10, 1)
+_DAYS = 210
+_COUNTRIES = ("DE", "FR", "AT", "PL", "CH")
+_CITIES = ("Ahlen", "Brunn", "Calw")
+_PLACES = (
+    "Central Station", "Harbour Bath", "Old Market", "City Library", "West Park", "Opera", "Night Market",
+    "University", "Botanic Garden", "Tram Museum", "North Beach", "Town Hall", "Film House", "Climbing Hall",
+    "Farmers' Market", "Observatory", "Ice Rink", "Science Centre", "Ferry Pier", "Castle Hill",
+)  # fmt: skip
+_CATEGORIES = ("tea", "coffee", "bread", "fruit", "cheese")
+_BRANDS = ("Alm", "Borea", "Cardo", "Delta")
+_KINDS = ("small", "large", "organic")
+
+
+def write_shop(folder: Path) -> None:
+    """Write checkins.parquet, sales.parquet and shop.duckdb."""
+    import duckdb
+    import numpy as np
+    from pyarrow import parquet
+
+    made = np.random.default_rng(_SEED)
+    parquet.write_table(_checkins(made), folder / "checkins.parquet")
+    tables = _sales(made)
+    parquet.write_table(tables["sales"], folder / "sales.parquet")
+    path = folder / "shop.duckdb"
+    path.unlink(missing_ok=True)
+    with duckdb.connect(str(path)) as database:
+        for name, table in tables.items():
+            database.from_arrow(table).create(name)
+
+
+def _checkins(made: np.random.Generator) -> pyarrow.Table:
+    """Sixty venues, a few of them popular; everybody checks in about four times."""
+    import pyarrow
+
+    venues = [f"{place}, {city}" for place in _PLACES for city in _CITIES]
+    user, venue = _picks(made, PEOPLE, len(venues), 4.0)
+    names = [venues[one] for one in venue]
+    return pyarrow.table(
+        {
+            "user": user,
+            "venue": names,
+            "city": [name.rpartition(", ")[2] for name in names],
+            "day": _days(made, len(user)),
+        }
+    )
+
+
+def _sales(made: np.random.Generator) -> dict[str, pyarrow.Table]:
+    import numpy as np
+    import pyarrow
+
+    kinds = [(category, brand, kind) for kind in _KINDS for category in _CATEGORIES for brand in _BRANDS]
+    skus = [f"sku {number:03}" for number in range(1, len(kinds) + 1)]
+    customer, product = _picks(made, CUSTOMERS, len(skus), 3.0)
+    home = made.choice(len(_COUNTRIES), size=CUSTOMERS, p=[0.5, 0.2, 0.1, 0.1, 0.1])
+    prices = np.round(made.uniform(1, 40, size=len(skus)), 2)
+    sales = {
+        "customer_id": customer,
+        "sku": [skus[one] for one in product],
+        "category": [kinds[one][0] for one in product],
+        "brand": [kinds[one][1] for one in product],
+        "country": [_COUNTRIES[one] for one in home[customer]],
+        "day": _days(made, len(customer)),
+        "price": prices[product],
+        "quantity": made.integers(1, 4, size=len(customer)),
+    }
+    products = {
+        "sku": skus,
+        "name": [f"{brand} {kind} {category}" for category, brand, kind in kinds],
+        "category": [category for category, _, _ in kinds],
+        "brand": [brand for _, brand, _ in kinds],
+    }
+    customers = {"customer_id": np.arange(CUSTOMERS), "country": [_COUNTRIES[one] for one in home]}
+    return {
+        "sales": pyarrow.table(sales),
+        "products": pyarrow.table(products),
+        "customers": pyarrow.table(customers),
+    }
+
+
+def _picks(
+    made: np.random.Generator, people: int, things: int, each: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Who picks what: at least one thing each, popular things more often."""
+    import numpy as np
+
+    many = 1 + made.poisson(each - 1, size=people)
+    weights = 1.0 / np.arange(1, things + 1) ** 0.9
+    who = np.repeat(np.arange(people), many)
+    return who, made.choice(things, size=len(who), p=weights / weights.sum())
+
+
+def _days(made: np.random.Generator, rows: int) -> list[date]:
+    return [_FIRST_DAY + timedelta(days=int(day)) for day in made.integers(0, _DAYS, size=rows)]
