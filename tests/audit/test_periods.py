@@ -84,8 +84,8 @@ def worst(mechanism: LimitedDomain | LimitedDomainLaplace, epsilon: float, *, pe
             laws[key] = {(tuple(one.items), one.stopped): float(chance) for one, chance in outcomes.items()}
         return laws[key]
 
-    with_all = added(periods, 0, **asked)  # type: ignore[arg-type] # passed through
-    without = added(periods, 1, **asked)  # type: ignore[arg-type] # as above
+    with_all = added(periods, 0, **asked)
+    without = added(periods, 1, **asked)
     pairs = {(tuple(sorted(with_all[name].items())), tuple(sorted(without[name].items()))) for name in with_all}
     largest = 0.0
     for base, (more, less) in itertools.product(BASES, pairs):

@@ -46,7 +46,7 @@ def test_periods_over_http(monthly: Service) -> None:
 
 def test_the_form_and_the_calendar(monthly: Service) -> None:
     client = monthly.client
-    client.base_url = "https://testserver"  # type: ignore[assignment] # cookies are for secure connections
+    client.base_url = "https://testserver"
     assert client.post("/sign-in", data={"token": monthly.tokens["ann"]}).status_code == 200
     page = client.get("/datasets/loans").text
     assert "each month pays from its own budget" in page
@@ -103,7 +103,7 @@ def test_a_report_is_published_by_a_command_and_shown_to_those_who_may_ask(
     assert {path.suffix for path in (tmp_path / "published").glob("weekly.*")} == {".csv", ".json", ".html", ".svg"}
     with started(tmp_path) as service:
         client = service.client
-        client.base_url = "https://testserver"  # type: ignore[assignment] # cookies are for secure connections
+        client.base_url = "https://testserver"
         client.post("/sign-in", data={"token": service.tokens["ann"]})
         assert "/reports/weekly" in client.get("/reports").text
         page = client.get("/reports/weekly").text
