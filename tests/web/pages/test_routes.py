@@ -224,6 +224,14 @@ def test_a_session_holds_on_another_server_and_for_some_hours(visit: Visit, serv
     tables.close()
 
 
+def test_a_form_of_ours_is_taken_although_our_pages_send_no_referrer(visit: Visit) -> None:
+    """Browsers write `null` as its origin then, and say in another header that it is ours."""
+    visit.sign_in("ann")
+    headers = {"origin": "null", "sec-fetch-site": "same-origin"}
+    visit.post("/datasets/loans", headers=headers, item="title", k="2", do="forecast")
+    assert visit.status == 200
+
+
 def test_an_origin_that_is_not_ours_is_refused(visit: Visit) -> None:
     visit.sign_in("ann")
     for origin, status in (("https://elsewhere.example", 403), ("null", 403), ("https://testserver", 200)):
