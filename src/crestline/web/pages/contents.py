@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from crestline.answer.answer import Answer
@@ -16,7 +15,7 @@ from crestline.question import Question
 from crestline.web.config import DatasetConfig
 from crestline.web.pages.budget_view import left, title
 from crestline.web.pages.forecast import why_not
-from crestline.web.pages.groups_view import groups_part
+from crestline.web.pages.groups_view import groups_part, many_groups
 from crestline.web.pages.parts.chart import chart
 from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import capital, facts, moment, note, section
@@ -87,27 +86,17 @@ def _meter(account: Account) -> Html:
 
 def answer_page(answer: Answer, explanation: str, time: str) -> Html:
     """The items, what they cost, why it stopped. `explanation` has one line for each paragraph."""
-    return join(
-        [
-            tag(
-                "div",
-                section("What came back", *_came_back(answer), name="items"),
-                section("What it cost", _bill(answer, time), name="bill"),
-                class_="two",
-            ),
-            section("In plain words", *map(_paragraph, explanation.splitlines()), name="words"),
-            tag(
-                "p",
-                tag("a", f"Ask {answer.source} another question", href=f"/datasets/{quote(answer.source, safe='')}"),
-            ),
-        ]
-    )
-
-
-def _came_back(answer: Answer) -> tuple[Any, ...]:
-    if answer.by_group is not None:
-        return groups_part(answer)
-    return _stop(answer), chart(answer) or "", _items(answer)
+    cost = section("What it cost", _bill(answer, time), name="bill")
+    said = section("In plain words", *map(_paragraph, explanation.splitlines()), name="words")
+    if answer.by_group is None:
+        came = section("What came back", _stop(answer), chart(answer) or "", _items(answer), name="items")
+        parts = [tag("div", came, cost, class_="two"), said]
+    else:
+        came = section("What came back", *groups_part(answer), name="items")
+        about = tag("div", cost, said, class_="two")
+        parts = [about, came] if many_groups(answer) else [came, about]
+    again = tag("a", f"Ask {answer.source} another question", href=f"/datasets/{quote(answer.source, safe='')}")
+    return join([*parts, tag("p", again)])
 
 
 def _items(answer: Answer) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -22,8 +23,13 @@ def groups_part(answer: Answer) -> tuple[Any, ...]:
     if not groups:
         return (note("Nothing could be named in any group."),)
     cards = [_card(number, group) for number, group in enumerate(groups)]
-    listed = [_contents(groups)] if len(groups) >= _MANY else []
+    listed = [_contents(groups)] if many_groups(answer) else []
     return note(_summary(answer, groups)), *listed, tag("div", *cards, class_="groups")
+
+
+def many_groups(answer: Answer) -> bool:
+    """Whether the groups fill more than a screen: then everything else comes before them."""
+    return len(answer.by_group or ()) >= _MANY
 
 
 def _summary(answer: Answer, groups: Sequence[GroupItems]) -> str:
@@ -33,7 +39,8 @@ def _summary(answer: Answer, groups: Sequence[GroupItems]) -> str:
     if answer.question.groups is None:
         text += " Of a group in which nothing could be named nothing is said, not even that it exists."
     if answer.margin is not None:
-        text += f" In its group an item needs about {answer.margin:,.0f} users more than the first item left out."
+        lead = f"{math.ceil(answer.margin):,}"
+        text += f" In its group an item needs about {lead} users more than the first item left out."
     return text
 
 
