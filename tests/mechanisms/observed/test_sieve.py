@@ -141,8 +141,8 @@ def _grid_law(factor: float) -> dict[int, float]:
 def test_the_cut_keeps_what_may_be_among_the_k_heaviest() -> None:
     loads = Look(np.array([1000, 900, 880, 700, 100, 0, -50]), Fraction(1))
     assert heavy(loads, 1, wide=1).tolist() == [True, True, True, False, False, False, False]  # 2 σ are 128 steps
-    assert heavy(loads, 1).tolist() == [True] * 4 + [False] * 3  # the four largest are kept in any case
-    assert heavy(loads, 3).all()  # a rank beyond the last bucket is the smallest load
+    assert heavy(loads, 2).tolist() == [True] * 4 + [False] * 3  # the 2k largest are kept in any case
+    assert heavy(loads, 4).all()  # a rank beyond the last bucket is the smallest load
 
 
 @pytest.mark.parametrize("light", [True, False])

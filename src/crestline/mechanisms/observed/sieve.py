@@ -45,7 +45,7 @@ _POPULAR, _USERS = Fraction(2, 100), Fraction(1, 100)
 _ONE_ROUND, _TWO_ROUNDS = (Fraction(25, 100),), (Fraction(12, 100), Fraction(13, 100))
 _LIGHT = 0.5  # from this mean weight of a pair on, a sieve gains nothing
 _PASSES = 0.9  # from this forecast on, one careful round is enough
-_BELOW, _WIDE = 2, 4  # a bucket is kept from two σ below the k-th largest load on, and the 4k largest always
+_BELOW, _WIDE = 2, 2  # a bucket is kept from two σ below the k-th largest load on, and the 2k largest always
 # The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
 _ROUNDING = 1 - Fraction(2, 10**11)
 _KEY_WORDS = 4
@@ -144,7 +144,7 @@ class Sieve(BuiltIn):
 
 
 def heavy(loads: Look, k: int, wide: int = _WIDE) -> NDArray[np.bool_]:
-    """The buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 4k-th largest (P18.1).
+    """The buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 2k-th largest (P18.1).
 
     A rank beyond the last bucket means the smallest load.
     """
