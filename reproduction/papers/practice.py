@@ -36,6 +36,7 @@ from reproduction.papers.practice_page import (
     MISSING_MASS,
     OPENDP,
     OTHERS,
+    OURS,
     PEERS,
     PIPELINEDP,
     SIEVE,
@@ -51,14 +52,15 @@ from reproduction.peers.setting import Setting
 from reproduction.simulate import ranked
 
 _RELEASES = 20  # of each sample: sampling users' items is the slow part
-_TRIALS = {PIPELINEDP: 2, **dict.fromkeys(OPENDP, 5), MISSING_MASS: 10, AUTO_BOUND: 100, AUTO_FREE: 20}
+_TRIALS = {PIPELINEDP: 2, **dict.fromkeys(OPENDP, 5), MISSING_MASS: 10, AUTO_BOUND: 100, **dict.fromkeys(OURS, 20)}
+TAKEN = {SIEVE: SIEVE, AUTO_FREE: AUTO}  # the mechanism that a line asks for
 SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))  # of the budget, for the discovery
 
 
 def measure(cell: Cell, shelf: Shelf) -> Numbers:
     """Shares of the true top k; nothing where the library is not installed."""
-    if cell.label == AUTO_FREE:
-        return _free(AUTO, cell, shelf)
+    if cell.label in OURS:
+        return _free(TAKEN[cell.label], cell, shelf)
     if cell.label == AUTO_BOUND:
         return _automatic(cell, shelf)
     if cell.label == MISSING_MASS:
@@ -79,7 +81,9 @@ def measure_files(cell: Cell, shelf: Shelf) -> Numbers:
     best = set(names[: cell.k])
     shares = []
     for run in range(cell.trials):
-        answer = cl.top_k(file, k=cell.k, epsilon=cell.epsilon, delta=cell.delta, entropy=replay(f"{cell.key}|{run}"))
+        asked: QuestionFields = {"k": cell.k, "epsilon": cell.epsilon, "delta": cell.delta}
+        asked["mechanism"] = TAKEN[cell.label]
+        answer = cl.top_k(file, entropy=replay(f"{cell.key}|{run}"), **asked)
         shares.append(len(best & set(answer.items)) / cell.k)
     return {hits(cell.k): estimate(np.array(shares))}
 
@@ -177,7 +181,7 @@ def _cells(names: Sequence[str], peers: Sequence[str], bounded: bool) -> Iterato
     for data in names:
         for epsilon in EPSILONS:
             for k in KS:
-                yield _cell(data, AUTO_FREE, k, epsilon)
+                yield from (_cell(data, label, k, epsilon) for label in OURS)
                 if bounded:
                     yield from (_cell(data, AUTO_BOUND, k, epsilon, bound=bound) for bound in BOUNDS)
             for label in peers:
@@ -206,14 +210,14 @@ ELSEWHERE = Experiment(
 FILES = Experiment(
     "practice-files",
     "real users and items: `cl.top_k` on the files themselves",
-    tuple(cell(data, AUTO_FREE, k=50, epsilon=1, delta=DELTA, trials=20) for data in THROUGH_FILES),
+    tuple(cell(data, SIEVE, k=50, epsilon=1, delta=DELTA, trials=20) for data in THROUGH_FILES),
     measure_files,
 )
 CHOICE = Experiment(
     "practice-auto",
     "real users and items: every mechanism for an unknown domain, beside the one `auto` takes",
     tuple(
-        cell(data, name, k=k, epsilon=epsilon, delta=DELTA, trials=20 if name == SIEVE else 200)
+        cell(data, name, k=k, epsilon=epsilon, delta=DELTA, trials=200)
         for data in DATA
         for k in KS
         for epsilon in EPSILONS
