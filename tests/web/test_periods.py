@@ -108,7 +108,8 @@ def test_a_report_is_published_by_a_command_and_shown_to_those_who_may_ask(
         assert "/reports/weekly" in client.get("/reports").text
         page = client.get("/reports/weekly").text
         assert "Rivers" in page
-        assert "<svg" in page
+        assert 'src="/reports/weekly.svg"' in page
+        assert client.get("/reports/weekly.svg").text.startswith("<svg")
         assert client.get("/reports/none").status_code == 403
     assert run(["report", "due", str(tmp_path / "crestline.toml"), "--name", "wekly"]) == 2
 

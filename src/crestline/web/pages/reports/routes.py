@@ -13,7 +13,7 @@ from crestline.reports.tabular import rows
 from crestline.web.asking import Caller
 from crestline.web.config import ReportConfig
 from crestline.web.pages.forms import CurrentState, SignedIn, page_response
-from crestline.web.pages.parts.html import Html, join, table, tag
+from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import section
 from crestline.web.problems import forbidden
 from crestline.web.state import ServiceState
@@ -38,15 +38,27 @@ def listed(state: CurrentState, caller: SignedIn) -> Response:
     return page_response("Reports", section("Reports", body, name="list"), who=caller.person.name, here="/reports")
 
 
+@report_pages.get("/reports/{name}.svg")
+def picture(name: str, state: CurrentState, caller: SignedIn) -> Response:
+    """The picture by itself: inside the page our own style would change its letters."""
+    return Response(_series(state, caller, name)[1].svg(), media_type="image/svg+xml")
+
+
 @report_pages.get("/reports/{name}")
 def one(name: str, state: CurrentState, caller: SignedIn) -> Response:
+    part, series = _series(state, caller, name)
+    lead = f"On {part.dataset}, every {part.report.every} since {part.report.since}."
+    return page_response(f"Report {name}", _body(series), who=caller.person.name, here="/reports", lead=lead)
+
+
+def _series(state: ServiceState, caller: Caller, name: str) -> tuple[ReportConfig, Series]:
+    """A report so far; looking at it asks nothing."""
     part = _seen(state, caller).get(name)
     if part is None:
         raise forbidden()
     served = state.datasets[part.dataset]
     series = run(part.report, source=served.source, ledger=served.ledger, entropy=system(), asking=False)
-    lead = f"On {part.dataset}, every {part.report.every} since {part.report.since}."
-    return page_response(f"Report {name}", _body(series), who=caller.person.name, here="/reports", lead=lead)
+    return part, series
 
 
 def _seen(state: ServiceState, caller: Caller) -> dict[str, ReportConfig]:
@@ -59,6 +71,10 @@ def _body(series: Series) -> Html:
     newest_first = replace(series, editions=series.editions[::-1])
     heads = ("Period", "Status", "Rank", "Item", "Noisy count", "Reason")
     lines = [["" if value is None else value for value in row.values()] for row in rows(newest_first)]
-    picture = tag("figure", Html(series.svg()), tag("figcaption", _GAPS))
-    parts = [section("Over time", picture, name="picture"), section("Table", table("All", heads, lines), name="all")]
+    name = series.report.name
+    drawn = void(
+        "img", src=f"/reports/{name}.svg", alt=f"The ranking of {name} over time; the table below has all of it"
+    )
+    over_time = tag("div", drawn, class_="wide", tabindex="0"), tag("p", _GAPS, class_="hint")
+    parts = [section("Over time", *over_time, name="picture"), section("Table", table("All", heads, lines), name="all")]
     return join(parts) if series.editions else tag("p", "No period has ended so far.")
