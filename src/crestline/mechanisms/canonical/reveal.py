@@ -28,6 +28,7 @@ from crestline.randomness.keys import Keys, fixed
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
 from crestline.randomness.reals import rational_ball
+from crestline.randomness.scores import Estimated
 from crestline.randomness.uniforms import Uniforms, picked
 from crestline.randomness.unit_points import Floats, GumbelPoints, Points
 
@@ -147,18 +148,14 @@ def winning_class(classes: Classes, weights: RowWeights, law: Law, entropy: Entr
 
 
 @dataclass(frozen=True)
-class _BestScores:
+class _BestScores(Estimated):
     """Scores: the best in each row, without noise."""
 
     classes: Classes
 
     @property
-    def approx(self) -> Floats:
-        return self.classes.row_scores
-
-    @property
-    def error(self) -> float:
-        return self.classes.score_error
+    def _estimate(self) -> tuple[Floats, float]:
+        return self.classes.row_scores, self.classes.score_error
 
     def ball(self, row: int, column: int) -> arb:
         return rational_ball(self.classes.exact_score(column, 0))  # m = 0 misses nothing

@@ -17,11 +17,10 @@ from itertools import islice
 import numpy as np
 
 from crestline.fields import Converted, Name, Number, Whole, field, later, value
-from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.guarantee import Guarantee, PureDP
+from crestline.guarantees.guarantee import PureDP
 from crestline.mechanisms.stability.query import QueryAnswer, Stable, distances
-from crestline.mechanisms.stability.sparse_vector import NOISES, USUAL_SHARES, SparseVector
+from crestline.mechanisms.stability.sparse_vector import NOISES, USUAL_SHARES, SparseQueries
 from crestline.mechanisms.stability.sparse_vector_law import first_success
 from crestline.parameters import Exact, fill, one_of, positive, probability, whole
 from crestline.randomness.compare import exceeding
@@ -32,7 +31,7 @@ NONE_STABLE = QueryAnswer(None, stopped=True)
 
 
 @value
-class FirstStable(SparseVector):
+class FirstStable(SparseQueries):
     """Answers the first of at most `queries` queries whose answer no small change of the data could alter.
 
     `epsilon` and `delta` are for all queries together; a `share` of `epsilon` is for the noise of the threshold.
@@ -52,10 +51,6 @@ class FirstStable(SparseVector):
 
     def cost(self) -> Cost:
         return steps(PureDP(self.epsilon, theorem="P2.5"), delta=self.delta)
-
-    def guarantee(self) -> Guarantee:
-        """The promise for one release."""
-        return total(self.cost(), theorem=self.theorem)
 
     def release(self, queries: Iterable[Stable], entropy: Entropy) -> QueryAnswer:
         """The first stable query and its value, or a stop. Queries are computed one by one, and only while needed."""
@@ -84,11 +79,3 @@ class FirstStable(SparseVector):
         for index, chance in enumerate(reversed(chances[1:])):
             law[QueryAnswer(index, asked[index].value)] += chance
         return dict(law)
-
-    def margin(self, chance: float = 0.95) -> float:
-        """The distance at which a query is answered with this chance, when all before it fail."""
-        return float(self._distance(chance))
-
-    @property
-    def _unstable_chance(self) -> Fraction:
-        return self.delta / self.queries  # P14.2

@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from fractions import Fraction
 
+from crestline.guarantees.accountants import total
+from crestline.guarantees.cost import Cost
+from crestline.guarantees.guarantee import Guarantee
 from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.keys import Keys, keys
@@ -67,3 +70,27 @@ class SparseVector(ABC):
         """The distances of each trial, each with fresh noise."""
         uniforms = entropy.uniforms(trials, len(distances.approx))
         return keys(distances, self._law, uniforms, scale=unit / self._tested)
+
+
+class SparseQueries(SparseVector):
+    """One about at most `queries` queries of the caller's own; `epsilon` and `delta` are for all of them together."""
+
+    queries: int
+    delta: Fraction
+    theorem: str
+
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What all queries together cost at most."""
+
+    def guarantee(self) -> Guarantee:
+        """The promise for all queries together."""
+        return total(self.cost(), theorem=self.theorem)
+
+    def margin(self, chance: float = 0.95) -> float:
+        """The distance at which a query is answered with this chance, when none before it was."""
+        return float(self._distance(chance))
+
+    @property
+    def _unstable_chance(self) -> Fraction:
+        return self.delta / self.queries  # P14.2, P14.3

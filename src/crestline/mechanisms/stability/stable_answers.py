@@ -15,13 +15,12 @@ from fractions import Fraction
 
 from crestline.errors import MechanismError, ParameterError
 from crestline.fields import Flag, Number, Whole, field, flag, value
-from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, Step, steps
-from crestline.guarantees.guarantee import Guarantee, LossInterval, PureDP
+from crestline.guarantees.guarantee import LossInterval, PureDP
 from crestline.mechanisms.numerics.order_law import support
 from crestline.mechanisms.numerics.quadrature import between
 from crestline.mechanisms.stability.query import QueryAnswer, Stable, distances
-from crestline.mechanisms.stability.sparse_vector import SparseVector
+from crestline.mechanisms.stability.sparse_vector import SparseQueries
 from crestline.parameters import positive, probability, whole
 from crestline.randomness.compare import exceeding
 from crestline.randomness.entropy import Entropy
@@ -32,7 +31,7 @@ Transcript = tuple[QueryAnswer, ...]
 
 
 @value
-class StableAnswers(SparseVector):
+class StableAnswers(SparseQueries):
     """Answers every query whose answer no small change of the data could alter, until `failures` of them failed.
 
     At most `queries` are asked; `epsilon` and `delta` are for them all.
@@ -60,10 +59,6 @@ class StableAnswers(SparseVector):
         if self.one_direction:
             step = LossInterval(below=self.epsilon - self._shared, above=self.epsilon, theorem="P2.4")
         return steps(step, delta=self.delta)
-
-    def guarantee(self) -> Guarantee:
-        """The promise for the whole interaction."""
-        return total(self.cost(), theorem=self.theorem)
 
     def open(self, entropy: Entropy) -> Interaction:
         """Start an interaction; its whole price is due now, however many queries will be asked."""
@@ -98,14 +93,6 @@ class StableAnswers(SparseVector):
             pending.append(([*bits, True], chance * passes[len(bits)]))
             pending.append(([*bits, False], chance * (1.0 - passes[len(bits)])))
         return dict(law)
-
-    def margin(self, chance: float = 0.95) -> float:
-        """The distance at which a query is answered with this chance."""
-        return float(self._distance(chance))
-
-    @property
-    def _unstable_chance(self) -> Fraction:
-        return self.delta / self.queries  # P14.3
 
     @property
     def _tested(self) -> Fraction:
