@@ -19,6 +19,7 @@ import typer.main
 
 import crestline
 from crestline import errors
+from crestline.answer.answer import Bill
 from crestline.cli.main import (
     COMMANDS,
     EXIT_INTERNAL_ERROR,
@@ -29,6 +30,8 @@ from crestline.cli.main import (
     HANDED_ON,
     app,
 )
+from crestline.price.price import Charge, Price
+from crestline.session import Connection, Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -115,6 +118,9 @@ def public_names() -> str:
             lines += [f"## `cl.{name}`\n", first_paragraph(value.__doc__) + "\n"]
         else:
             lines += [f"## `cl.{name}`\n", "```text", f"{name}{inspect.signature(value)}", "```\n", *_described(value)]
+    lines.append("# What comes back\n")
+    for returned in (Connection, Dataset, Price, Charge, Bill):
+        lines += [f"## `{returned.__name__}`\n", f"Of `{returned.__module__}`.\n", *_described(returned)]
     return "\n".join(lines)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Callable
 
 import pytest
 
 import crestline as cl
+from crestline.session import Connection
 
 
 def test_every_public_name_exists() -> None:
@@ -47,3 +50,10 @@ def test_mechanisms_are_found_by_name() -> None:
     assert "LimitedDomain" in dir(cl.mechanisms)
     with pytest.raises(AttributeError):
         _ = cl.mechanisms.NoSuchThing
+
+
+@pytest.mark.parametrize("described", [cl.top_k, cl.connect, Connection.dataset], ids=lambda value: value.__name__)
+def test_every_parameter_is_described(described: Callable[..., object]) -> None:
+    text = described.__doc__ or ""
+    names = [name for name in inspect.signature(described).parameters if name != "self"]
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []

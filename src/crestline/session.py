@@ -42,20 +42,32 @@ def top_k(
 ) -> Answer:
     """The most popular items of a source, as far as they can be named privately.
 
-    `source` is a path or glob (Parquet, CSV, JSON lines), a database URL plus `table`, an Ibis, pandas, Polars or Arrow
-    table, or a `Histogram`. `k` items are wanted; `user` and `item` name columns (`item` may be a list of them).
-    `epsilon` and `delta` are the total for this answer; with a `ledger` they may be left out, and are then the usual
-    share of its budget (see `Dataset.top`). Items are ranked by their distinct users, or, with
-    `score="sum(column)"`, by a sum to which each user adds at most `clip` (a public number) per item. `where` is a
-    filter; `contribution` counts at most so many items of each user; `counts=True` publishes noisy counts; `domain` is
-    a public list of all items; `mechanism` is a name of the catalogue or a mechanism; `k_bar` is how many items it may
-    see. Where the ledger's budget is by period, `period="2026-10"`, `since` and `until`, or `last=3` say which periods
-    are read; one that has not ended is refused unless `open=True`.
-
-    With a `ledger` the release is charged to it before a row is read, and the same question on the same data is
-    answered again at no cost. `dataset` names the data set in it, where there are several, and `analyst` who pays.
-    `version` is a public label of the data, such as the day they were loaded; without one a file's size and time tell
-    whether the data are the same, and so whoever asks learns that it was touched.
+    source          a path or glob (Parquet, CSV, JSON lines), a database URL, an Ibis, pandas, Polars or Arrow table,
+                    or a `Histogram`
+    table           with a database URL: the table that is asked
+    k               how many items are wanted
+    user, item      the columns that hold the user, whose presence is hidden, and the item (one or several)
+    epsilon, delta  the total for this answer; with a ledger they may be left out, and are then the usual share of its
+                    budget (see `Dataset.top`)
+    where           a filter, such as "country = 'DE' and day >= '2026-01-01'"
+    counts          True: also publish a noisy count for each item
+    contribution    count at most so many items of each user
+    score, clip     rank by a sum instead of by users, such as "sum(price)", to which each user adds at most `clip`, a
+                    public number, per item
+    domain          a public list of all items
+    by              one or several columns: the top k of every group that they make
+    groups_per_user, groups, floor   each user counts in so many groups; a public list of all groups; what fewer users
+                    than `floor` have is not looked at
+    period, since, until, last, open   where the ledger's budget is by period: which periods are read; one that has not
+                    ended is refused unless `open=True`
+    mechanism       "auto", a name of the catalogue, or a mechanism
+    k_bar           how many items the mechanism may see
+    ledger          charged before a row is read; the same question on the same data is then answered again at no cost
+    dataset         the data set in the ledger, where there are several
+    analyst         who pays
+    version         a public label of the data, such as the day they were loaded; without one a file's size and time
+                    tell whether the data are the same, and so whoever asks learns that it was touched
+    entropy         where random bits come from: the operating system's generator unless given
     """
     asked, opened = Question.of(question), open_source(source, table=table)
     paying = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
@@ -71,9 +83,10 @@ def top_k(
 
 
 def connect(source: object, *, ledger: Address | None = None) -> Connection:
-    """A database (or a file, or a table in memory) whose questions are charged to one ledger.
+    """A database (or a file, or a table in memory: `source`) whose questions are charged to one ledger.
 
-    Without `ledger`, spending is recorded in memory for all data sets of the connection, and forgotten with it.
+    `ledger` is the path of a SQLite file or the address of a PostgreSQL database. Without it, spending is recorded
+    in memory for all data sets of the connection, and forgotten with it.
     """
     return Connection(source, ledger)
 
@@ -102,6 +115,9 @@ class Connection:
         """One table with its user column and its budget. Both are fixed once, and never change: whoever asks for the
         data set again gets the same ledger, and other users or another budget are refused.
 
+        `name` is the table of a database, and the name of the data set in the ledger; `user` the column that holds the
+        user; `budget` what may ever be spent. `contribution` counts at most so many items of each user in every
+        question that does not say otherwise. `entropy` is where random bits come from: the operating system unless given.
         `version` is a public label of the data, such as the day they were loaded: answers are stored under it, and
         served again until it changes.
         """
