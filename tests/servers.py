@@ -25,6 +25,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 GIVEN = "CRESTLINE_TEST_POSTGRES"
 
 # Durability against a power cut is the server's own business; what our tests kill are its clients.
@@ -45,8 +47,8 @@ def running_postgres(settings: str = _SETTINGS) -> Iterator[str]:
     server.ensure_pgdata_inited()
 
     def control(*arguments: str) -> None:
-        command = ("-w", "-D", str(server.pgdata), *arguments)
-        pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user, timeout=60)
+        command = ("-w", "-t", str(round(PATIENCE)), "-D", str(server.pgdata), *arguments)
+        pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user, timeout=PATIENCE)
 
     locales = _locales(folder)
     port = free_port()

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from tests.ledger.conftest import drawn
+from tests.patience import PATIENCE
 
 from crestline.errors import BudgetExhausted
 from crestline.ledger.ledger import Ledger
@@ -20,7 +21,7 @@ from crestline.ledger.ledger import Ledger
 def ask(address: str, log: Path, questions: int, start: int) -> None:
     """One process: wait for the start, ask, and keep a record."""
     choice = random.Random(log.name)
-    with Ledger.open(address, timeout=120) as ledger, log.open("w") as record:
+    with Ledger.open(address, timeout=PATIENCE) as ledger, log.open("w") as record:
         os.read(start, 1)
         for _ in range(questions):
             wanted = choice.randint(1, 4)

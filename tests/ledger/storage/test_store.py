@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import Table, Update, delete, insert, select, update
 from tests.ledger.conftest import EPSILON, Clock, MakeLedger, drawn, small_budget
+from tests.patience import PATIENCE
 
 from crestline.errors import LedgerError
 from crestline.ledger.budget import Budget
@@ -102,7 +103,7 @@ def test_two_servers_that_make_the_ledger_at_once_wait_for_each_other(postgres_d
         holder.execute("SELECT pg_advisory_xact_lock(%s)", (_BUILDING,))
         with pytest.raises(LedgerError, match="another client keeps it locked"):
             Ledger.create(postgres_database, small_budget(), timeout=0.2)
-    Ledger.create(postgres_database, small_budget(), timeout=10).close()
+    Ledger.create(postgres_database, small_budget(), timeout=PATIENCE).close()
 
 
 def test_on_a_server_the_ledger_may_share_a_database(postgres_database: str) -> None:

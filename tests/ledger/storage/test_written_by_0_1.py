@@ -11,6 +11,7 @@ import pandas as pd
 import psycopg
 import pytest
 from tests.ledger.conftest import drawn
+from tests.patience import PATIENCE
 
 import crestline as cl
 from crestline.errors import BudgetExhausted, BudgetMismatch
@@ -81,7 +82,7 @@ def test_many_open_it_at_once(address: str) -> None:
     granted: list[int] = []
 
     def ask() -> None:
-        with Ledger.open(address, dataset="quiet", timeout=60) as ledger:
+        with Ledger.open(address, dataset="quiet", timeout=PATIENCE) as ledger:
             for _ in range(3):
                 try:
                     ledger.settle(
