@@ -60,7 +60,7 @@ def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection
 
 
 def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:
-    margin, one_user = prepared.margin, prepared.question.clip or 1
+    margin, one_user = prepared.margin_of(selection), prepared.question.clip or 1
     released = _released(selection, ordered=prepared.mechanism.ordered)
     spread = None if released["counts"] is None else prepared.spread
     return Answer(
@@ -80,5 +80,5 @@ def _released(selection: Selection | GroupSelections, *, ordered: bool) -> dict[
     if isinstance(selection, Selection):
         return vars(selection if ordered else unordered(selection))
     parts = [(label, part if ordered else unordered(part)) for label, part in selection.groups]
-    groups = tuple(GroupItems(label, **vars(part)) for label, part in parts)
+    groups = tuple(GroupItems(label, part.items, part.stopped, part.counts) for label, part in parts)
     return {**together(groups), "by_group": groups}

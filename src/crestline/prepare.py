@@ -18,7 +18,7 @@ from crestline.answer.answer import Choice
 from crestline.errors import CrestlineError, MechanismError, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Adjacency, Guarantee
-from crestline.histogram.views import KINDS, SLOTS, Kind, View, view_of
+from crestline.histogram.views import KINDS, PAIRS, SLOTS, Kind, View, view_of
 from crestline.ledger.budget import Budget
 from crestline.ledger.periods import Reach
 from crestline.ledger.shares import usual_delta, usual_epsilon
@@ -124,6 +124,11 @@ class Prepared:
     def margin(self) -> float | None:
         """By how many users an item must lead to be named; None where nothing is left out, or nobody can say."""
         margin = self.mechanism.margin
+        return None if margin is None else float(margin())
+
+    def margin_of(self, selection: Selection) -> float | None:
+        """The same for the mechanism that answered, where the one that was asked chose between others."""
+        margin = self.mechanism.answering(selection).margin
         return None if margin is None else float(margin())
 
     @property
@@ -342,7 +347,8 @@ def _fit_for_domain(domain: str | None, name: str, public_list: bool) -> None:
 def _seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) -> None:
     """Refuse, before anything is charged, a mechanism that looks at something else than the question can show."""
     kind = view_of(mechanism).kind
-    if any(view_of(part).kind != SLOTS.kind for part in parts(mechanism) if part is not original(mechanism)):
+    shown_inside = (kind, SLOTS.kind) if kind == PAIRS.kind else (SLOTS.kind,)  # views of pairs have slots as well
+    if any(view_of(part).kind not in shown_inside for part in parts(mechanism) if part is not original(mechanism)):
         raise MechanismError(f"{name} shows slots to a mechanism inside it which looks at all observed items or pairs")
     if kind == "pairs" and limits.views == _over_several(KINDS):
         raise MechanismError(f"{name} looks at the pairs of one period: name one, or take another mechanism")

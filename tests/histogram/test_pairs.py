@@ -25,6 +25,10 @@ def test_views_are_those_of_plain_python(rows: list[tuple[int, int]]) -> None:
     view, distinct = made(rows), set(rows)
     counts = sorted(Counter(item for _, item in distinct).values(), reverse=True)
     assert [view.users_with(rank) for rank in range(1, 15)] == [*counts, *[0] * (14 - len(counts))]
+    ranked = sorted(Counter(item for _, item in distinct).items(), key=lambda pair: (-pair[1], pair[0]))
+    slots = view.slots(4)
+    assert list(zip(slots.items, slots.counts, strict=True))[: slots.filled] == ranked[:4]
+    assert slots.next_count == view.users_with(5)
     of_users = Counter(user for user, _ in distinct)
     cells = Counter(math.ceil(math.log2(many)) for many in of_users.values())
     assert view.users_by_items().tolist() == [cells[j] for j in range(CELLS)]

@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "canonical": {*BASE, "numerics", "public_list"},
     "framework": {*BASE, "adopt", "numerics", "canonical"},
     "stability": {*BASE, "adopt", "numerics", "public_list", "framework"},
-    "routes": {*BASE, "public_list", "canonical"},
+    "routes": {*BASE, "numerics", "public_list", "canonical", "framework", "observed"},
     "in_groups": BASE,
     "noisy_counts": {*BASE, "adopt", "numerics", "limited_domain", "framework"},
 }

@@ -63,6 +63,11 @@ def agrees(
 def every_view_agrees(theirs: PairViews, pairs: oracle_views.Pairs) -> None:
     for rank in (1, 2, 3, 1000):
         assert theirs.users_with(rank) == oracle_views.users_with(pairs, rank)
+    for k_bar in (1, 3, 1000):
+        slots = theirs.slots(k_bar)
+        found = [(count, oracle.typed(label)) for label, count in zip(slots.items, slots.counts, strict=True) if count]
+        assert (found, slots.next_count) == oracle_views.slots(pairs, k_bar)
+        assert slots.k_bar == k_bar
     assert theirs.users_by_items().tolist() == oracle_views.users_by_items(pairs)
     weights = gaussian_weights(1, BUCKETS)
     expected = oracle_views.loads(pairs, KEY, BUCKETS, weights.tolist())

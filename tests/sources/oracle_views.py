@@ -20,6 +20,12 @@ def users_with(pairs: Pairs, rank: int) -> int:
     return counts[rank - 1] if rank <= len(counts) else 0
 
 
+def slots(pairs: Pairs, k_bar: int) -> tuple[list[tuple[int, list[Any]]], int]:
+    """Count and label of the first `k_bar` items, and the next count."""
+    ranked = in_order(oracle.counts(pairs))
+    return ranked[:k_bar], ranked[k_bar][0] if k_bar < len(ranked) else 0
+
+
 def users_by_items(pairs: Pairs) -> list[int]:
     cells = [0] * CELLS
     for many in Counter(user for user, _ in pairs).values():

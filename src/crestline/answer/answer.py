@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label, label_order
+from crestline.histogram.route import Route
 from crestline.parameters import percent
 from crestline.question import Question
 
@@ -91,6 +92,7 @@ class Answer:
                 named with 95% probability; depends on the parameters alone
     spread      95% of the noise in a count stays within this many users (or this much of the score); depends on the
                 parameters alone
+    route       which of two mechanisms answered, and the noisy number that decided it; None where nothing was decided
     bill        what a ledger was charged; None when the question was asked without one
     stored      the answer was served again, at no cost
     replayed    made with replayable randomness: for tests and simulations, not private
@@ -106,6 +108,7 @@ class Answer:
     counts: tuple[Fraction, ...] | None = None
     margin: float | None = None
     spread: float | None = None
+    route: Route | None = None
     bill: Bill | None = None
     stored: bool = False
     replayed: bool = False

@@ -18,6 +18,7 @@ from crestline.errors import ParameterError
 from crestline.guarantees import guarantee as promises
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.labels import Label
+from crestline.histogram.route import Route
 from crestline.parameters import EXACT, Json, decimal_and_exact
 from crestline.question import Question
 
@@ -38,6 +39,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "mechanism": {**asdict(answer.mechanism), "parameters": dict(answer.mechanism.parameters)},
         "margin": answer.margin,
         "spread": answer.spread,
+        "route": None if answer.route is None else asdict(answer.route),
         "bill": None if answer.bill is None else asdict(answer.bill),
         "stored": answer.stored,
         "replayed": answer.replayed,
@@ -69,6 +71,7 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
             mechanism=Choice(**value["mechanism"]),
             margin=value["margin"],
             spread=value.get("spread"),
+            route=None if value.get("route") is None else Route(**value["route"]),
             bill=None if value["bill"] is None else Bill(**value["bill"]),
             stored=value["stored"],
             replayed=value["replayed"],

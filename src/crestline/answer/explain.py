@@ -19,7 +19,15 @@ from crestline.periods.calendar import Periods
 
 def explain(answer: Answer, width: int = 100) -> str:
     """What came back, how popular an item had to be, how sure counts are, what was promised, what it cost."""
-    parts = [_came_back(answer), _needed(answer), _counts(answer), _promised(answer), _paid(answer), *answer.notes]
+    parts = [
+        _came_back(answer),
+        _route(answer),
+        _needed(answer),
+        _counts(answer),
+        _promised(answer),
+        _paid(answer),
+        *answer.notes,
+    ]
     if answer.replayed:
         parts.append("WARNING: made with replayable randomness, for tests and simulations. It is not private.")
     return "\n".join(
@@ -80,6 +88,19 @@ def _order(answer: Answer) -> str:
     if isinstance(answer.items, tuple):
         return ", the most popular first as far as noise allows"
     return ", as a set: their order means nothing"
+
+
+def _route(answer: Answer) -> str:
+    route = answer.route
+    if route is None:
+        return ""
+    lead = f"{max(0, route.lead):,} (±{route.spread:,}) {answer.question.unit}"
+    compared = "at least" if route.lead >= route.needed else "less than"
+    return (
+        f"Route: a noisy look found item {answer.question.k:,} ahead of rank {answer.question.slots + 1:,} by {lead}, "
+        f"{compared} the {route.needed:,} that decide, so {route.taken} answered, not {route.other}. The look is paid "
+        "for within the promise."
+    )
 
 
 def _needed(answer: Answer) -> str:

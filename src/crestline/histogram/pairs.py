@@ -1,4 +1,4 @@
-"""Pairs of a user and an item, each once, and the few views of them that the sieve may look at (P18.3, P18.6).
+"""Pairs of a user and an item, each once, and the few views of them that may be looked at (P18.3, P18.6).
 
 `PairViews` is what a source provides, all in one snapshot. `Pairs` gives the same views of pairs in memory, so that
 simulations and audits run without a database. Users and items are numbers there; labels name the items.
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
+from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.histogram.observed import ObservedItems
 
@@ -48,6 +49,10 @@ class PairViews(Protocol):
     def observed(self, key: bytes, weights: Counts) -> ObservedItems:
         """Every item that some user keeps, with its score: each user keeps at most `len(weights)` items, those of
         smallest keyed hash, and each of m kept items scores `weights[m - 1]`."""
+        ...
+
+    def slots(self, k_bar: int) -> Histogram:
+        """The padded top `k_bar` items by number of users, and the next count: what slot mechanisms see (P0.6)."""
         ...
 
 
@@ -101,6 +106,14 @@ class Pairs:
         return ObservedItems(
             dict(zip(values.tolist(), sizes.tolist(), strict=True)), unit=_full(weights), labels=labels
         )
+
+    def slots(self, k_bar: int) -> Histogram:
+        counts = np.bincount(self._items)
+        largest = np.sort(counts)[::-1][: k_bar + 1]
+        near = np.flatnonzero((counts > 0) & (counts >= largest[-1:].sum()))  # all others are left out in any case
+        labels = near.tolist() if self._labels is None else [self._labels[item] for item in near.tolist()]
+        ranked = dict(zip(labels, counts[near].tolist(), strict=True))
+        return Histogram.from_counts(ranked, k_bar)
 
     @cached_property
     def _users_of_items(self) -> Counts:

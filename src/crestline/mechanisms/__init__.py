@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # the same names as in the catalogue, for type checkers: a te
     from crestline.mechanisms.public_list.joint_exponential import JointExponential as JointExponential
     from crestline.mechanisms.public_list.lipschitz import Lipschitz as Lipschitz
     from crestline.mechanisms.routes.canonical_or_peeling import CanonicalOrPeeling as CanonicalOrPeeling
+    from crestline.mechanisms.routes.ordered import OrderedStaircase as OrderedStaircase
+    from crestline.mechanisms.routes.routed import Routed as Routed
     from crestline.mechanisms.stability.first_stable import FirstStable as FirstStable
     from crestline.mechanisms.stability.query import Stable as Stable
     from crestline.mechanisms.stability.query import most_frequent as most_frequent

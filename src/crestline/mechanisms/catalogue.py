@@ -88,6 +88,16 @@ CATALOGUE = (
         "one",
     ),
     Entry("Sieve", "observed.sieve", "P18.2", "ordered, may stop", "unknown", "any", "one"),
+    Entry(
+        "OrderedStaircase",
+        "routes.ordered",
+        "P19.2, P2.7",
+        "ordered, may stop",
+        "unknown",
+        "any",
+        "set and order",
+    ),
+    Entry("Routed", "routes.routed", "P18.5", "ordered, may stop", "unknown", "any", "look and one of two"),
     Entry("FirstStable", "stability.first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),
     Entry("StableAnswers", "stability.stable_answers", "P14.3", "query answers, may stop", "queries", "any", "one"),
 )

@@ -176,6 +176,10 @@ class BuiltIn(ABC):
         """What must be charged once the selection is known; less than `cost()` only where a theorem says so (P10.6)."""
         return self.cost()
 
+    def answering(self, selection: Selection) -> BuiltIn:
+        """The mechanism that made a selection: itself, unless it chose between others."""
+        return self
+
     def guarantee(self) -> Guarantee:
         """The promise for one release, by the tightest accountant that applies."""
         return accountants.total(self.cost(), self.slack, theorem=self.theorem)

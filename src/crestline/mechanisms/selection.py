@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding, label_order
+from crestline.histogram.route import Route
 from crestline.histogram.table import HistogramTable
 
 _END = int(np.iinfo(np.int64).max)  # no slot has this number
@@ -21,12 +22,14 @@ _SHARED = 32  # from here on rows are hardly ever equal
 class Selection:
     """The released items (a tuple in the released order, a frozenset where a set is released) and whether it stopped.
 
-    `counts` holds one noisy count for each item, in the order of `items`, where the mechanism publishes them.
+    `counts` holds one noisy count for each item, in the order of `items`, where the mechanism publishes them. `route`
+    says how a mechanism that chose between two did so.
     """
 
     items: tuple[Label, ...] | frozenset[Label]
     stopped: bool
     counts: tuple[Fraction, ...] | None = None
+    route: Route | None = None
 
     def __len__(self) -> int:
         return len(self.items)

@@ -116,6 +116,15 @@ class PairCounting:
             joined = joined.group_by([USER, *self.item]).agg(**{_WEIGHT: joined[_WEIGHT].max()})
         return joined.group_by(list(self.item)).agg(**{COUNT: joined[_WEIGHT].sum().cast("int64")})
 
+    def top(self, pairs: Expression, k_bar: int) -> Expression:
+        """The first `k_bar + 1` items by number of users descending, then by label ascending (P0.5)."""
+        import ibis
+
+        order = [ibis.desc(COUNT), *(ibis.asc(name) for name in self.item)]  # numbers are in label order
+        counts = pairs.group_by(list(self.item)).agg(**{COUNT: pairs.count()})
+        ranked = self._labelled(counts.order_by(order).limit(k_bar + 1)).order_by(order)
+        return ranked.select(**self.counting.items.fetched(ranked), **{COUNT: ranked[COUNT]})
+
     def names(self, scores: Expression, picks: Sequence[Pick]) -> Expression:
         """Score, index and label of the picked items, of `scores` or a table that holds it. The index is the item's
         place within its score, in label order."""

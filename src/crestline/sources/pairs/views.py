@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.pairs import CELLS, Counts, Pairs, PairViews
@@ -109,6 +110,11 @@ class EnginePairs:
             return in_order(picks, {(score, index): items.label(values) for score, index, *values in rows})
 
         return ObservedItems(how_many, unit=int(weights[0]), named=named)
+
+    def slots(self, k_bar: int) -> Histogram:
+        items = self.over.counting.items
+        rows = self.runner.rows(self.over.top(self.pairs, k_bar))
+        return Histogram.from_ranked([(items.label(row[:-1]), row[-1]) for row in rows], k_bar)
 
 
 def _dense(rows: Rows, size: int) -> Counts:

@@ -1,0 +1,188 @@
+"""Routed: a small noisy look at the data decides which of two mechanisms answers, and the answer says which.
+
+Seed        new in crestline (P18.5 a): slots where the leaders lead clearly, the sieve where they do not
+Guarantee   (ε_gate + ε, δ) by basic composition, where both mechanisms are (ε, δ)-DP; the choice is released
+Assumes     distinct pairs of a user and an item, all views in one snapshot; parameters chosen without the data
+Numerics    exact: the ideal noisy lead rounded to whole users with certainty (P11), and what the two mechanisms say
+Proof note  docs/proofs/routed.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Self, cast
+
+import numpy as np
+
+from crestline.errors import ParameterError
+from crestline.fields import Number, Whole, field, value
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.pairs import PairViews
+from crestline.histogram.route import Route
+from crestline.histogram.views import PAIRS
+from crestline.mechanisms.framework.gumbel import RestrictedGumbel
+from crestline.mechanisms.mechanism import BuiltIn, Law
+from crestline.mechanisms.observed.sieve import Sieve
+from crestline.mechanisms.routes.ordered import OrderedStaircase
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.total import Total
+from crestline.parameters import positive, whole
+from crestline.randomness.compare import rounded
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws.laplace import LAPLACE
+from crestline.randomness.scores import Linear
+
+FEW = 10
+"""Up to so many items the ordered staircase is the better of the mechanisms that look at slots."""
+
+# The noise of the look is this part of the lead that decides, so that it seldom decides wrongly far from it; but the
+# look costs at most this share of ε.
+_NOISE, _MOST = Fraction(2, 5), Fraction(1, 20)
+# Below its margin for all k items the staircase still names the part that stands: docs/decisions/auto.md.
+_STANDS = 0.6
+# Restricted Gumbel is better than the sieve from a lead of about 3 √k ln(1/δ)/ε users on: docs/decisions/auto.md.
+_PEELING = 3.0
+_FAR = 37  # e^-37 is below the rounding of a double
+
+
+@value
+class Routed(BuiltIn):
+    """`gate` is the ε of the look. `slots` answers from a noisy lead of `needed` users on, and `pairs` otherwise."""
+
+    gate: Number = field(positive)
+    needed: Whole = field(whole)
+    slots: BuiltIn
+    pairs: BuiltIn
+
+    theorem = "P18.5"
+    view = PAIRS
+
+    def __post_init__(self) -> None:
+        if self.slots.k is None or self.slots.k_bar is None or self.slots.k != self.pairs.k:
+            raise ParameterError("both mechanisms must name the same number of items, and one of them look at slots")
+        if any(promise.epsilon is None for promise in self._promises):
+            raise ParameterError("both mechanisms must promise one epsilon and one delta")
+        super().__post_init__()
+
+    @classmethod
+    def fit(cls, total: Total) -> Self:
+        """All of ε and δ, whichever way is taken; ten slots for each item wanted unless said."""
+        if total.contribution is not None:
+            raise ParameterError("Routed finds its own bound on items: leave contribution out, or take Observed")
+        kind = OrderedStaircase if total.k <= FEW else RestrictedGumbel
+        lead = _deciding(kind.fit(total), total)
+        gate = min(_MOST * total.epsilon, 1 / (_NOISE * lead))
+        left = replace(total, epsilon=total.epsilon - gate)
+        return cls(gate, lead, kind.fit(left), Sieve.fit(left))
+
+    @property
+    def k(self) -> int:
+        return cast(int, self.slots.k)
+
+    @property
+    def k_bar(self) -> int:
+        return cast(int, self.slots.k_bar)
+
+    @property
+    def _promises(self) -> tuple[Guarantee, Guarantee]:
+        return self.slots.guarantee(), self.pairs.guarantee()
+
+    def guarantee(self) -> Guarantee:
+        """Basic composition: the look, then the worse of the two promises."""
+        epsilons = [promise.epsilon or Fraction(0) for promise in self._promises]
+        deltas = [getattr(promise, "delta", Fraction(0)) for promise in self._promises]
+        return ApproxDP(self.gate + max(epsilons), max(deltas), theorem=self.theorem)
+
+    def cost(self) -> Cost:
+        """The look and the dearer way, for a ledger that adds up ρ: one that adds up ε refuses it beforehand."""
+        ways = self._dearest().cost(), self.pairs.cost()
+        rho, delta = max(way.rho for way in ways), max(way.delta for way in ways)
+        return self._look() + steps(ZCDP(rho, theorem=self.theorem), delta=delta)
+
+    def settled(self, selection: Selection) -> Cost:
+        """The look and the way that was taken, which the selection says (P10.5)."""
+        return self._look() + self.answering(selection).settled(selection)
+
+    def answering(self, selection: Selection) -> BuiltIn:
+        """The mechanism that the look chose."""
+        assert selection.route is not None, "a routed selection says which way it took"
+        return self._chosen(selection.route.lead)
+
+    def _chosen(self, lead: int) -> BuiltIn:
+        """What answers when the look released this lead; the noise of the look is taken off where a set is weighed."""
+        if lead < self.needed:
+            return self.pairs
+        return (
+            self.slots.at_lead(float(lead - 1 / self.gate)) if isinstance(self.slots, OrderedStaircase) else self.slots
+        )
+
+    def release_many(  # type: ignore[override] # it looks at pairs, as `view` says
+        self, pairs: PairViews, n: int, entropy: Entropy
+    ) -> list[Selection]:
+        """The slots are read and the look is taken, whatever they hold; then one of the two answers."""
+        slots = pairs.slots(self.k_bar)
+        lead = Linear(np.array([self._lead(slots)], dtype=np.int64), Fraction(1))
+        noisy = keys(lead, LAPLACE, entropy.uniforms(n, 1), scale=1 / self.gate)
+        leads = rounded(noisy, Fraction(1))[:, 0].tolist()
+        made: dict[BuiltIn, list[Selection]] = {}
+        for way, times in Counter(map(self._chosen, leads)).items():
+            seen = cast(Histogram, pairs) if way is self.pairs else slots
+            made[way] = way.release_many(seen, times, entropy)
+        return [replace(made[self._chosen(lead)].pop(), route=self._route(lead)) for lead in leads]
+
+    @property
+    def law(self) -> Law | None:
+        """The exact probability of every outcome, the noisy lead included, where both mechanisms have a law."""
+        return None if self.slots.law is None or self.pairs.law is None else self._law
+
+    def _law(self, view: Histogram) -> Mapping[Selection, float]:
+        pairs = cast(PairViews, view)
+        slots, law = pairs.slots(self.k_bar), dict[Selection, float]()
+        laws: dict[BuiltIn, Mapping[Selection, float]] = {}
+        for lead, chance in self._leads(self._lead(slots)):
+            way = self._chosen(lead)
+            if way not in laws:
+                law_of = cast(Law, way.law)
+                laws[way] = law_of(view if way is self.pairs else slots)
+            for selection, share in laws[way].items():
+                law[replace(selection, route=self._route(lead))] = chance * share
+        return law
+
+    def _dearest(self) -> BuiltIn:
+        """Of the ways to divide a total between a set and its order, the one that costs most: least for the order."""
+        return self.slots.at_lead(0) if isinstance(self.slots, OrderedStaircase) else self.slots
+
+    def _leads(self, true: int) -> Iterator[tuple[int, float]]:
+        """Every noisy lead that is not too rare for a double, with its probability."""
+        reach = math.ceil(_FAR / self.gate)
+        edges = np.arange(-reach, reach + 2, dtype=np.float64) - 0.5
+        chances = np.diff(LAPLACE.cdf(np.multiply(edges, float(self.gate), dtype=np.float64)))
+        yield from zip(range(true - reach, true + reach + 1), chances.tolist(), strict=True)
+
+    def _lead(self, slots: Histogram) -> int:
+        """By how many users the k-th item leads the first one left out, one less: a user moves it by at most one."""
+        assert slots.next_count is not None, "slots of an unknown domain always leave something out"
+        return int(slots.array[self.k - 1]) - slots.next_count - 1
+
+    def _route(self, lead: int) -> Route:
+        names = type(self.slots).__name__, type(self.pairs).__name__
+        taken, other = names if lead >= self.needed else names[::-1]
+        return Route(taken, other, lead, self.needed, math.ceil(math.log(20) / self.gate))
+
+    def _look(self) -> Cost:
+        return steps(PureDP(self.gate, theorem=self.theorem))
+
+
+def _deciding(slots: BuiltIn, total: Total) -> int:
+    """The lead from which on slots are better than the sieve, in users; from parameters alone."""
+    if isinstance(slots, OrderedStaircase):
+        return math.ceil(_STANDS * slots.margin(0.5))
+    rarity = math.log(total.delta.denominator) - math.log(total.delta.numerator)
+    return math.ceil(_PEELING * math.sqrt(total.k) * rarity / total.epsilon)

@@ -1,0 +1,224 @@
+"""Routes: a paid look and the mechanism it takes, audited exactly on all small neighbours with the look released."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.mechanisms.conformance import SIGNIFICANCE, p_value
+from tests.mechanisms.observed.test_observed import User, hockey_stick, neighbours
+from tests.mechanisms.observed.test_sieve import planted
+
+from crestline.errors import BudgetMismatch, ParameterError
+from crestline.guarantees.cost import Cost
+from crestline.guarantees.guarantee import Guarantee
+from crestline.histogram.pairs import Pairs
+from crestline.histogram.route import Route
+from crestline.ledger.kinds import Pure
+from crestline.mechanisms.canonical.staircase import Staircase
+from crestline.mechanisms.framework.gumbel import RestrictedGumbel
+from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.observed.observed import Observed
+from crestline.mechanisms.observed.sieve import Sieve
+from crestline.mechanisms.routes.ordered import OrderedStaircase
+from crestline.mechanisms.routes.routed import Routed
+from crestline.mechanisms.selection import Selection
+from crestline.randomness.entropy import Entropy, replay
+
+KEY = bytes(16)
+
+
+@dataclass(frozen=True)
+class OverPairs(BuiltIn):
+    """The last step of the sieve, which has a law: a threshold over all observed items of some pairs."""
+
+    observed: Observed
+
+    @property
+    def k(self) -> int:
+        return self.observed.k
+
+    def guarantee(self) -> Guarantee:
+        return self.observed.guarantee()
+
+    def cost(self) -> Cost:
+        return self.observed.cost()
+
+    def law(self, pairs: Any) -> Mapping[Selection, float]:
+        return self.observed.law(pairs.observed(KEY, self.observed.weights))
+
+    def release_many(self, pairs: Any, n: int, entropy: Entropy) -> list[Selection]:
+        return self.observed.release_many(pairs.observed(KEY, self.observed.weights), n, entropy)
+
+
+def routed(gate: str = "0.3", epsilon: str = "0.5", delta: str = "0.05", needed: int = 1) -> Routed:
+    slots = OrderedStaircase.for_budget(k=2, k_bar=2, epsilon=epsilon, delta=delta)
+    others = Observed.for_budget(k=2, epsilon=epsilon, delta=delta, contribution=1, cap=3, noise="gaussian")
+    return Routed(gate, needed, slots, OverPairs(others))
+
+
+def pairs(users: tuple[User, ...]) -> Pairs:
+    rows = [(user, "abc".index(item)) for user, items in enumerate(users) for item in items]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return Pairs(table[:, 0], table[:, 1], "abc")
+
+
+Law = dict[tuple[int, BuiltIn], tuple[float, Mapping[Selection, float]]]
+LOW, HIGH = -4, 18  # all true leads of the audit lie between them
+
+
+def law(mechanism: Routed, users: tuple[User, ...]) -> Law:
+    """For every noisy lead its chance, and the law of what answers then.
+
+    Beyond all true leads two Laplace laws have one ratio, so those leads are pooled, and nothing is lost by it.
+    """
+    view = pairs(users)
+    slots = view.slots(mechanism.k_bar)
+    chances: Counter[tuple[int, BuiltIn]] = Counter()
+    for lead, chance in mechanism._leads(mechanism._lead(slots)):
+        chances[min(max(lead, LOW), HIGH), mechanism._chosen(lead)] += chance  # type: ignore[assignment] # a sum
+    laws: dict[BuiltIn, Any] = {}
+    for _, way in chances:
+        if way not in laws:
+            laws[way] = way.law(slots if isinstance(way, OrderedStaircase) else view)  # type: ignore[misc, arg-type] # it has one
+    return {(lead, way): (chance, laws[way]) for (lead, way), chance in chances.items()}
+
+
+def divergence(left: Law, right: Law, epsilon: float) -> float:
+    """The hockey stick between two laws in which the lead, the way and what was named are all released."""
+    found = 0.0
+    for outcome, (chance, named) in left.items():
+        other, alike = right.get(outcome, (0.0, {}))
+        found += hockey_stick(
+            {one: chance * part for one, part in named.items()},
+            {one: other * part for one, part in alike.items()},
+            epsilon,
+        )
+    return found
+
+
+def worst(mechanism: Routed, epsilon: float, law_of: Any = law) -> float:
+    """The largest δ over all small pairs of neighbours, and the same beside a crowd whose two items lead."""
+    known, found = cache(lambda users: law_of(mechanism, users)), 0.0
+    crowds: tuple[tuple[User, ...], ...] = ((), (("a", "b"),) * 9)
+    for crowd in crowds:
+        for more, less in neighbours():
+            left, right = known((*crowd, *more)), known((*crowd, *less))
+            found = max(found, divergence(left, right, epsilon), divergence(right, left, epsilon))
+    return found
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "0.05"), ("1", "0.01")])
+def test_the_promise_is_kept_on_all_small_neighbours(epsilon: str, delta: str) -> None:
+    mechanism = routed("0.3", epsilon, delta)
+    promise: Any = mechanism.guarantee()
+    assert promise.epsilon == Fraction(epsilon) + Fraction("0.3")
+    found = worst(mechanism, float(promise.epsilon))
+    assert 0.2 * float(delta) < found <= float(promise.delta) * (1 + 1e-9)
+
+
+def test_a_look_that_is_not_paid_for_is_caught() -> None:
+    """The same mechanism with a promise that leaves the look out."""
+    assert worst(routed("0.6"), 0.5) > 0.05 * 1.2
+
+
+def by_true_lead(mechanism: Routed, users: tuple[User, ...]) -> Law:
+    """What a careless author might do: the true lead decides."""
+    view = pairs(users)
+    slots = view.slots(mechanism.k_bar)
+    way = mechanism._chosen(mechanism._lead(slots))
+    return {(0, way): (1.0, way.law(slots if isinstance(way, OrderedStaircase) else view))}  # type: ignore[misc, arg-type] # it has one
+
+
+def test_a_choice_by_the_true_lead_is_caught() -> None:
+    assert worst(routed(), 0.8, by_true_lead) > 0.9
+
+
+def test_releases_follow_the_law_and_a_look_ten_percent_off_is_noticed() -> None:
+    mechanism, view = routed("0.5", needed=4), pairs((("a", "b"),) * 9 + (("b", "c"),))
+    drawn = mechanism.release_many(view, 40_000, replay("routes"))
+    low, high = 2, 12
+
+    def pooled(selection: Selection) -> tuple[int, Selection]:
+        assert selection.route is not None
+        lead = min(max(selection.route.lead, low), high)
+        return lead, replace(selection, route=None)
+
+    def written(one: Routed) -> dict[tuple[int, Selection], float]:
+        result: Counter[tuple[int, Selection]] = Counter()
+        for selection, chance in one.law(view).items():  # type: ignore[misc, arg-type] # both mechanisms have one
+            result[pooled(selection)] += chance  # type: ignore[assignment] # a sum of chances
+        return dict(result)  # type: ignore[arg-type] # as above
+
+    seen = [pooled(selection) for selection in drawn]
+    assert math.fsum(written(mechanism).values()) == pytest.approx(1, abs=1e-9)
+    assert p_value(seen, written(mechanism)) > SIGNIFICANCE
+    for gate in ("0.45", "0.55"):
+        assert p_value(seen, written(replace_gate(mechanism, gate))) < SIGNIFICANCE
+
+
+def replace_gate(mechanism: Routed, gate: str) -> Routed:
+    return Routed(gate, mechanism.needed, mechanism.slots, mechanism.pairs)
+
+
+def test_the_route_is_released_and_decides_what_is_charged() -> None:
+    mechanism = Routed.for_budget(k=5, epsilon=1, delta="1e-6")
+    clear = Pairs(np.repeat(np.arange(2000), 5), np.tile(np.arange(5), 2000))
+    selection = mechanism.release(clear, replay("clear"))  # type: ignore[arg-type] # its view says what
+    assert selection.route is not None
+    assert (selection.route.taken, selection.route.other) == ("OrderedStaircase", "Sieve")
+    assert selection.route.lead >= mechanism.needed == selection.route.needed
+    taken = mechanism.answering(selection)
+    assert isinstance(taken, OrderedStaircase)
+    assert taken.order > mechanism.slots.order  # type: ignore[attr-defined] # so clear a lead leaves more for the order
+    assert taken.guarantee() == mechanism.slots.guarantee()
+    look = mechanism.gate**2 / 2
+    assert mechanism.settled(selection).rho == look + taken.cost().rho <= mechanism.cost().rho
+    barely = replace(selection, route=mechanism._route(mechanism.needed))
+    assert mechanism.settled(barely).rho == mechanism.cost().rho
+    flat = mechanism.release(planted(light=False), replay("flat"))  # type: ignore[arg-type] # as above
+    vague = replace(flat, route=Route("Sieve", "OrderedStaircase", mechanism.needed - 1, mechanism.needed, 1))
+    assert mechanism.answering(vague) is mechanism.pairs
+    assert mechanism.settled(vague).rho == look + mechanism.pairs.cost().rho <= mechanism.cost().rho
+    assert mechanism.cost().delta == max(mechanism.slots.cost().delta, mechanism.pairs.cost().delta)
+
+
+def test_a_pure_ledger_refuses_it_before_anything_is_charged() -> None:
+    """One way has Gaussian noise: whichever is dearer, the reservation has no pure epsilon."""
+    with pytest.raises(BudgetMismatch):
+        Pure(Fraction(10), Fraction(1, 100)).measure(Routed.for_budget(k=5, epsilon=1, delta="1e-6").cost())
+
+
+@pytest.mark.parametrize("k", [1, 2, 10, 11, 100])
+@pytest.mark.parametrize("epsilon", ["0.05", "1", "6"])
+def test_a_total_is_spent_in_full(k: int, epsilon: str) -> None:
+    mechanism = Routed.for_budget(k=k, epsilon=epsilon, delta="1e-8")
+    promise: Any = mechanism.guarantee()
+    assert Fraction(99, 100) * Fraction(epsilon) < promise.epsilon <= Fraction(epsilon)
+    assert promise.delta == Fraction(1, 10**8)
+    assert mechanism.gate <= Fraction(epsilon) / 20
+    assert isinstance(mechanism.slots, OrderedStaircase if k <= 10 else RestrictedGumbel)
+    assert isinstance(mechanism.pairs, Sieve)
+    assert mechanism.k_bar == 10 * k
+
+
+def test_an_empty_table_names_nothing() -> None:
+    none = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    for key in range(5):
+        selection = Routed.for_budget(k=3, epsilon=1, delta="1e-6").release(none, replay(key))  # type: ignore[arg-type] # its view says what
+        assert (selection.items, selection.stopped) == ((), True)
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    honest = routed()
+    with pytest.raises(ParameterError, match="same number of items"):
+        Routed("0.1", 3, OrderedStaircase(Staircase(3, 5, 1, "0.1"), "0.1"), honest.pairs)
+    with pytest.raises(ParameterError, match="leave contribution out"):
+        Routed.for_budget(k=3, epsilon=1, delta="1e-6", contribution=4)
