@@ -60,7 +60,8 @@ def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection
 
 
 def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:
-    margin, one_user = prepared.margin_of(selection), prepared.question.clip or 1
+    margin = prepared.margin_of(selection) if isinstance(selection, Selection) else prepared.margin
+    one_user = prepared.question.clip or 1
     released = _released(selection, ordered=prepared.mechanism.ordered)
     spread = None if released["counts"] is None else prepared.spread
     return Answer(

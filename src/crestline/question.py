@@ -113,6 +113,8 @@ class QuestionFields(TypedDict, total=False):
     score: str | None
     clip: int | None
     domain: object
+    ordered: bool
+    passes: int | None
     period: str | None
     since: str | None
     until: str | None
@@ -127,7 +129,7 @@ class QuestionFields(TypedDict, total=False):
 with_question_fields = spelled_out(
     QuestionFields,
     {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty}
-    | {"groups_per_user": 1, "floor": 1},
+    | {"ordered": True, "groups_per_user": 1, "floor": 1},
 )
 
 
@@ -146,6 +148,8 @@ class Question:
     epsilon, delta  the total for this answer (None: the usual share of the budget)
     mechanism       "auto", a name of the catalogue, or a mechanism
     k_bar           how many items the mechanism may see (None: as many as it likes)
+    ordered         the answer is a list, the most popular first; False: a set will do, and `auto` may take one
+    passes          1: one pass over the table, of which `k_bar + 1` rows come back (None: as many as it takes)
     period          which periods are read, where the budget is by period: as it was said, then, once that is decided
                     by the clock, the periods themselves; bounds on a user then hold for a user and a period
     by              one or several columns: the top k of every group that they make (none: of the whole table)
@@ -166,6 +170,8 @@ class Question:
     delta: Fraction | None = None
     mechanism: Mechanism | str = field(default=AUTO, hash=False)
     k_bar: int | None = None
+    ordered: bool = True
+    passes: int | None = None
     period: Span | Periods | None = None
     by: tuple[str, ...] = ()
     groups_per_user: int = 1
@@ -178,6 +184,10 @@ class Question:
             raise ParameterError(f"k_bar must be at least k: k is {self.k}, k_bar is {self.k_bar}")
         if self.contribution is not None:
             whole(self.contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
+        if self.passes is not None and whole(self.passes, "passes") != 1:
+            raise ParameterError("passes must be 1, for one pass over the table, or left out")
+        if not isinstance(self.ordered, bool):
+            raise ParameterError(f"ordered must be true or false, not {self.ordered!r}")
         if not self.user or not isinstance(self.user, str):
             raise QuestionError("user must name the column that holds the user")
         if not self.item or not all(isinstance(name, str) and name for name in self.item):
@@ -229,6 +239,8 @@ class Question:
             score=Sum.read(values.get("score"), values.get("clip")),
             counts=values.get("counts", False),
             mechanism=values.get("mechanism", AUTO),
+            ordered=values.get("ordered", True),
+            passes=values.get("passes"),
             period=_period_of(values.get("period")),
             by=tuple(values.get("by", ())),
             groups_per_user=values.get("groups_per_user", 1),
@@ -243,7 +255,7 @@ class Question:
             written |= {name: None} if number is None else decimal_and_exact(name, number)
         named = self.mechanism if isinstance(self.mechanism, str) else AUTO
         groups = {"groups": self.groups if isinstance(self.groups, str) else None} if self.by else {}
-        return {**self.record(), **written, **groups, "counts": self.counts, "mechanism": named}
+        return {**self.record(), **written, **groups, "counts": self.counts, "mechanism": named, **self._how()}
 
     def record(self) -> dict[str, Any]:
         """What is read of the table, as plain JSON: how answers and ledgers name the question."""
@@ -265,6 +277,11 @@ class Question:
         if not self.by:
             return {}
         return {"by": list(self.by), "groups_per_user": self.groups_per_user, "floor": self.floor}
+
+    def _how(self) -> dict[str, Any]:
+        """How it may be answered, where that is not as usual."""
+        set_will_do: dict[str, Any] = {} if self.ordered else {"ordered": False}
+        return set_will_do if self.passes is None else {**set_will_do, "passes": self.passes}
 
     @property
     def slots(self) -> int:

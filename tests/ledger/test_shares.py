@@ -60,7 +60,7 @@ def test_what_is_given_stays() -> None:
     given = prepare(Question(k=3, epsilon=Fraction(1, 3)), budget=BUDGET)
     assert given.promise.epsilon is not None
     assert Fraction("0.333") < given.promise.epsilon <= Fraction(1, 3)
-    slotted = prepare(Question(k=3), budget=BUDGET, limits=Limits(slots=7))
+    slotted = prepare(Question(k=3, passes=1), budget=BUDGET, limits=Limits(slots=7))
     assert slotted.question.k_bar == 7
     assert slotted.cost.rho <= BUDGET.limit.loss / 10
 

@@ -50,7 +50,11 @@ def test_what_is_not_given_is_a_share_of_the_budget() -> None:
 def test_a_question_is_priced_with_the_mechanism_that_top_takes() -> None:
     budget = Budget(2, "1e-6")
     data = cl.connect(cl.Histogram.from_counts({"a": 50}, k_bar=200)).dataset("x", user="u", budget=budget)
-    for given in ({}, {"contribution": 3}, {"mechanism": "LimitedDomainLaplace", "contribution": 2}):
+    for given in (
+        {"passes": 1},
+        {"contribution": 3, "passes": 1},
+        {"mechanism": "LimitedDomainLaplace", "contribution": 2},
+    ):
         question: dict[str, Any] = {"k": 2, "epsilon": "0.3", "delta": "1e-8", **given}
         asked = posed_from(question)
         (line,) = batch([asked], lambda analyst: payers(budget)).lines

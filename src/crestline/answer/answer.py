@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which mechanism answered, with its exact parameters, and why it was chosen."""
+    """Which mechanism answered, with its exact parameters, why it was chosen, and what the next best would have given.
+    All of it follows from the call alone."""
 
     name: str
     parameters: Mapping[str, str]
     reason: str
+    instead: str = ""
 
 
 @dataclass(frozen=True)

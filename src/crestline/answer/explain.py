@@ -91,15 +91,15 @@ def _order(answer: Answer) -> str:
 
 
 def _route(answer: Answer) -> str:
-    route = answer.route
+    route, instead = answer.route, answer.mechanism.instead
     if route is None:
-        return ""
+        return f"Route: {answer.mechanism.name} answered; {instead}." if instead else ""
     lead = f"{max(0, route.lead):,} (±{route.spread:,}) {answer.question.unit}"
     compared = "at least" if route.lead >= route.needed else "less than"
     return (
         f"Route: a noisy look found item {answer.question.k:,} ahead of rank {answer.question.slots + 1:,} by {lead}, "
-        f"{compared} the {route.needed:,} that decide, so {route.taken} answered, not {route.other}. The look is paid "
-        "for within the promise."
+        f"{compared} the {route.needed:,} that decide, so {route.taken} answered, not {route.other}; the look is paid "
+        f"for within the promise{'; ' if instead else ''}{instead}."
     )
 
 

@@ -12,6 +12,7 @@ COLUMNS = {
     "domain": "domain",
     "contribution": "contribution",
     "price": "price",
+    "auto": "auto",
     "section": "theorem",
 }
 
@@ -19,7 +20,11 @@ COLUMNS = {
 def mechanisms(
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """List every mechanism: what it returns, what it needs to know, what it costs, and the theorem behind it."""
+    """List every mechanism: what it returns, what it needs to know, what it costs, whether `auto` may take it, and the
+    theorem behind it."""
     from crestline.mechanisms.catalogue import CATALOGUE
+    from crestline.prepare.rules import auto_takes
 
-    print_rows(COLUMNS, [{name: asdict(line)[name] for name in COLUMNS} for line in CATALOGUE], form)
+    taken = auto_takes()
+    rows = [{**asdict(line), "auto": "yes" if line.name in taken else ""} for line in CATALOGUE]
+    print_rows(COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows], form)

@@ -11,6 +11,7 @@ from crestline.histogram.views import SLOTS, view_of
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
 from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.mechanism import KNOWN, BuiltIn
+from crestline.plan.crowd import Crowd
 from crestline.prepare import total_of
 from crestline.question import Question
 
@@ -48,8 +49,11 @@ def attempts(question: Question, mechanisms: Sequence[str] = ()) -> tuple[tuple[
     return tuple((line, k_bar) for line in lines if line.selects for k_bar in k_bars(question))
 
 
-def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool) -> Candidate | Skipped:
-    """The mechanism within the total. One that needs a public list of all items is skipped unless there is one."""
+def candidate(
+    line: Entry, k_bar: int, question: Question, *, known_domain: bool, crowd: Crowd | None = None
+) -> Candidate | Skipped:
+    """The mechanism within the total. One that needs a public list of all items is skipped unless there is one, and one
+    that looks at pairs or at all observed items unless there is a crowd to look at."""
     known = line.domain == KNOWN
     if known and not known_domain:
         return Skipped(line.name, "needs a public list of all items")
@@ -58,9 +62,10 @@ def candidate(line: Entry, k_bar: int, question: Question, *, known_domain: bool
         mechanism = InGroups.within(line.load().fit, total, question.groups_per_user).mechanism
     except CrestlineError as error:
         return Skipped(line.name, str(error))
-    if view_of(mechanism) != SLOTS:
-        return Skipped(line.name, "looks at all observed items or pairs, and a plan has a histogram of the largest")
-    return Candidate(line, mechanism, None if known else mechanism.k_bar or k_bar)
+    view = view_of(mechanism)
+    if view != SLOTS and (crowd is None or crowd.sees(view) is None):
+        return Skipped(line.name, "looks at all observed items or pairs, and here is a histogram of the largest only")
+    return Candidate(line, mechanism, None if known or view != SLOTS else mechanism.k_bar or k_bar)
 
 
 def seen(histogram: Histogram, k_bar: int) -> Histogram:

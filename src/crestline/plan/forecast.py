@@ -11,9 +11,11 @@ import numpy as np
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
+from crestline.histogram.views import PAIRS, SLOTS, view_of
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection
 from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
+from crestline.plan.crowd import Crowd
 from crestline.prepare import describe
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
@@ -21,6 +23,7 @@ from crestline.randomness.entropy import Entropy
 TRIALS = 300
 CHANCE = 0.95
 _QUICK_LENGTHS = 60_000  # k times k_bar up to which an exact law of the length is quicker than a blink
+_SLOW_TRIALS = 8  # of a mechanism that looks at pairs
 _QUICK_LAW = 30  # ordered outcomes up to which the whole law is written down; some need an integral for each
 
 Watch = Callable[[int, int], None]
@@ -73,12 +76,13 @@ def forecast(
     *,
     mechanisms: Sequence[str] = (),
     domain: Histogram | None = None,
+    crowd: Crowd | None = None,
 ) -> tuple[tuple[Forecast, ...], tuple[Skipped, ...]]:
     """Every applicable mechanism, best first, and those that are not applicable.
 
     `histogram` must be public (a shape, or data declared public), and hold at least the largest `k_bar` that is tried.
-    With `domain`, the histogram of a public list of all items, mechanisms for known domains take part too. Of each
-    mechanism the best `k_bar` is kept.
+    With `domain`, the histogram of a public list of all items, mechanisms for known domains take part too; with `crowd`
+    those that look at pairs. Of each mechanism the best `k_bar` is kept.
     """
     most = max(k_bars(question))
     if histogram.k_bar < most:
@@ -88,11 +92,10 @@ def forecast(
     tries = attempts(question, mechanisms)
     for done, (line, k_bar) in enumerate(tries):
         simulation.watch(done, len(tries))
-        made = candidate(line, k_bar, question, known_domain=domain is not None)
+        made = candidate(line, k_bar, question, known_domain=domain is not None, crowd=crowd)
         if isinstance(made, Candidate) and made not in rows:
-            view = domain if made.k_bar is None and domain is not None else seen(histogram, made.k_bar or k_bar)
             try:
-                rows[made] = _row(made, view, question.k, simulation)
+                rows[made] = _row(made, _shown(made, k_bar, histogram, domain, crowd), question.k, simulation)
             except HistogramError as error:
                 made = Skipped(line.name, str(error))
         if isinstance(made, Skipped):
@@ -103,11 +106,30 @@ def forecast(
     return best, tuple(line for line in skipped.values() if line.mechanism not in named)
 
 
-def _row(made: Candidate, histogram: Histogram, k: int, simulation: Simulation) -> Forecast:
+@dataclass(frozen=True)
+class Shown:
+    """What a mechanism sees, and every item with its true count, by which its selections are judged."""
+
+    histogram: Histogram
+    truth: Histogram
+
+
+def _shown(made: Candidate, k_bar: int, histogram: Histogram, domain: Histogram | None, crowd: Crowd | None) -> Shown:
+    view = view_of(made.mechanism)
+    if view != SLOTS:
+        found = None if crowd is None else crowd.sees(view)
+        assert crowd is not None, "such a candidate needs a crowd"
+        assert found is not None, "such a candidate needs a crowd"
+        return Shown(found, crowd.truth)
+    seen_of = domain if made.k_bar is None and domain is not None else seen(histogram, made.k_bar or k_bar)
+    return Shown(seen_of, seen_of)
+
+
+def _row(made: Candidate, shown: Shown, k: int, simulation: Simulation) -> Forecast:
     mechanism = made.mechanism
-    returned, ratio = expected(mechanism, histogram, k, simulation.trials, simulation.entropy)
+    returned, ratio = expected(mechanism, shown, k, simulation.trials, simulation.entropy)
     margin = None if mechanism.margin is None else float(mechanism.margin(CHANCE))
-    left_out = histogram.next_count
+    left_out = None if view_of(mechanism) != SLOTS else shown.histogram.next_count
     return Forecast(
         mechanism=made.entry.name,
         k_bar=made.k_bar,
@@ -122,12 +144,12 @@ def _row(made: Candidate, histogram: Histogram, k: int, simulation: Simulation) 
     )
 
 
-def expected(
-    mechanism: BuiltIn, histogram: Histogram, k: int, trials: int, entropy: Entropy
-) -> tuple[Estimate, Estimate]:
-    """How many items, and which part of the score of the true top k, on a histogram that must be public."""
-    score = _Score(histogram, k)
-    if mechanism.law is not None and math.perm(histogram.k_bar + 1, min(k, histogram.k_bar + 1)) <= _QUICK_LAW:
+def expected(mechanism: BuiltIn, shown: Shown, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
+    """How many items, and which part of the score of the true top k, on data that must be public."""
+    histogram, score = shown.histogram, _Score(shown.truth, k)
+    if view_of(mechanism) == PAIRS:
+        trials = min(trials, _SLOW_TRIALS)
+    elif mechanism.law is not None and math.perm(histogram.k_bar + 1, min(k, histogram.k_bar + 1)) <= _QUICK_LAW:
         law = mechanism.law(histogram)
         return (
             Estimate(math.fsum(len(selection) * chance for selection, chance in law.items())),
@@ -135,7 +157,7 @@ def expected(
         )
     drawn = mechanism.release_many(histogram, trials, entropy)
     returned = _mean([float(len(selection)) for selection in drawn])
-    if mechanism.length_law is not None and k * histogram.k_bar <= _QUICK_LENGTHS:
+    if view_of(mechanism) == SLOTS and mechanism.length_law is not None and k * histogram.k_bar <= _QUICK_LENGTHS:
         returned = Estimate(math.fsum(n * chance for n, chance in enumerate(mechanism.length_law(histogram))))
     return returned, _mean([score.ratio(selection) for selection in drawn])
 

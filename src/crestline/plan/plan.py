@@ -13,9 +13,10 @@ from crestline.histogram.histogram import Histogram
 from crestline.parameters import decimal_text
 from crestline.plan.advice import advice
 from crestline.plan.candidates import Skipped, k_bars
+from crestline.plan.crowd import Crowd
 from crestline.plan.forecast import Forecast, Simulation, forecast
 from crestline.plan.shapes import Shape, kept, multiplicities, ranked
-from crestline.prepare import automatic
+from crestline.prepare.rules import automatic
 from crestline.question import Question
 
 
@@ -62,7 +63,10 @@ def plan_shape(
     counts = kept(shape.counts(), users=users, contribution=question.contribution)
     histogram = ranked(counts, max(k_bars(question)))
     domain = multiplicities(counts) if public_items else None
-    return plan_histogram(histogram, question, simulation, mechanisms=mechanisms, users=users, domain=domain)
+    crowd = Crowd(counts, users)
+    return plan_histogram(
+        histogram, question, simulation, mechanisms=mechanisms, users=users, domain=domain, crowd=crowd
+    )
 
 
 def plan_histogram(
@@ -73,11 +77,12 @@ def plan_histogram(
     mechanisms: Sequence[str] = (),
     users: int | None = None,
     domain: Histogram | None = None,
+    crowd: Crowd | None = None,
 ) -> Plan:
     """A plan for a public histogram: never call it with private data, because a plan shows what it was made from."""
     if question.epsilon is None or question.delta is None:
         raise ParameterError("a plan needs epsilon and delta: the total of the answer")
-    compared = forecast(histogram, question, simulation, mechanisms=mechanisms, domain=domain)
+    compared = forecast(histogram, question, simulation, mechanisms=mechanisms, domain=domain, crowd=crowd)
     auto = automatic(question, public_list=domain is not None)
     return Plan(question, *compared, auto.name, _notes(question.delta, users))
 

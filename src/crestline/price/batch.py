@@ -98,10 +98,10 @@ def posed_from(given: Mapping[str, Any]) -> Posed:
     if not isinstance(found.get("mechanism", AUTO), str):
         raise ParameterError("in a file of questions a mechanism is given by its name")
     fields = {name: value for name, value in found.items() if name in QuestionFields.__annotations__}
-    for name in ("k", "k_bar", "contribution", "clip", "last", "groups_per_user", "floor"):
+    for name in ("k", "k_bar", "contribution", "clip", "passes", "last", "groups_per_user", "floor"):
         if name in fields:
             fields[name] = _number(fields[name], name)
-    for name in ("counts", "open"):
+    for name in ("counts", "ordered", "open"):
         if name in fields:
             fields[name] = _truth(fields[name], name)
     return Posed(Question.of(cast(QuestionFields, fields)), found.get("analyst"), found, fields)

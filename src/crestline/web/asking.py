@@ -145,6 +145,7 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
         question,
         user=served.config.user,
         contribution=_bound(served, question),
+        passes=limits.passes or question.passes,
         domain=None if question.domain is None else served.config.domains[str(question.domain)],
         groups=served.config.domains[question.groups] if isinstance(question.groups, str) else question.groups,
     )

@@ -86,6 +86,7 @@ class AnalystConfig:
 class Limits:
     """What one token, one question, one statement and one data set may take.
 
+    passes        1: every question reads its table in one pass; 0: as many as it takes
     connections   of a data set that are open at once
     waiting       questions that may wait: for a connection, and for their turn in this process
     """
@@ -96,6 +97,7 @@ class Limits:
     seconds: int
     connections: int
     waiting: int
+    passes: int = 0
 
 
 @dataclass(frozen=True)
@@ -264,9 +266,11 @@ def _public(part: Section) -> PublicFacts:
 
 def _limits(part: Section) -> Limits:
     defaults = {"requests_per_minute": 60, "k": 200, "k_bar": 20_000, "seconds": 60, "connections": 4, "waiting": 64}
-    part.only(*defaults)
-
-    return Limits(**{name: part.whole(name, default) or default for name, default in defaults.items()})
+    part.only(*defaults, "passes")
+    passes = part.whole("passes", None) or 0
+    if passes > 1:
+        raise part.mistake("passes", "must be 1, for one pass over the table, or left out")
+    return Limits(**{name: part.whole(name, default) or default for name, default in defaults.items()}, passes=passes)
 
 
 def _analyst(name: str, part: Section, datasets: tuple[str, ...]) -> AnalystConfig:

@@ -85,7 +85,7 @@ def test_a_total_is_spent_in_full() -> None:
 
 def test_one_item_has_no_order_to_pay_for() -> None:
     mechanism = OrderedStaircase.for_budget(k=1, epsilon=1, delta="1e-8")
-    assert (mechanism.order, mechanism.staircase.epsilon) == (0, 1)
+    assert (mechanism.order, mechanism.staircase.epsilon) == (Fraction(0), Fraction(1))
     assert mechanism.cost() == mechanism.staircase.cost()
     with pytest.raises(ParameterError, match="order must be larger than zero"):
         OrderedStaircase(Staircase(2, 3, 1, "0.1"), 0)

@@ -39,6 +39,8 @@ def price(
     item: Annotated[list[str] | None, typer.Option(help="The column that holds the item; several: repeat it.")] = None,
     where: Annotated[str | None, typer.Option(help="A filter; it does not change the price.")] = None,
     domain: Annotated[str | None, typer.Option(help="A table or file that lists every possible item.")] = None,
+    ordered: Annotated[bool, typer.Option("--ordered/--set", help="A list, or a set if that names more.")] = True,
+    passes: Annotated[int | None, typer.Option(help="1: one pass over the table.")] = None,
     period: Annotated[str | None, typer.Option(help="The period, where the budget is by period: 2026-10.")] = None,
     since: Annotated[str | None, typer.Option(help="The first of several periods.")] = None,
     until: Annotated[str | None, typer.Option(help="The last of several periods; with --since.")] = None,
@@ -73,8 +75,9 @@ def price(
     one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
     more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
     when = {"period": period, "since": since, "until": until, "last": last, "open": open or None}
+    how = {"ordered": None if ordered else False, "passes": passes}
     grouped = {"by": by or None, "groups_per_user": groups_per_user, "groups": groups, "floor": floor}
-    about = {"item": item or None, "where": where, "domain": domain, **when, **grouped}
+    about = {"item": item or None, "where": where, "domain": domain, **how, **when, **grouped}
     asked = [posed_from({**one, **more, **about})] if questions is None else read_questions(questions)
     paying = _ledger(ledger, dataset, budget_epsilon, budget_delta)
     try:

@@ -41,6 +41,12 @@ def top(
     domain: Annotated[
         str | None, typer.Option(help="A table or file that lists every possible item, when that list is public.")
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered/--set", help="A list, the most popular first; or a set, if that names more.")
+    ] = True,
+    passes: Annotated[
+        int | None, typer.Option(help="1: one pass over the table, of which k_bar + 1 rows come back.")
+    ] = None,
     period: Annotated[
         str | None, typer.Option(help="Read this period, where the ledger's budget is by period: 2026-10, 2026-W41, …")
     ] = None,
@@ -102,6 +108,8 @@ def top(
         clip=clip,
         where=where,
         domain=domain,
+        ordered=ordered,
+        passes=passes,
         period=period,
         since=since,
         until=until,

@@ -107,7 +107,9 @@ class Routed(BuiltIn):
         return self._look() + steps(ZCDP(rho, theorem=self.theorem), delta=delta)
 
     def settled(self, selection: Selection) -> Cost:
-        """The look and the way that was taken, which the selection says (P10.5)."""
+        """The look and the way that was taken, which the selection says (P10.5); at least the cheaper of the two."""
+        if selection.route is None:  # what is charged at the very least, before anything was released
+            return self._look() + min((self.slots.cost(), self.pairs.cost()), key=lambda way: way.rho)
         return self._look() + self.answering(selection).settled(selection)
 
     def answering(self, selection: Selection) -> BuiltIn:

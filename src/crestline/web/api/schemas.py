@@ -43,6 +43,10 @@ class TopRequest(BaseModel):
     domain: Annotated[
         str | None, Field(max_length=64, description="The name of a public list of all items, if the owner gave one.")
     ] = None
+    ordered: Annotated[bool, Field(description="A list, the most popular first; false: a set will do.")] = True
+    passes: Annotated[
+        int | None, Field(ge=1, le=1, description="1: one pass over the table, of which k_bar + 1 rows come back.")
+    ] = None
     period: Annotated[
         str | None, Field(max_length=10, description="The period to read, where the budget is by period: 2026-10.")
     ] = None

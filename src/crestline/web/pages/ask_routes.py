@@ -83,6 +83,8 @@ def _question(form: Form) -> Question:
             "delta": delta,
             "mechanism": mechanism,
             "counts": "counts" in form,
+            "ordered": "set" not in form,
+            "passes": 1 if "once" in form else None,
             "score": _sum(summed) if summed else None,
             "clip": _whole(form, "clip", "How much may one user add? Write a whole number.", 10**12)
             if summed

@@ -64,6 +64,8 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
         _field("where", "Filter", given.get("where", ""), hint=hint),
         tag("div", *numbers, class_="pair"),
         _box("counts", "yes", "Release noisy counts, too", checked="counts" in given),
+        _box("set", "yes", "A set will do: their order does not matter", checked="set" in given),
+        _box("once", "yes", "Read the table in one pass", checked="once" in given),
         *_sums(dataset, given),
         *_lists(dataset, given),
         _choice("mechanism", "Mechanism", names, given.get("mechanism", AUTO)),

@@ -10,7 +10,7 @@ from crestline.answer.tabular import columns
 from crestline.ledger.report import used
 from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import Entry
-from crestline.prepare import KNOWN_CONTRIBUTION, WITH_LEDGER
+from crestline.prepare.rules import BOUNDED_CHARGED, MANY_ITEMS, WITH_LEDGER, auto_takes
 from crestline.question import Question
 from crestline.web.config import DatasetConfig
 from crestline.web.pages.budget_view import left, title
@@ -153,15 +153,31 @@ def _paragraph(line: str) -> Html:
 
 def mechanisms(lines: Sequence[Entry]) -> Html:
     """The catalogue."""
-    rows = [(line.name, line.output, line.price, line.section, capital(why_not(line) or "yes")) for line in lines]
-    heads = ("Mechanism", "Returns", "Steps it pays for", "Theorem", "Can be asked here")
+    taken = auto_takes()
+    rows = [
+        (line.name, line.output, line.price, line.section, capital(why_not(line) or "yes"), _mark(line.name in taken))
+        for line in lines
+    ]
+    heads = (
+        "Mechanism",
+        "Returns",
+        "Steps it pays for",
+        "Theorem",
+        "Can be asked here",
+        "Automatic choice may take it",
+    )
     return section("All mechanisms", table("What each returns and costs", heads, rows), name="all")
+
+
+def _mark(taken: bool) -> str:
+    return "Yes" if taken else ""
 
 
 def choices() -> Html:
     """What automatic choice takes here, and why."""
     lines = (
-        ("Where the owner bounds the items of each user", KNOWN_CONTRIBUTION),
+        ("Where the owner bounds the items of each user", BOUNDED_CHARGED),
+        ("In one pass over the table", MANY_ITEMS),
         ("Otherwise", WITH_LEDGER),
     )
     return section(

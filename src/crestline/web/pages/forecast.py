@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from crestline.errors import CrestlineError
+from crestline.histogram.views import SLOTS
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.mechanisms.mechanism import KNOWN
-from crestline.plan.forecast import CHANCE, Estimate, expected
+from crestline.plan.crowd import Crowd
+from crestline.plan.forecast import CHANCE, Estimate, Shown, expected
 from crestline.plan.shapes import kept, ranked, read_shape
-from crestline.prepare import (
-    FEW_ITEMS,
-    KNOWN_CONTRIBUTION,
-    MANY_ITEMS,
-    WITH_LEDGER,
-    Prepared,
-)
+from crestline.prepare import Prepared
+from crestline.prepare.rules import BOUNDED, FEW_ITEMS, KNOWN_CONTRIBUTION, MANY_ITEMS, PER_ITEM, WITH_LEDGER
 from crestline.price.price import Price, payer_of, price
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
@@ -26,7 +23,7 @@ from crestline.web.config import PublicFacts
 from crestline.web.state import ServiceState
 
 # Those that `auto` takes for an unknown domain. The others are slower to account for than a page may take.
-USUAL = tuple(rule.name for rule in (WITH_LEDGER, KNOWN_CONTRIBUTION, MANY_ITEMS, FEW_ITEMS))
+USUAL = tuple(rule.name for rule in (WITH_LEDGER, BOUNDED, KNOWN_CONTRIBUTION, MANY_ITEMS, FEW_ITEMS, PER_ITEM))
 PER_USER = 10
 _MOST_ITEMS = 100_000  # the head decides
 _TRIALS = 60
@@ -121,5 +118,13 @@ def _line(prepared: Prepared, guess: PublicFacts | None, entropy: Entropy) -> Li
     size = min(guess.items or guess.users, _MOST_ITEMS)
     shape = read_shape(guess.shape, users=guess.users, items=size, per_user=guess.per_user or PER_USER)
     counts = kept(shape.counts(), users=guess.users, contribution=question.contribution)
-    found = expected(prepared.mechanism, ranked(counts, question.slots), question.k, _TRIALS, entropy)
+    view, crowd = prepared.view, Crowd(counts, guess.users)
+    if view == SLOTS:
+        slots = ranked(counts, question.slots)
+        shown = Shown(slots, slots)
+    elif (seen := crowd.sees(view)) is None:  # too many to be made up for a page
+        return Line(name, question.slots, margin, None, None)
+    else:
+        shown = Shown(seen, crowd.truth)
+    found = expected(prepared.mechanism, shown, question.k, _TRIALS, entropy)
     return Line(name, question.slots, margin, *found)

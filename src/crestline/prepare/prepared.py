@@ -5,6 +5,7 @@ Decided from the question, the budget and public limits alone, never from the da
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -31,57 +32,12 @@ from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.mechanisms.stated import contribution_of, parts
 from crestline.mechanisms.total import Total
 from crestline.periods.span import resolve
+from crestline.prepare.rules import Rule, candidates
 from crestline.question import AUTO, NO_LIMITS, PUBLIC_GROUPS, Limits, Question
 
 _Result = TypeVar("_Result")
 
 _NO_MECHANISM = "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What `auto` takes when a question looks like this, and why; with which noise where it is not the usual one."""
-
-    name: str
-    reason: str
-    noise: str | None = None
-
-
-KNOWN_DOMAIN_ONE = Rule(
-    "Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip", noise="exponential"
-)
-KNOWN_DOMAIN_ONE_CHARGED = Rule(
-    "Lipschitz", "chosen because one item of a public list is wanted, with the noise that a ledger adds up best"
-)
-KNOWN_DOMAIN = Rule(
-    "CanonicalOrPeeling",
-    "chosen because the items are on a public list: a look that is paid for decides whether a whole set is drawn at "
-    "once (then the items are in no order) or one item after the other (then they are)",
-)
-KNOWN_DOMAIN_CHARGED = replace(KNOWN_DOMAIN, noise="gumbel")
-KNOWN_DOMAIN_FEW = Rule(
-    "Lipschitz", "chosen because few items of a public list are wanted: drawn one after the other they are in order"
-)
-KNOWN_CONTRIBUTION = Rule(
-    "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
-)
-KNOWN_CONTRIBUTION_FEW = Rule(
-    "LimitedDomainLaplace", "chosen because users have few items each: Laplace noise needs the smallest lead"
-)
-WITH_LEDGER = Rule("LimitedDomain", "chosen because a ledger is kept: it pays only for the items it draws")
-FEW_ITEMS = Rule("CanonicalBottom", "chosen because few items are wanted: one step names the whole set, or none of it")
-MANY_ITEMS = Rule("RestrictedGumbel", "chosen because many items are wanted: it returns as many as it safely can")
-IN_GROUPS = Rule(
-    "RestrictedGumbel", "chosen because groups differ in size: it returns as many items of each as it safely can"
-)
-
-# P12.1: up to here a whole set in one step beats drawing item after item.
-_FEW = 10
-# Up to here peeling a public list has the exact set as often as a draw among all sets (docs/decisions/public-lists.md).
-_FEW_LISTED = 3
-# Up to here Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
-# ledger adds Gaussian noise up for less.
-_FEW_EACH = 3
 
 
 @dataclass(frozen=True)
@@ -203,30 +159,6 @@ def _without_periods(question: Question, budget: Budget | None, limits: Limits, 
     return replace(made, question=replace(question, k_bar=made.question.k_bar))
 
 
-def automatic(question: Question, *, with_budget: bool = False, public_list: bool = False) -> Rule:
-    """P12.1 as code: looks at the question only, never at the data."""
-    if public_list:
-        return _of_public_list(question, with_budget)
-    if question.contribution is not None:
-        most = question.contribution * question.groups_per_user
-        few = most <= _FEW_EACH and not with_budget and question.score is None
-        return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
-    if question.by:
-        return IN_GROUPS
-    if with_budget:
-        return WITH_LEDGER
-    return FEW_ITEMS if question.k <= _FEW else MANY_ITEMS
-
-
-def _of_public_list(question: Question, with_budget: bool) -> Rule:
-    """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
-    if question.k == 1:
-        return KNOWN_DOMAIN_ONE_CHARGED if with_budget else KNOWN_DOMAIN_ONE
-    if question.k <= _FEW_LISTED:
-        return KNOWN_DOMAIN_FEW
-    return KNOWN_DOMAIN_CHARGED if with_budget else KNOWN_DOMAIN
-
-
 def describe(mechanism: BuiltIn, reason: str) -> Choice:
     """A mechanism's name and exact parameters, as text."""
     return Choice(type(original(mechanism)).__name__, shown(mechanism), reason)
@@ -238,12 +170,14 @@ def _remembered(
 ) -> Prepared:
     """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
     name = str(question.mechanism)  # one that a question brings along is not remembered
-    with_budget = budget is not None
-    rule = automatic(question, with_budget=with_budget, public_list=public_list) if name == AUTO else _named(name)
+    auto = name == AUTO
+    rules = candidates(question, budget=budget, limits=limits, public_list=public_list) if auto else (_named(name),)
+    rule = rules[0]
     _fit_for_domain(entry(rule.name).domain, rule.name, public_list)
     question = _with_total(question, budget, lambda asked: _slotted(rule, asked, limits))
     listed = replace(question, groups=PUBLIC_GROUPS if public_groups else None)
-    return _prepared(listed, _slotted(rule, question, limits), rule.reason, public_list, limits)
+    made = _prepared(listed, _slotted(rule, question, limits), rule.reason, public_list, limits)
+    return replace(made, choice=replace(made.choice, instead=_instead(rules[1:], question, limits)))
 
 
 def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool, limits: Limits) -> Prepared:
@@ -361,6 +295,8 @@ def _seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) 
         )
     if kind == SLOTS.kind:
         return
+    if question.passes is not None:
+        raise MechanismError(f"{name} reads the table several times: leave passes out, or take another mechanism")
     if question.score is not None:
         raise MechanismError(f"{name} counts users: leave score out, or take mechanism='auto' or another mechanism")
     if kind == "pairs" and question.counts:
@@ -385,12 +321,12 @@ def _charged_by_items(mechanism: object) -> bool:
 def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
     """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
     kind = entry(rule.name).load()
-    options: dict[str, object] = {} if rule.noise is None or question.counts else {"noise": rule.noise}
+    options: dict[str, object] = {} if rule.noise is None else {"noise": rule.noise}
     if question.counts:
         if question.contribution is not None and "counts" in signature(kind.fit).parameters:
             options["counts"] = True  # P4.1, P4.2
         else:
-            kind, options["mechanism"] = mechanisms.NoisyCounts, kind  # P3.7
+            kind, options = mechanisms.NoisyCounts, {"mechanism": kind}  # P3.7
 
     def make(total: Total) -> BuiltIn:
         made: BuiltIn = kind.fit(total, **options)
@@ -408,6 +344,18 @@ def _slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:
     if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
         return _made(rule, question, limits.slots)
     return mechanism
+
+
+def _instead(others: tuple[Rule, ...], question: Question, limits: Limits) -> str:
+    """What the next best would have given, from parameters alone."""
+    if not others:
+        return ""
+    other = _slotted(others[0], question, limits)
+    if other.margin is None:
+        return f"the next best would have been {others[0].name}"
+    seen = "the threshold" if view_of(other).kind == "observed" else f"rank {(other.k_bar or question.k) + 1:,}"
+    lead = f"{math.ceil(other.margin()) * (question.clip or 1):,} {question.unit}"
+    return f"the next best, {others[0].name}, would have needed a lead of about {lead} over {seen}"
 
 
 def _named(wanted: str) -> Rule:

@@ -1,0 +1,161 @@
+"""What `auto` takes: rules from the question, the kind of budget and public limits, never from the data.
+
+Each question has its candidates, the best first; `docs/decisions/auto.md` has the measurements behind their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crestline.histogram.views import KINDS
+from crestline.ledger.budget import Budget
+from crestline.ledger.kinds import Concentrated, Homogeneous, Pure
+from crestline.question import NO_LIMITS, Limits, Question
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What `auto` takes when a question looks like this, and why; with which noise where it is not the usual one."""
+
+    name: str
+    reason: str
+    noise: str | None = None
+
+
+KNOWN_DOMAIN_ONE = Rule(
+    "Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip", noise="exponential"
+)
+KNOWN_DOMAIN_ONE_CHARGED = Rule(
+    "Lipschitz", "chosen because one item of a public list is wanted, with the noise that a ledger adds up best"
+)
+KNOWN_DOMAIN = Rule(
+    "CanonicalOrPeeling",
+    "chosen because the items are on a public list: a look that is paid for decides whether a whole set is drawn at "
+    "once (then the items are in no order) or one item after the other (then they are)",
+)
+KNOWN_DOMAIN_CHARGED = replace(KNOWN_DOMAIN, noise="gumbel")
+KNOWN_DOMAIN_FEW = Rule(
+    "Lipschitz", "chosen because few items of a public list are wanted: drawn one after the other they are in order"
+)
+BOUNDED = Rule("Observed", "chosen because the contribution is bounded: it looks at every item that somebody has")
+BOUNDED_CHARGED = replace(BOUNDED, noise="gaussian")
+BOUNDED_PURE = replace(BOUNDED, noise="laplace")
+KNOWN_CONTRIBUTION = Rule(
+    "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
+)
+KNOWN_CONTRIBUTION_FEW = Rule(
+    "LimitedDomainLaplace", "chosen because users have few items each: Laplace noise needs the smallest lead"
+)
+ROUTE = Rule(
+    "Routed", "chosen because nothing else was said: a look that is paid for decides between slots and the sieve"
+)
+WITH_LEDGER = Rule("Sieve", "chosen because a ledger adds up rho: for the same rho it names the most items")
+PER_ITEM = Rule("LimitedDomain", "chosen because this budget counts items: it pays only for those it draws")
+FEW_ITEMS = Rule(
+    "OrderedStaircase", "chosen because few items are wanted in one pass: the largest set that stands, then its order"
+)
+FEW_IN_A_SET = Rule(
+    "Staircase", "chosen because few items are wanted, in any order: the largest set that stands, and nothing else"
+)
+MANY_ITEMS = Rule(
+    "RestrictedGumbel", "chosen because many items are wanted in one pass: it returns as many as it safely can"
+)
+IN_GROUPS = Rule(
+    "RestrictedGumbel", "chosen because groups differ in size: it returns as many items of each as it safely can"
+)
+RULES = (
+    *(KNOWN_DOMAIN_ONE, KNOWN_DOMAIN, BOUNDED, KNOWN_CONTRIBUTION, KNOWN_CONTRIBUTION_FEW),
+    *(ROUTE, WITH_LEDGER, PER_ITEM, FEW_ITEMS, FEW_IN_A_SET, MANY_ITEMS),
+)
+
+# Up to here a whole set in one step beats drawing item after item.
+FEW = 10
+# Up to here peeling a public list has the exact set as often as a draw among all sets (docs/decisions/public-lists.md).
+_FEW_LISTED = 3
+# Up to here Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
+# ledger adds Gaussian noise up for less.
+_FEW_EACH = 3
+# The most items of a user that thresholds over observed items have weights for.
+_LARGEST_BOUND = 1 << 16
+
+
+def automatic(
+    question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, public_list: bool = False
+) -> Rule:
+    """The first of the candidates."""
+    return candidates(question, budget=budget, limits=limits, public_list=public_list)[0]
+
+
+def candidates(
+    question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, public_list: bool = False
+) -> tuple[Rule, ...]:
+    """What could answer a question, the best first. What a budget adds up decides, not whether there is one."""
+    terms = None if budget is None else budget.terms
+    if public_list:
+        return (_of_public_list(question, charged=terms is not None),)
+    if isinstance(terms, Homogeneous):
+        return (PER_ITEM,)
+    if question.by:
+        return (_bounded(question, terms),) if question.contribution is not None else (IN_GROUPS,)
+    found: list[Rule] = []
+    if question.contribution is not None:
+        if "observed" in _shown(question, limits) and question.contribution <= _LARGEST_BOUND:
+            found.append(_observed(terms))
+        if not isinstance(terms, Pure):
+            found.append(_bounded(question, terms))
+    elif "pairs" in _shown(question, limits) and not isinstance(terms, Pure):
+        found += _of_pairs(question, terms)
+    return (*found, *_of_slots(question, terms))
+
+
+def auto_takes() -> frozenset[str]:
+    """The names of all mechanisms that `auto` may take."""
+    return frozenset(rule.name for rule in RULES)
+
+
+def _shown(question: Question, limits: Limits) -> tuple[str, ...]:
+    """The views that a mechanism may have: slots alone, where one pass or their number was asked for, or a sum."""
+    if question.passes == 1 or question.k_bar is not None or question.score is not None:
+        return ("slots",)
+    weighted = question.counts and question.contribution is None
+    return tuple(kind for kind in limits.views if kind in KINDS and not (kind == "pairs" and weighted))
+
+
+def _of_pairs(question: Question, terms: object) -> list[Rule]:
+    """Where ρ is added up the sieve is best; it is also what a list of many items falls back on."""
+    if isinstance(terms, Concentrated):
+        return [WITH_LEDGER]
+    if not question.ordered and 1 < question.k <= FEW:
+        return []  # a set needs no order, and one pass is enough
+    return [ROUTE]
+
+
+def _bounded(question: Question, terms: object) -> Rule:
+    """Noise for the items that one user may have, over slots; a user counts so often in each of their groups."""
+    most = (question.contribution or 1) * question.groups_per_user
+    few = most <= _FEW_EACH and terms is None and question.score is None
+    return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
+
+
+def _observed(terms: object) -> Rule:
+    """Gaussian noise where ρ is added up, Laplace noise where ε is; without a ledger the one with the lower bar."""
+    return BOUNDED_CHARGED if isinstance(terms, Concentrated) else BOUNDED_PURE if isinstance(terms, Pure) else BOUNDED
+
+
+def _of_slots(question: Question, terms: object) -> tuple[Rule, ...]:
+    """One pass, `k_bar + 1` rows. Pure steps are dear where ρ is added up, and many of them where ε is."""
+    if isinstance(terms, Concentrated):
+        return (PER_ITEM, MANY_ITEMS) if question.k == 1 else (MANY_ITEMS, PER_ITEM)
+    if question.k > FEW:
+        return (PER_ITEM, MANY_ITEMS) if isinstance(terms, Pure) else (MANY_ITEMS, PER_ITEM)
+    as_a_set = not question.ordered and question.k > 1
+    return (FEW_IN_A_SET, FEW_ITEMS, MANY_ITEMS) if as_a_set else (FEW_ITEMS, MANY_ITEMS)
+
+
+def _of_public_list(question: Question, *, charged: bool) -> Rule:
+    """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
+    if question.k == 1:
+        return KNOWN_DOMAIN_ONE_CHARGED if charged else KNOWN_DOMAIN_ONE
+    if question.k <= _FEW_LISTED:
+        return KNOWN_DOMAIN_FEW
+    return KNOWN_DOMAIN_CHARGED if charged else KNOWN_DOMAIN

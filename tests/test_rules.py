@@ -1,0 +1,136 @@
+"""What `auto` takes: by the question, what the budget adds up, and public limits; and that it spends the total."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from crestline.errors import MechanismError, ParameterError
+from crestline.ledger.budget import Budget
+from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.prepare import prepare
+from crestline.prepare.rules import RULES, auto_takes, automatic, candidates
+from crestline.question import Limits, Question, Sum
+
+RHO = Budget(epsilon=10, delta="1e-5")
+PURE = Budget(epsilon=10, delta="1e-5", kind="pure")
+ITEMS = Budget(epsilon=10, delta="1e-5", kind="homogeneous", items=100, questions=10)
+SLOTS = Limits(views=("slots",))
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget", "wanted"),
+    [
+        ({"k": 1}, None, "Routed"),
+        ({"k": 10}, None, "Routed"),
+        ({"k": 100}, None, "Routed"),
+        ({"k": 10}, RHO, "Sieve"),
+        ({"k": 100}, RHO, "Sieve"),
+        ({"k": 10, "ordered": False}, RHO, "Sieve"),
+        ({"k": 10}, PURE, "OrderedStaircase"),
+        ({"k": 11}, PURE, "LimitedDomain"),
+        ({"k": 10}, ITEMS, "LimitedDomain"),
+        ({"k": 10, "contribution": 5}, ITEMS, "LimitedDomain"),
+        ({"k": 10, "ordered": False}, None, "Staircase"),
+        ({"k": 1, "ordered": False}, None, "Routed"),
+        ({"k": 11, "ordered": False}, None, "Routed"),
+        ({"k": 10, "passes": 1}, None, "OrderedStaircase"),
+        ({"k": 11, "passes": 1}, None, "RestrictedGumbel"),
+        ({"k": 10, "passes": 1, "ordered": False}, None, "Staircase"),
+        ({"k": 10, "k_bar": 60}, None, "OrderedStaircase"),
+        ({"k": 50, "k_bar": 60}, None, "RestrictedGumbel"),
+        ({"k": 10, "passes": 1}, RHO, "RestrictedGumbel"),
+        ({"k": 1, "passes": 1}, RHO, "LimitedDomain"),
+        ({"k": 10, "counts": True}, None, "OrderedStaircase"),
+        ({"k": 50, "score": Sum("v", 9)}, None, "RestrictedGumbel"),
+        ({"k": 50, "contribution": 5}, None, "Observed"),
+        ({"k": 50, "contribution": 5, "counts": True}, RHO, "Observed"),
+        ({"k": 50, "contribution": 5, "counts": True}, PURE, "Observed"),
+        ({"k": 50, "contribution": 5, "passes": 1}, None, "LimitedDomainGauss"),
+        ({"k": 50, "contribution": 3, "passes": 1}, None, "LimitedDomainLaplace"),
+        ({"k": 50, "contribution": 3, "passes": 1}, RHO, "LimitedDomainGauss"),
+        ({"k": 50, "contribution": 2, "score": Sum("v", 1)}, None, "LimitedDomainGauss"),
+        ({"k": 50, "contribution": 10**6}, None, "LimitedDomainGauss"),
+    ],
+)  # fmt: skip
+def test_the_rules(asked: dict[str, Any], budget: Budget | None, wanted: str) -> None:
+    assert automatic(Question(**asked), budget=budget).name == wanted
+
+
+@pytest.mark.parametrize(
+    ("k", "contribution", "wanted"),
+    [(10, None, "OrderedStaircase"), (11, None, "RestrictedGumbel"), (5, 4, "LimitedDomainGauss")],
+)
+def test_a_ready_histogram_has_slots_only(k: int, contribution: int | None, wanted: str) -> None:
+    assert automatic(Question(k=k, contribution=contribution), limits=SLOTS).name == wanted
+
+
+@pytest.mark.parametrize(("k", "wanted"), [(1, "Lipschitz"), (3, "Lipschitz"), (4, "CanonicalOrPeeling")])
+def test_a_public_list(k: int, wanted: str) -> None:
+    assert automatic(Question(k=k), public_list=True).name == wanted
+    assert automatic(Question(k=k), budget=RHO, public_list=True).name == wanted
+
+
+@pytest.mark.parametrize(
+    ("more", "budget", "wanted"),
+    [
+        ({}, None, "RestrictedGumbel"),
+        ({}, RHO, "RestrictedGumbel"),
+        ({"contribution": 1, "groups_per_user": 3}, None, "LimitedDomainLaplace"),
+        ({"contribution": 2, "groups_per_user": 3}, None, "LimitedDomainGauss"),
+    ],
+)
+def test_groups(more: dict[str, Any], budget: Budget | None, wanted: str) -> None:
+    assert automatic(Question(k=5, by=("region",), **more), budget=budget).name == wanted
+
+
+def test_every_rule_is_in_the_catalogue_and_can_be_reached() -> None:
+    assert auto_takes() <= {line.name for line in CATALOGUE}
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def grid() -> list[tuple[dict[str, Any], Budget | None, bool]]:
+    """Questions of every kind that `auto` must answer."""
+    return [
+        ({"k": k, "epsilon": epsilon, "delta": delta, **more}, budget, public)
+        for k in (1, 4, 10, 40)
+        for epsilon, delta in (("0.1", "1e-9"), ("1", "1e-8"), ("4", "1e-6"))
+        for budget in (None, RHO, PURE)
+        for more in ({}, {"ordered": False}, {"passes": 1}, {"contribution": 2}, {"contribution": 7}, {"k_bar": 60})
+        for public in (False, True)
+        if not public or not more
+    ]
+
+
+@pytest.mark.parametrize(("asked", "budget", "public"), grid())
+def test_the_promise_is_within_the_total_and_uses_nearly_all_of_it(
+    asked: dict[str, Any], budget: Budget | None, public: bool
+) -> None:
+    made = prepare(Question.of(asked), budget=budget, limits=Limits(public_list=public))  # type: ignore[arg-type] # fields by name
+    promise: Any = made.promise
+    epsilon, delta = Fraction(asked["epsilon"]), Fraction(asked["delta"])
+    assert promise.epsilon <= epsilon
+    assert promise.delta <= delta
+    assert promise.epsilon >= Fraction(99, 100) * epsilon
+    if not (public and asked["k"] == 1):  # one pure step has no use for δ
+        assert promise.delta >= Fraction(99, 100) * delta
+    assert made.choice.reason.startswith("chosen because")
+
+
+@pytest.mark.parametrize("k", [5, 50])
+def test_what_the_next_best_would_have_given_is_said_from_parameters_alone(k: int) -> None:
+    made = prepare(Question.of({"k": k, "epsilon": 1, "delta": "1e-8"}))
+    runner_up = candidates(Question(k=k))[1]
+    assert made.choice.instead.startswith(f"the next best, {runner_up.name}, would have needed a lead of about ")
+    assert prepare(Question.of({"k": k, "epsilon": 1, "delta": "1e-8", "mechanism": "Sieve"})).choice.instead == ""
+
+
+def test_one_pass_is_refused_to_what_needs_several() -> None:
+    with pytest.raises(MechanismError, match="reads the table several times"):
+        prepare(Question.of({"k": 5, "epsilon": 1, "delta": "1e-8", "passes": 1, "mechanism": "Sieve"}))
+    with pytest.raises(ParameterError, match="passes must be 1"):
+        Question(k=5, passes=2)
+    with pytest.raises(ParameterError, match="ordered must be true or false"):
+        Question(k=5, ordered="yes")  # type: ignore[arg-type] # on purpose
