@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -18,6 +18,8 @@ import pyarrow as pa
 import pytest
 
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.table import HistogramTable
+from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace
 from crestline.periods.calendar import Calendar, Periods
@@ -145,3 +147,47 @@ def test_a_bound_over_all_periods_is_caught(
 @pytest.mark.parametrize("periods", SIZES)
 def test_with_sums_it_is_caught_as_well(periods: int) -> None:
     assert worst(ONE, 1.0, periods=periods, contribution=2, score=True, broken=True) > 0.06
+
+
+GROUPS = [frozenset(some) for size in range(3) for some in itertools.combinations("gh", size)]
+IN_GROUPS = InGroups.of(LimitedDomain(1, 1, 1, "0.01"), 1)  # (1, 0.01) for one group of each user
+
+
+@cache
+def in_groups(periods: int, first: int, broken: bool) -> dict[str, frozenset[str]]:
+    """In which groups each user counts, once only the periods from `first` on are there."""
+    some = [every for every in itertools.product(GROUPS, repeat=periods) if every[0]]
+    everybody = [User(every, f"{place}-{name}") for place, every in enumerate(some) for name in range(6)]
+    rows = [(user, group, "a", day) for one in everybody for user, group, day, _ in one.rows(first)]
+    table = pa.table(dict(zip(("user", "group", "item", "day"), map(list, zip(*rows, strict=True)), strict=True)))
+    asked = Question.of({"k": 1, "k_bar": 1, "by": "group", "groups_per_user": 1})
+    if not broken:
+        asked = replace(asked, period=Periods(Calendar("month", "day"), 2026 * 12 + 8, periods))
+    found: dict[str, set[str]] = {one.name: set() for one in everybody}
+    with open_source(table).reading(asked, bytes(range(32))) as reading:
+        parts: Iterable[HistogramTable] = reading.histogram  # type: ignore[assignment] # what a question with groups reads
+        for label in (label for part in parts for label in part.groups):
+            name, _, group = str(label).partition(":")
+            found[name].add(group)
+    return {name: frozenset(groups) for name, groups in found.items()}
+
+
+@pytest.mark.parametrize("periods", SIZES)
+@pytest.mark.parametrize("broken", [False, True])
+def test_groups_are_bounded_for_a_user_and_a_period(periods: int, broken: bool) -> None:
+    """The twin that bounds a user's groups over all periods is caught."""
+
+    @cache
+    def law(counts: tuple[int, int]) -> Mapping[object, float]:
+        there = {
+            group: Histogram.from_counts({"a": count}, 1) for group, count in zip("gh", counts, strict=True) if count
+        }
+        return {outcome: float(chance) for outcome, chance in IN_GROUPS.law(there).items()}
+
+    before, after = in_groups(periods, 0, broken), in_groups(periods, 1, broken)
+    largest = 0.0
+    for base in itertools.product(range(8), repeat=2):
+        for more, less in {(before[name], after[name]) for name in before}:
+            one, other = (law((base[0] + ("g" in groups), base[1] + ("h" in groups))) for groups in (more, less))
+            largest = max(largest, _excess(one, other, 1.0), _excess(other, one, 1.0))
+    assert largest > 0.05 if broken else 0.0099 < largest <= 0.01 + 1e-12
