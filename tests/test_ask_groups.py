@@ -12,6 +12,7 @@ import pytest
 
 import crestline as cl
 from crestline.answer.answer import Answer
+from crestline.answer.review import in_formulas, in_words
 from crestline.errors import MechanismError, ParameterError, QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms import LimitedDomain
@@ -75,6 +76,16 @@ def test_the_explanation_says_in_how_many_groups_a_user_counts() -> None:
     assert "not even that it exists" in text
     one = top().groups["FR"].explain()
     assert "This is the group country = FR of a larger answer" in " ".join(one.split())
+
+
+def test_the_promise_for_those_who_check_it_speaks_of_groups() -> None:
+    answer = top(groups_per_user=2, floor=5, contribution=1)
+    words, formulas = " ".join(in_words(answer)), " ".join(in_formulas(answer))
+    assert "at most 2 in each of 2 groups, whose labels are released, too" in words
+    assert "Each user keeps at most 2 of their groups, chosen by a keyed hash" in formulas
+    assert "h is what a count exceeds 4 by" in formulas
+    assert "at most 1 items in each group" in formulas
+    assert "which are all of a public list" in " ".join(in_words(top(groups=["FR"])))
 
 
 def test_public_groups_are_all_listed() -> None:

@@ -18,7 +18,7 @@ def in_words(answer: Answer) -> tuple[str, ...]:
     epsilon, delta = approximate(answer.guarantee)
     counts = "no counts" if answer.counts is None else "a noisy count for each"
     parts = [
-        f"Released: {_many(len(answer), 'name')} of {_columns(answer)}, of {question.k} asked for; {counts}.",
+        f"Released: {_many(len(answer), 'name')} of {_columns(answer)}, {_of(answer)}; {counts}.",
         f"Protected: every single user, that is, every value of the column '{question.user}', with everything that "
         "the data hold about them.",
         "Promised: with or without any one user's data, this answer would have been almost "
@@ -34,6 +34,16 @@ def in_words(answer: Answer) -> tuple[str, ...]:
     return tuple(parts)
 
 
+def _of(answer: Answer) -> str:
+    """Of how many, or in which groups."""
+    if answer.by_group is None:
+        return f"of {answer.question.k} asked for"
+    listed = (
+        "which are all of a public list" if answer.question.groups is not None else "whose labels are released, too"
+    )
+    return f"at most {answer.question.k} in each of {_many(len(answer.by_group), 'group')}, {listed}"
+
+
 def in_formulas(answer: Answer) -> tuple[str, ...]:
     """The promise for somebody who has to check it."""
     guarantee, question = answer.guarantee, answer.question
@@ -45,6 +55,14 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
         f"h(item) = {score}; M reads the {question.slots} largest counts and the next one.",
         f"D ~ D' iff one is the other plus one user (a value of '{question.user}').",
     ]
+    if question.by:
+        lines.append(
+            f"h and M are those of one group by {' and '.join(question.by)}; M is run in every group, with independent "
+            f"noise. Each user keeps at most {question.groups_per_user} of their groups, chosen by a keyed hash, so "
+            "that at most as many of the runs differ between D and D' (P15.1)."
+        )
+    if question.floor > 1:
+        lines.append(f"h is what a count exceeds {question.floor - 1} by: a public floor (P15.3).")
     if not isinstance(guarantee, ApproxDP | PureDP):
         lines.append(f"M is {guarantee}; so, by P10.2:")
     lines += [
@@ -65,7 +83,8 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
     if answer.bill is not None:
         lines.append(f"Charged: {answer.bill.paid}; reserved {answer.bill.reserved}; left {answer.bill.remaining}.")
     if question.contribution is not None:
-        lines.append(f"Each user keeps at most {question.contribution} items, chosen by a keyed hash (P0.3).")
+        where = " in each group" if question.by else ""
+        lines.append(f"Each user keeps at most {question.contribution} items{where}, chosen by a keyed hash (P0.3).")
     return tuple(lines)
 
 

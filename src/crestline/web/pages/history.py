@@ -68,6 +68,8 @@ def question_text(question: dict[str, Any]) -> str:
     if "k" not in question or "item" not in question:
         return "a question in other words"  # asked by a program with words of its own
     text = f"top {question['k']} {' and '.join(map(str, question['item']))}"
+    if question.get("by"):
+        text += f" for every {' and '.join(map(str, question['by']))}"
     if question.get("where"):
         text += f" where {question['where']}"
     return f"{text}, by {_mechanism(question)}" if question.get("mechanism") else text
