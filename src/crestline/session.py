@@ -117,9 +117,9 @@ class Connection:
 
         `name` is the table of a database, and the name of the data set in the ledger; `user` the column that holds the
         user; `budget` what may ever be spent. `contribution` counts at most so many items of each user in every
-        question that does not say otherwise. `entropy` is where random bits come from: the operating system unless given.
-        `version` is a public label of the data, such as the day they were loaded: answers are stored under it, and
-        served again until it changes.
+        question that does not say otherwise. `entropy` is where random bits come from: the operating system unless
+        given. `version` is a public label of the data, such as the day they were loaded: answers are stored under it,
+        and served again until it changes.
         """
         stated = None if version is None else stated_version(version)
         in_database = isinstance(self.source, str) and "://" in self.source

@@ -35,6 +35,11 @@ def test_five_lines() -> None:
     ]
 
 
+def test_counts_of_a_set_have_no_neighbours() -> None:
+    said = lines(made(frozenset(FULL), counts=[5, 4, 3, 2, 1], spread=1.0))[2]
+    assert said.endswith("Of two items whose counts are less than 2 apart, either may be the more popular.")
+
+
 def test_experts_words_stay_out() -> None:
     text = made(FULL, counts=[5, 4, 3, 2, 1], spread=1.0, bill=BILL).explain()
     for words in ("theorem", "P3.2", "rho", "LimitedDomain", "k_bar"):

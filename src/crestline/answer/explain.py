@@ -121,6 +121,8 @@ def _counts(answer: Answer) -> str:
     text = f"Counts: ±{within(answer.spread)} {answer.question.unit} (95% of the noise stays within)"
     if len(answer) < 2:
         return text + "."
+    if isinstance(answer.items, frozenset):
+        return f"{text}. Of two items whose counts are less than {within(bound)} apart, either may be the more popular."
     close = close_pairs(answer)
     pairs = {0: "no two neighbours are", 1: "1 pair of neighbours is"}.get(close, f"{close} pairs of neighbours are")
     return f"{text}. Counts less than {within(bound)} apart may be in the wrong order: {pairs} that close."

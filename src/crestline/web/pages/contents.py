@@ -116,7 +116,7 @@ def _items(answer: Answer) -> Html:
 def _stop(answer: Answer) -> Html:
     """Whether it stopped, and by how much an item had to be ahead."""
     if not answer.stopped:
-        return note(f"All {len(answer)} items that were asked for.")
+        return note("The one item that was asked for." if len(answer) == 1 else f"All {len(answer)} items asked for.")
     text = f"{len(answer)} of {answer.question.k} items; then it stopped, on purpose. "
     if answer.margin is None:
         return note(text + "Nothing more could be named without risking what it says about single users.")
