@@ -9,6 +9,8 @@ import pytest
 
 from tests.web.pages.browser.conftest import TELEPHONE, Window, Windows
 
+pytestmark = pytest.mark.slow
+
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.web.pages.browser.conftest import TELEPHONE, Window, Windows
 
+pytestmark = pytest.mark.slow
+
 
 def heading(page: Page, words: str | re.Pattern[str]) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(words)
