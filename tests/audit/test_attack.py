@@ -34,6 +34,10 @@ QUICK = {
     "known_domain:UnscaledTop": 400_000,
     "known_domain:DecreasingInverse": 400_000,
     "optimal_threshold:AddedGumbel": 600_000,
+    "observed:OneNewItem": 200_000,
+    "observed:SkippedWhenEmpty": 200_000,
+    "observed:RoundedUpThreshold": 200_000,
+    "observed:EveryItemLoads": 200_000,
 }
 PATIENT = {
     "limited_domain:NoPlusOne": 500_000,
@@ -55,6 +59,8 @@ HONEST = (
     "known_domain:CorrectCanonical",
     "known_domain:OnPublicGrid",
     "optimal_threshold:SubtractedGumbel",
+    "observed:CorrectThreshold",
+    "observed:CorrectRound",
 )
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import crestline as cl
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.views import View
 from crestline.question import Question
 from crestline.sources import open_source
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.running import Runner
 from tests.sources.between import AFTER, BEFORE, views_stay
 
 
@@ -24,6 +29,21 @@ def test_a_file_that_is_replaced(tmp_path: Path) -> None:
     pq.write_table(BEFORE, path)
     pq.write_table(AFTER, next_path)
     assert views_stay(open_source(path), lambda: os.replace(next_path, path))
+
+
+def test_a_source_that_reads_the_table_again_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same without the stored pairs: every statement reads the file as it is by then, and the check says so."""
+
+    @contextmanager
+    def read_again(self: Runner, expression: Expression) -> Iterator[Expression]:
+        yield expression
+
+    path, next_path = tmp_path / "t.parquet", tmp_path / "next.parquet"
+    pq.write_table(BEFORE, path)
+    pq.write_table(AFTER, next_path)
+    monkeypatch.setattr(Runner, "table_of", read_again)
+    assert views_stay(open_source(path), lambda: None)
+    assert not views_stay(open_source(path), lambda: os.replace(next_path, path))
 
 
 def test_a_duckdb_with_a_second_connection() -> None:
