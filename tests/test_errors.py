@@ -179,11 +179,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "where function": (
         "QuestionError",
-        "where may not contain 'LENGTH(title)': only columns compared with values, and, or, not, in, between, like, is null",
+        "where may not contain 'LENGTH(title)': only columns, or functions of one, compared with values, and, or, not, in, between, like, is null",
     ),
     "where subquery": (
         "QuestionError",
-        "where may not contain 'title IN (SELECT title FROM loans)': only columns compared with values, and, or, not, in, between, like, is null",
+        "where may not contain 'title IN (SELECT title FROM loans)': only columns, or functions of one, compared with values, and, or, not, in, between, like, is null",
     ),
     "where two": (
         "QuestionError",
@@ -195,7 +195,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "where star": (
         "QuestionError",
-        "where may not contain '1': only columns compared with values, and, or, not, in, between, like, is null",
+        "where may not contain '1': only columns, or functions of one, compared with values, and, or, not, in, between, like, is null",
     ),
     "score form": ("QuestionError", "score must be of the form sum(column); leave it out to count users"),
     "score without clip": (
