@@ -48,10 +48,11 @@ class Amount:
 
     @property
     def is_negative(self) -> bool:
+        """Whether either part is below zero, which only an error of the ledger can bring about."""
         return self.loss < 0 or self.failure < 0
 
     def to_json(self) -> dict[str, str]:
-        """Unit to exact number, as text `numerator/denominator`."""
+        """The number of each unit as exact text, `numerator/denominator`."""
         return {self.units[0]: fraction_text(self.loss), self.units[1]: fraction_text(self.failure)}
 
     @classmethod
@@ -72,7 +73,7 @@ class Amount:
 
 
 def zero(units: tuple[str, str]) -> Amount:
-    """Nothing, in these units."""
+    """An amount of nothing, in these units."""
     return Amount(units, Fraction(0), Fraction(0))
 
 
@@ -102,7 +103,7 @@ def bounded(amount: Amount, total: Amount) -> Amount:
 
 
 def shortened(number: Fraction) -> str:
-    """A number of an amount as people read it."""
+    """A number of an amount as a short decimal for people, rounded up."""
     return decimal_text(number) if number == 0 or abs(number) >= _INVISIBLE else "under 1e-300"
 
 

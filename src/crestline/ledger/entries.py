@@ -40,12 +40,13 @@ class Entry:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The body, read."""
+        """The body as the JSON object that it spells."""
         content: dict[str, Any] = json.loads(self.body)
         return content
 
     @property
     def time(self) -> str:
+        """When the entry was written, by the ledger's clock, in UTC."""
         return str(self.content["time"])
 
     def charge_of(self, analyst: str | None) -> Amount:
@@ -91,7 +92,7 @@ def chained(draft: Draft, *, sequence: int, previous: str, time: datetime) -> En
 
 
 def digest(body: str) -> str:
-    """The hash of an entry's text."""
+    """The SHA-256 of an entry's text, in hexadecimal: what the next entry repeats."""
     return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 

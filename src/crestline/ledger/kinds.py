@@ -33,9 +33,13 @@ class Kind(Protocol):
     theorem: ClassVar[str]
 
     @property
-    def limit(self) -> Amount: ...
+    def limit(self) -> Amount:
+        """How much may be charged in all."""
+        ...
 
-    def measure(self, cost: Cost) -> Amount: ...
+    def measure(self, cost: Cost) -> Amount:
+        """What a cost takes from the limit; `BudgetMismatch` where this kind cannot pay for it."""
+        ...
 
 
 class _Limited:
@@ -151,6 +155,6 @@ def homogeneous(
 
 
 def _root_down(square: Fraction) -> Fraction:
-    """A decimal not above the square root."""
+    """A decimal that is not above the square root, and close to it."""
     scale = 10**15  # any fine grid: rounded down
     return Fraction(isqrt(int(square * scale**2)), scale)

@@ -123,7 +123,7 @@ class Ledger:
         return cls.in_store(Store.in_memory(clock), budget, dataset=dataset, user=user)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections to the database; what was charged stays charged."""
         self._store.close()
 
     def __enter__(self) -> Ledger:

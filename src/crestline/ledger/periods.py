@@ -41,6 +41,7 @@ class Reach:
 
     @classmethod
     def of_json(cls, value: Mapping[str, str], budget: Budget) -> Reach:
+        """The periods that `to_json` wrote into an entry, in the calendar of the budget."""
         assert budget.calendar is not None, "only a budget by period is charged for periods"
         person: dict[str, Person] = {"once": "once", "each": "each", "sum": "sum"}
         return cls(Periods.between(budget.calendar, value["first"], value["last"]), person[value["person"]])

@@ -25,6 +25,7 @@ class Balance:
 
     @classmethod
     def opened(cls, budget: Budget) -> Balance:
+        """A budget of which nothing has been charged yet."""
         nothing = zero(budget.limit.units)
         return cls(budget, nothing, nothing)
 
@@ -35,11 +36,12 @@ class Balance:
 
     @property
     def remaining(self) -> Amount:
+        """What may still be charged."""
         return self.budget.limit - self.charged
 
 
 def fits(balance: Balance, cost: Cost, times: int = 1) -> bool:
-    """Would this cost, so many times, fit?"""
+    """Whether the cost, taken `times` times, fits what is left."""
     return (balance.budget.measure(cost) * times).fits_in(balance.remaining)
 
 

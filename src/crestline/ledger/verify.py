@@ -41,6 +41,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
+        """Whether nothing was found."""
         return not self.findings
 
     @property
@@ -73,6 +74,7 @@ class _Audit:
         self._replay = _Replay()
 
     def take(self, entry: Entry) -> None:
+        """Check the next entry: its place in the chain, its hash, and what it says against the rules."""
         self.count += 1
         self._follow(entry)
         if not isinstance(entry.body, str) or digest(entry.body) != entry.hash:
@@ -86,6 +88,7 @@ class _Audit:
         self._hash = entry.hash
 
     def close(self, length: int, head: str, balances: Balances, users: Users) -> None:
+        """Once all entries were taken, hold them against the head row, the stored balances and the stored users."""
         if self._sequence < length:
             self.findings.append(f"{_span(self._sequence + 1, length)} missing at the end; removed")
         elif self._sequence > length:
@@ -127,6 +130,7 @@ class _Replay:
         self._held: dict[int, list[tuple[Key, Amount, int]]] = {}
 
     def apply(self, content: dict[str, Any]) -> list[str]:
+        """Charge what an entry says, and say what the rules would not have allowed."""
         if content["kind"] == "opened":
             return self._opened(content)
         if content["kind"] == "reserved":

@@ -55,11 +55,11 @@ class Database:
         return self._run(work, self._write_options(), self._turn if self._is_sqlite else nullcontext())
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on one consistent snapshot."""
+        """Run `work` on one consistent snapshot, which no writer can change meanwhile."""
         return self._run(work, self._read_options(), self._turn if self._everyone_waits else nullcontext())
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._close()
 
     @property

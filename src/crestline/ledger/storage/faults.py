@@ -54,12 +54,12 @@ RETRIED = ("40001", "40P01")
 
 
 def ledger_error(error: SQLAlchemyError, address: str) -> LedgerError:
-    """The error to raise in place of the database's own."""
+    """The error that is raised in place of the database's own, whose words may repeat statement and address."""
     return LedgerError(f"ledger {address}: {_reason(error)}")
 
 
 def sqlstate(error: SQLAlchemyError) -> str:
-    """PostgreSQL's five-letter code, or nothing."""
+    """The five letters by which PostgreSQL tells one error from another; empty where there are none."""
     return str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
 
 

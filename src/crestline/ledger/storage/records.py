@@ -67,7 +67,7 @@ def lock(connection: Connection) -> Head:
 
 
 def head(connection: Connection) -> Head:
-    """The head of the chain."""
+    """How long the chain is and the hash of its last entry, as of this transaction."""
     return _head(connection.execute(_HEAD).first())
 
 
@@ -121,14 +121,14 @@ def has_analysts(connection: Connection, dataset: str) -> bool:
 
 
 def open_account(connection: Connection, account: Account) -> None:
-    """A new row for a new account."""
+    """Write the row of an account that has just been opened."""
     key = {"dataset": account.dataset, "analyst": account.analyst or DATASET}
     fixed = {"budget": canonical(account.balance.budget.to_json()), "user_column": account.user}
     connection.execute(insert(accounts), {**key, **fixed, **sums(account.balance)})
 
 
 def save_balance(connection: Connection, account: Account) -> None:
-    """Write the sums of an account."""
+    """Write what is settled and held of an account over what its row said."""
     key = {"wanted": account.dataset, "who": account.analyst or DATASET}
     connection.execute(_SAVE, {**key, **sums(account.balance)})
 
@@ -139,7 +139,7 @@ def fix_user(connection: Connection, dataset: str, user: str) -> None:
 
 
 def load_entry(connection: Connection, sequence: int) -> Entry | None:
-    """The entry with this number."""
+    """The entry with this number, or None."""
     row = connection.execute(_ENTRY, {"wanted": sequence}).first()
     return None if row is None else to_entry(row)
 
@@ -151,7 +151,7 @@ def all_entries(connection: Connection) -> Iterator[Entry]:
 
 
 def settlement_of(connection: Connection, receipt: int) -> Entry | None:
-    """The entry that settled this reservation."""
+    """The entry that settled the reservation of this number, or None."""
     row = connection.execute(_SETTLEMENT, {"wanted": receipt}).first()
     return None if row is None else to_entry(row)
 
@@ -235,7 +235,7 @@ def _summed(row: Row[Any], budget: Budget) -> Balance:
 
 
 def sums(balance: Balance) -> dict[str, str]:
-    """What changes in the row of an account."""
+    """The columns of an account's row that a charge changes, as text."""
     return {"settled": canonical(balance.settled.to_json()), "held": canonical(balance.held.to_json())}
 
 

@@ -100,13 +100,13 @@ def is_foreign(connection: Connection) -> bool:
 
 
 def build(connection: Connection) -> None:
-    """A new, empty ledger."""
+    """Make the tables of a new ledger, which holds no entry."""
     metadata.create_all(connection)
     connection.execute(insert(chain_head).values(id=1, version=VERSION, length=0, head=GENESIS))
 
 
 def version(connection: Connection) -> int:
-    """The version of the ledger as stored."""
+    """The version that the stored ledger was written in."""
     stored = connection.execute(select(chain_head.c.version)).scalar()
     if stored is None:
         raise LedgerError(

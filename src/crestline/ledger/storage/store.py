@@ -30,7 +30,7 @@ _BUILDING = 0x63726573  # the number of a lock: any that all writers share
 
 
 class Store:
-    """A ledger in a database."""
+    """A ledger in a database: every method is one transaction."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -64,6 +64,7 @@ class Store:
         return self._database.address
 
     def close(self) -> None:
+        """Close every connection to the database; what was written stays."""
         self._database.close()
 
     def open_accounts(self, dataset: str, budgets: Mapping[str | None, Budget], user: str | None = None) -> None:
@@ -228,7 +229,7 @@ class Store:
         return self._database.read(work)
 
     def now(self) -> datetime:
-        """What the clock of the ledger says."""
+        """The time by the clock that entries are written with."""
         return self._clock()
 
     def open_reservations(self, dataset: str | None = None) -> list[Entry]:
@@ -251,7 +252,7 @@ class Store:
         return f"{head.length}:{head.hash}"
 
     def verify(self, checksum: str | None = None) -> Verification:
-        """Check everything, as of one moment."""
+        """Check every entry, balance and user column against each other, all as of one moment."""
 
         def check(connection: Connection) -> Verification:
             head, balances = records.head(connection), records.load_balances(connection)
