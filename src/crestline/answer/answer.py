@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from crestline.histogram.labels import Label, label_order
 from crestline.histogram.route import Route
 from crestline.parameters import percent
 from crestline.question import Question
+
+_COMPARED_WITH_THRESHOLD = "Observed"  # the mechanism that compares items with a threshold, not with the next count
 
 if TYPE_CHECKING:
     import pandas
@@ -126,6 +129,17 @@ class Answer:
         from crestline.answer.groups import one_group
 
         return MappingProxyType({group.label: one_group(self, group) for group in self.by_group or ()})
+
+    @property
+    def needs(self) -> str | None:
+        """What an item needs to be named with 95% probability, in words: so many users more than the first item left
+        out, or, where every observed item is compared with a threshold, so many users. None where nobody can say."""
+        if self.margin is None:
+            return None
+        users, rank = f"{max(0, math.ceil(self.margin)):,} {self.question.unit}", self.question.slots + 1
+        if self.mechanism.name == _COMPARED_WITH_THRESHOLD:
+            return f"about {users}"
+        return f"a lead of about {users} over rank {rank:,}"
 
     @property
     def listed_items(self) -> tuple[Label, ...]:

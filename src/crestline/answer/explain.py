@@ -104,13 +104,12 @@ def _route(answer: Answer) -> str:
 
 
 def _needed(answer: Answer) -> str:
-    if answer.margin is None:
+    if answer.needs is None:
         return ""
-    lead = f"{max(0, math.ceil(answer.margin)):,} {answer.question.unit}"
-    group = " of its group" if answer.question.by else ""
+    group = " in its group" if answer.question.by else ""
     return (
-        f"Needed: a lead of about {lead} over rank {answer.question.slots + 1:,}{group}, to be named with 95% "
-        "probability. It follows from the parameters, not from the data."
+        f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from the parameters, not from "
+        "the data."
     )
 
 

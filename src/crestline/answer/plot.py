@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -109,8 +108,8 @@ def _subtitle(answer: Answer) -> list[str]:
     named = f"{len(answer)} of {answer.question.k} named"
     if answer.stopped:
         named += ", then it stopped on purpose"
-        if answer.margin is not None:
-            named += f" (an item needed a lead of about {math.ceil(answer.margin):,} {answer.question.unit})"
+        if answer.needs is not None:
+            named += f" (an item needed {answer.needs})"
     return [named, *subtitle_of_promise(answer)]
 
 

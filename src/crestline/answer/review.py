@@ -76,10 +76,9 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
         f"(exp(epsilon) + delta)/(exp(epsilon) + 1) = {at_most(best_guess(guarantee))}.",
     ]
     if answer.margin is not None:
-        lines.append(
-            f"An item with h(item) - h(rank {question.slots + 1}) >= {answer.margin:.6g} is named with probability at "
-            "least 0.95; the count at that rank is private and is not shown."
-        )
+        lead = f"h(item) - h(rank {question.slots + 1})" if "lead" in (answer.needs or "") else "h(item)"
+        private = "" if lead == "h(item)" else "; the count at that rank is private and is not shown"
+        lines.append(f"An item with {lead} >= {answer.margin:.6g} is named with probability at least 0.95{private}.")
     if answer.bill is not None:
         lines.append(f"Charged: {answer.bill.paid}; reserved {answer.bill.reserved}; left {answer.bill.remaining}.")
     if question.contribution is not None:

@@ -177,7 +177,7 @@ def _remembered(
     question = _with_total(question, budget, lambda asked: _slotted(rule, asked, limits))
     listed = replace(question, groups=PUBLIC_GROUPS if public_groups else None)
     made = _prepared(listed, _slotted(rule, question, limits), rule.reason, public_list, limits)
-    return replace(made, choice=replace(made.choice, instead=_instead(rules[1:], question, limits)))
+    return replace(made, choice=replace(made.choice, instead=_instead(rules, question, limits)))
 
 
 def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool, limits: Limits) -> Prepared:
@@ -346,16 +346,19 @@ def _slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:
     return mechanism
 
 
-def _instead(others: tuple[Rule, ...], question: Question, limits: Limits) -> str:
-    """What the next best would have given, from parameters alone."""
-    if not others:
+def _instead(rules: tuple[Rule, ...], question: Question, limits: Limits) -> str:
+    """What the second rule would have given in place of the first, from parameters alone."""
+    if len(rules) < 2:
         return ""
-    other = _slotted(others[0], question, limits)
+    other = _slotted(rules[1], question, limits)
+    name = f"{rules[1].name} without a look" if rules[0].name == "Routed" else rules[1].name
     if other.margin is None:
-        return f"the next best would have been {others[0].name}"
-    seen = "the threshold" if view_of(other).kind == "observed" else f"rank {(other.k_bar or question.k) + 1:,}"
-    lead = f"{math.ceil(other.margin()) * (question.clip or 1):,} {question.unit}"
-    return f"the next best, {others[0].name}, would have needed a lead of about {lead} over {seen}"
+        return f"the next best would have been {name}"
+    users = f"{math.ceil(other.margin()) * (question.clip or 1):,} {question.unit}"
+    if view_of(other).kind == "observed":
+        return f"the next best, {name}, would have needed about {users}"
+    rank = f"rank {(other.k_bar or question.k) + 1:,}"
+    return f"the next best, {name}, would have needed a lead of about {users} over {rank}"
 
 
 def _named(wanted: str) -> Rule:

@@ -118,11 +118,10 @@ def _stop(answer: Answer) -> Html:
     if not answer.stopped:
         return note("The one item that was asked for." if len(answer) == 1 else f"All {len(answer)} items asked for.")
     text = f"{len(answer)} of {answer.question.k} items; then it stopped, on purpose. "
-    if answer.margin is None:
+    if answer.needs is None:
         return note(text + "Nothing more could be named without risking what it says about single users.")
     return note(
-        f"{text}An item is named with 95% probability when about {answer.margin:,.0f} users more have it than the "
-        f"first item left out (rank {answer.question.slots + 1}); what came next was not that far ahead, or chance was "
+        f"{text}To be named with 95% probability an item needs {answer.needs}; what came next had less, or chance was "
         "against it."
     )
 

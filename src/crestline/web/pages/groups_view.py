@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -38,9 +37,8 @@ def _summary(answer: Answer, groups: Sequence[GroupItems]) -> str:
     text += f"{capital(counted_in(answer.question))}."
     if answer.question.groups is None:
         text += " Of a group in which nothing could be named nothing is said, not even that it exists."
-    if answer.margin is not None:
-        lead = f"{math.ceil(answer.margin):,}"
-        text += f" In its group an item needs about {lead} users more than the first item left out."
+    if answer.needs is not None:
+        text += f" In its group an item needs {answer.needs}."
     return text
 
 
