@@ -66,7 +66,12 @@ class DatasetConfig:
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """A recurring report on one data set, and the folder it is published into; paid for by the data set itself."""
+    """A recurring report, paid for by its data set itself.
+
+    dataset   the name of the data set
+    report    what is asked of each period
+    folder    where the answers are published
+    """
 
     dataset: str
     report: Report
