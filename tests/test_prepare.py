@@ -21,7 +21,7 @@ BOOKS = Budget(epsilon=10, delta="1e-5")
     [(1, None, "exponential"), (5, None, "exponential"), (1, BOOKS, "gumbel"), (5, BOOKS, "gumbel")],
 )
 def test_a_public_list_with_a_ledger_takes_the_noise_that_adds_up_best(k: int, budget: Any, noise: str) -> None:
-    asked = Question(k=k, epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    asked = Question(k=k, epsilon=Fraction(1), delta=Fraction(1, 10**6), ordered=False)
     found: Any = prepare(asked, budget=budget, limits=Limits(public_list=True)).mechanism
     assert found.noise == noise
 

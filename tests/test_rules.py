@@ -67,10 +67,23 @@ def test_a_ready_histogram_has_slots_only(k: int, contribution: int | None, want
     assert automatic(Question(k=k, contribution=contribution), limits=SLOTS).name == wanted
 
 
-@pytest.mark.parametrize(("k", "wanted"), [(1, "Lipschitz"), (3, "Lipschitz"), (4, "CanonicalOrPeeling")])
-def test_a_public_list(k: int, wanted: str) -> None:
-    assert automatic(Question(k=k), public_list=True).name == wanted
-    assert automatic(Question(k=k), budget=RHO, public_list=True).name == wanted
+@pytest.mark.parametrize(
+    ("k", "ordered", "wanted"),
+    [
+        (1, True, "Lipschitz"),
+        (9, True, "Lipschitz"),
+        (200, True, "Lipschitz"),
+        (1, False, "Lipschitz"),
+        (3, False, "Lipschitz"),
+        (4, False, "CanonicalOrPeeling"),
+        (200, False, "CanonicalOrPeeling"),
+    ],
+)
+def test_a_public_list(k: int, ordered: bool, wanted: str) -> None:
+    """In order it is peeled; a set is drawn at once where a look that is paid for says so."""
+    question = Question(k=k, ordered=ordered)
+    assert automatic(question, public_list=True).name == wanted
+    assert automatic(question, budget=RHO, public_list=True).name == wanted
 
 
 @pytest.mark.parametrize(

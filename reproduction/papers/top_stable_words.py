@@ -19,7 +19,8 @@ of 2,000 trials; ± is its standard error. The columns:
 - **TS, private** and **LD, corrected**: the same mechanisms with the same accountant and split, as P6.1 and P3.5 say.
 - **TopStable**, **OptimalThreshold**: ours, at the same total (ε, δ): one-sided noise (P6.2), the certified optimal
   accountant (B6).
-- **auto**: what `mechanism="auto"` takes, from k alone: `CanonicalBottom` up to k = 10, `RestrictedGumbel` beyond.
+- **auto**: what `mechanism="auto"` takes in one pass over counts (`passes=1`), from k alone: `OrderedStaircase` up to
+  k = 10, `RestrictedGumbel` beyond.
 """
 
 OWN = """## The paper's own data: Foursquare

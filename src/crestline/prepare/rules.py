@@ -30,12 +30,12 @@ KNOWN_DOMAIN_ONE_CHARGED = Rule(
 )
 KNOWN_DOMAIN = Rule(
     "CanonicalOrPeeling",
-    "chosen because the items are on a public list: a look that is paid for decides whether a whole set is drawn at "
-    "once (then the items are in no order) or one item after the other (then they are)",
+    "chosen because a set from a public list is wanted: a look that is paid for decides whether it is drawn at once "
+    "(then the items are in no order) or one item after the other (then they are)",
 )
 KNOWN_DOMAIN_CHARGED = replace(KNOWN_DOMAIN, noise="gumbel")
-KNOWN_DOMAIN_FEW = Rule(
-    "Lipschitz", "chosen because few items of a public list are wanted: drawn one after the other they are in order"
+KNOWN_DOMAIN_ORDERED = Rule(
+    "Lipschitz", "chosen because items of a public list are wanted in order: they are drawn one after the other"
 )
 BOUNDED = Rule("Observed", "chosen because the contribution is bounded: it looks at every item that somebody has")
 BOUNDED_CHARGED = replace(BOUNDED, noise="gaussian")
@@ -156,6 +156,6 @@ def _of_public_list(question: Question, *, charged: bool) -> Rule:
     """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
     if question.k == 1:
         return KNOWN_DOMAIN_ONE_CHARGED if charged else KNOWN_DOMAIN_ONE
-    if question.k <= _FEW_LISTED:
-        return KNOWN_DOMAIN_FEW
+    if question.ordered or question.k <= _FEW_LISTED:
+        return KNOWN_DOMAIN_ORDERED
     return KNOWN_DOMAIN_CHARGED if charged else KNOWN_DOMAIN
