@@ -9,8 +9,9 @@ import pytest
 
 import crestline as cl
 from crestline.audit.neighbours import Shape
-from crestline.audit.subject import Stated, fast_release, subject
+from crestline.audit.subject import Stated, subject
 from crestline.errors import HistogramError, MechanismError, ParameterError
+from crestline.mechanisms.adopt import fast_release
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 

@@ -27,7 +27,9 @@ def test_a_table_has_a_column_for_each_setting_across() -> None:
 
 
 def test_figures_of_a_script_are_told_apart_by_their_sizes() -> None:
-    figures = [{"ledger": "sqlite", "writers": n, "per_second": 400.0 / n, "more": {}} for n in (1, 8)]
+    figures: list[dict[str, object]] = [
+        {"ledger": "sqlite", "writers": n, "per_second": 400.0 / n, "more": {}} for n in (1, 8)
+    ]
     lines = table([_row(one) for one in figures], ()).split("\n")
     assert lines[0] == "|  | writers | per_second |"
     assert lines[2:4] == ["| sqlite | 1 | 400 |", "| sqlite | 8 | 50 |"]

@@ -121,7 +121,7 @@ def test_cards_dealt_in_one_go_are_those_of_a_deck(data: st.DataObject) -> None:
 
 def test_a_deck_grows_with_its_prefix() -> None:
     """Dealt from the first two, then from the first three: every pair of different places comes up alike."""
-    seen = Counter()
+    seen: Counter[tuple[int, ...]] = Counter()
     for first in range(2):
         for second in range(2):
             deck = LazyShuffle()

@@ -35,7 +35,8 @@ def raw(port: int, path: str, token: str | None, question: dict[str, object] | N
     """The status and everything that was sent, headers in their order; but for the date and the request's number."""
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-    connection.request("GET" if question is None else "POST", path, question and json.dumps(question), headers)
+    body = None if question is None else json.dumps(question)
+    connection.request("GET" if body is None else "POST", path, body, headers)
     response = connection.getresponse()
     lines = [f"{name}: {value}" for name, value in response.getheaders() if name.lower() != "date"]
     sent = "\n".join([response.reason, *lines, response.read().decode()])

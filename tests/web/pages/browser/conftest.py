@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.web.pages.browser.site import Site, running
 
@@ -21,8 +21,8 @@ _OPTIONS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 _PATIENCE = 600_000  # milliseconds: a busy machine is slow, not broken
-DESK = {"width": 1280, "height": 900}
-TELEPHONE = {"width": 390, "height": 844}
+DESK: ViewportSize = {"width": 1280, "height": 900}
+TELEPHONE: ViewportSize = {"width": 390, "height": 844}
 
 expect.set_options(timeout=_PATIENCE)
 
@@ -103,7 +103,7 @@ class Windows:
         self._browser, self._site, self._folder = browser, site, folder
         self._open: list[Window] = []
 
-    def __call__(self, *, dark: bool = False, script: bool = True, size: dict[str, int] | None = None) -> Window:
+    def __call__(self, *, dark: bool = False, script: bool = True, size: ViewportSize | None = None) -> Window:
         context = self._browser.new_context(
             color_scheme="dark" if dark else "light", java_script_enabled=script, viewport=size or DESK
         )
