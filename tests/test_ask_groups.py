@@ -122,6 +122,21 @@ def test_what_one_user_may_touch_is_reserved_and_the_largest_bills_stay_charged(
     assert sales.top(k=2, mechanism=mechanism, **asked).stored is False  # a table in memory has no version
 
 
+@pytest.mark.parametrize(
+    ("changes", "taken"),
+    [
+        ({}, "RestrictedGumbel"),
+        ({"ordered": False}, "Staircase"),
+        ({"ordered": False, "k": 20}, "RestrictedGumbel"),
+        ({"contribution": 1, "groups_per_user": 3}, "LimitedDomainLaplace"),
+        ({"contribution": 2, "groups_per_user": 2}, "LimitedDomainGauss"),
+    ],
+)
+def test_auto_takes_one_pass_in_every_group(changes: dict[str, Any], taken: str) -> None:
+    total = {"epsilon": Fraction(1), "delta": Fraction(1, 10**8)}
+    assert prepare(Question(**{"k": 5, "by": ("c",), **total, **changes})).choice.name == taken
+
+
 def test_the_usual_share_of_a_budget_is_for_all_groups_of_a_user() -> None:
     budget = cl.Budget(epsilon=2, delta=1e-6)
     one, three = (prepare(Question(k=2, by=("c",), groups_per_user=many), budget=budget) for many in (1, 3))

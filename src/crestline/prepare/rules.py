@@ -96,7 +96,7 @@ def candidates(
     if isinstance(terms, Homogeneous):
         return (PER_ITEM,)
     if question.by:
-        return (_bounded(question, terms),) if question.contribution is not None else (IN_GROUPS,)
+        return (_in_groups(question, terms),)
     found: list[Rule] = []
     if question.contribution is not None:
         if "observed" in _shown(question, limits) and question.contribution <= _LARGEST_BOUND:
@@ -128,6 +128,14 @@ def _of_pairs(question: Question, terms: object) -> list[Rule]:
     if not question.ordered and 1 < question.k <= FEW:
         return []  # a set needs no order, and one pass is enough
     return [ROUTE]
+
+
+def _in_groups(question: Question, terms: object) -> Rule:
+    """One pass over slots in every group; a set, where that will do and pure steps are not dear."""
+    if question.contribution is not None:
+        return _bounded(question, terms)
+    few_in_a_set = not question.ordered and 1 < question.k <= FEW and not isinstance(terms, Concentrated)
+    return FEW_IN_A_SET if few_in_a_set else IN_GROUPS
 
 
 def _bounded(question: Question, terms: object) -> Rule:
