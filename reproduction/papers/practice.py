@@ -210,7 +210,7 @@ ELSEWHERE = Experiment(
 FILES = Experiment(
     "practice-files",
     "real users and items: `cl.top_k` on the files themselves",
-    tuple(cell(data, SIEVE, k=50, epsilon=1, delta=DELTA, trials=20) for data in THROUGH_FILES),
+    tuple(cell(data, AUTO_FREE, k=50, epsilon=1, delta=DELTA, trials=20) for data in THROUGH_FILES),
     measure_files,
 )
 CHOICE = Experiment(

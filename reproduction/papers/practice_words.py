@@ -23,8 +23,9 @@ from run to run.
 TABLE_WORDS = """## The share of the true top k
 
 For the others, and for `auto` with a bound, the best over all bounds, with that bound in brackets: a choice nobody
-can make without looking at the answers. `Sieve`, and `auto` without a bound, have nothing to choose. Lines without a
-bound are 20 runs on pairs kept in memory.
+can make without looking at the answers. `Sieve`, and `auto` without a bound, have nothing to choose; they are 20 runs
+on pairs kept in memory. *At least as much* allows for two standard errors. Cells in which everybody finds nearly all,
+or nearly nothing, cannot be won.
 """
 
 OTHERS_WORDS = """## On other data
@@ -46,8 +47,8 @@ constant of eleven it is not a test.
 
 FILES_WORDS = """## Through files
 
-`cl.top_k(file, k=…, epsilon=…, delta=…, mechanism="Sieve")` on the Parquet file itself, 20 runs, beside the same
-question on pairs in memory, which the tables above are made with because that is quicker.
+`cl.top_k(file, k=…, epsilon=…, delta=…)` on the Parquet file itself, 20 runs, beside the same question on pairs in
+memory, which the tables above are made with because that is quicker.
 """
 
 CHOICE_WORDS = """## Does `auto` choose well?
