@@ -102,17 +102,24 @@ def _compared(
 ) -> list[str]:
     """How many cells are known, level within two standard errors, and ahead; and both means."""
     label, others = sides
-    compared = [
-        (_ours(experiment, results, place, label), _oracle(experiment, results, place, others))
+    known = [
+        (ours, rivals)
         for place in _places(names)
+        if (ours := _ours(experiment, results, place, label))
+        and (rivals := _rivals(experiment, results, place, others))
     ]
-    known = [(ours, best) for ours, best in compared if ours and best]
     if not known:
         return [MISSING] * 5
-    level = sum(ours.value >= best.value - 2 * math.hypot(ours.error, best.error) for ours, best in known)
-    ahead = sum(ours.value > best.value + _AHEAD for ours, best in known)
-    means = [sum(side[i].value for side in known) / len(known) for i in (0, 1)]
+    level = sum(all(_level(ours, rival) for rival in rivals) for ours, rivals in known)
+    best = [max(rival.value for rival in rivals) for _, rivals in known]
+    ahead = sum(ours.value > most + _AHEAD for (ours, _), most in zip(known, best, strict=True))
+    means = [sum(ours.value for ours, _ in known) / len(known), sum(best) / len(known)]
     return [str(len(known)), str(level), str(ahead), *(number(mean) for mean in means)]
+
+
+def _level(ours: Estimate, rival: Estimate) -> bool:
+    """Whether ours is at least as much, within two standard errors."""
+    return ours.value >= rival.value - 2 * math.hypot(ours.error, rival.error)
 
 
 def _places(names: Sequence[str]) -> Iterator[Place]:
@@ -124,10 +131,9 @@ def _ours(experiment: Experiment, results: Results, place: Place, label: str) ->
     return found[0][0] if found else None
 
 
-def _oracle(experiment: Experiment, results: Results, place: Place, others: Sequence[str]) -> Estimate | None:
-    """The largest share of any of the others at any bound."""
-    found = [one for label in others for one, _ in _found(experiment, results, place, label)]
-    return max(found, key=lambda one: one.value, default=None)
+def _rivals(experiment: Experiment, results: Results, place: Place, others: Sequence[str]) -> list[Estimate]:
+    """The shares of the others, at every bound."""
+    return [one for label in others for one, _ in _found(experiment, results, place, label)]
 
 
 def _points(practice: Experiment, results: Results, epsilon: Fraction) -> Iterator[Point]:

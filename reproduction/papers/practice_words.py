@@ -24,8 +24,8 @@ TABLE_WORDS = """## The share of the true top k
 
 For the others, and for `auto` with a bound, the best over all bounds, with that bound in brackets: a choice nobody
 can make without looking at the answers. `Sieve`, and `auto` without a bound, have nothing to choose; they are 20 runs
-on pairs kept in memory. *At least as much* allows for two standard errors. Cells in which everybody finds nearly all,
-or nearly nothing, cannot be won.
+on pairs kept in memory. *At least as much* means: as everybody at each of their settings, within two standard errors.
+Cells in which everybody finds nearly all, or nearly nothing, cannot be won.
 """
 
 OTHERS_WORDS = """## On other data
