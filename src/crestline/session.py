@@ -60,6 +60,8 @@ def top_k(
                     than `floor` have is not looked at
     period, since, until, last, open   where the ledger's budget is by period: which periods are read; one that has not
                     ended is refused unless `open=True`
+    ordered         True: a list, the most popular first; False: a set will do
+    passes          1: one pass over the table, of which `k_bar + 1` rows come back
     mechanism       "auto", a name of the catalogue, or a mechanism
     k_bar           how many items the mechanism may see
     ledger          charged before a row is read; the same question on the same data is then answered again at no cost
