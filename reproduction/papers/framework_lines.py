@@ -81,7 +81,9 @@ def _exponential(one: Cell) -> Lipschitz:
 
 
 def _auto(one: Cell, *, public_list: bool = False, contribution: int | None = None, k_bar: int | None = None) -> Any:
-    question = Question(k=one.k, epsilon=one.epsilon, delta=one.delta, contribution=contribution, k_bar=k_bar)
+    question = Question(
+        k=one.k, epsilon=one.epsilon, delta=one.delta, contribution=contribution, k_bar=k_bar, ordered=not public_list
+    )
     return prepare(
         question, limits=Limits(public_list=public_list, views=("slots",))
     ).mechanism  # counts are all we have
