@@ -150,6 +150,9 @@ Programs that are not private (the authors' TS, which tests a gap one position o
 """
 
 _WORSE = """## Where ours is worse: {many} cells
+
+Those of public lists lie where sets just begin to stand out; [the page](canonical.md) says why no rule can know which
+way is better there.
 """
 
 _MISSED = """## Published numbers not met: {many} of {all}
