@@ -9,7 +9,9 @@ from tests.answer.made import made
 
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.notes import close_pairs, noted, too_close
+from crestline.answer.review import in_formulas
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, PureDP
+from crestline.histogram.route import Route
 
 BILL = Bill(
     "ledger.db", "rho 0.007, delta 1e-10", "rho 0.0044, delta 1e-10", "rho 0.066, delta 4e-8", 3, 0.063, 0.937, 14, 1.94
@@ -114,3 +116,16 @@ def test_how_sure_the_order_of_neighbours_is_follows_from_the_noise() -> None:
     assert close_pairs(answer) == 2
     assert too_close(made(FULL)) is None
     assert close_pairs(made(FULL, counts=[1, 1, 1, 1, 1])) == 0  # nobody knows the noise
+
+
+def test_a_look_is_told_to_analysts_as_a_number_and_to_experts_with_its_mechanisms() -> None:
+    looked = made(FULL, route=Route(lead=526, spread=298, needed=248, taken="RestrictedGumbel", other="Sieve"))
+    assert lines(looked)[1] == (
+        "Looked: item 5 leads rank 26 by 526 (±298) users. This noisy look, which the promise includes, decided how "
+        "items were found."
+    )
+    told = " ".join(in_formulas(looked))
+    assert "= 526 (±298) >= 248, so RestrictedGumbel answered, not Sieve" in told
+    chosen = replace(made(FULL), mechanism=replace(looked.mechanism, instead="the next best, X, needs more"))
+    assert "The next best, X, needs more." in in_formulas(chosen)
+    assert "next best" not in chosen.explain()

@@ -21,7 +21,7 @@ def explain(answer: Answer, width: int = 100) -> str:
     """What came back, how popular an item had to be, how sure counts are, what was promised, what it cost."""
     parts = [
         _came_back(answer),
-        _route(answer),
+        _looked(answer),
         _needed(answer),
         _counts(answer),
         _promised(answer),
@@ -90,16 +90,14 @@ def _order(answer: Answer) -> str:
     return ", as a set: their order means nothing"
 
 
-def _route(answer: Answer) -> str:
-    route, instead = answer.route, answer.mechanism.instead
+def _looked(answer: Answer) -> str:
+    """What was released besides the items: the look that decided how they were found."""
+    route, question = answer.route, answer.question
     if route is None:
-        return f"Route: {answer.mechanism.name} answered; {instead}." if instead else ""
-    lead = f"{max(0, route.lead):,} (±{route.spread:,}) {answer.question.unit}"
-    compared = "at least" if route.lead >= route.needed else "less than"
+        return ""
     return (
-        f"Route: a noisy look found item {answer.question.k:,} ahead of rank {answer.question.slots + 1:,} by {lead}, "
-        f"{compared} the {route.needed:,} that decide, so {route.taken} answered, not {route.other}; the look is paid "
-        f"for within the promise{'; ' if instead else ''}{instead}."
+        f"Looked: item {question.k:,} leads rank {question.slots + 1:,} by {max(0, route.lead):,} (±{route.spread:,}) "
+        f"{question.unit}. This noisy look, which the promise includes, decided how items were found."
     )
 
 

@@ -63,6 +63,7 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
         )
     if question.floor > 1:
         lines.append(f"h is what a count exceeds {question.floor - 1} by: a public floor (P15.3).")
+    lines += _route(answer)
     if not isinstance(guarantee, ApproxDP | PureDP):
         lines.append(f"M is {guarantee}; so, by P10.2:")
     lines += [
@@ -85,6 +86,19 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
         where = " in each group" if question.by else ""
         lines.append(f"Each user keeps at most {question.contribution} items{where}, chosen by a keyed hash (P0.3).")
     return tuple(lines)
+
+
+def _route(answer: Answer) -> list[str]:
+    """Which of two mechanisms a noisy look led to, and what the next best would have needed."""
+    route, instead = answer.route, answer.mechanism.instead
+    if route is None:
+        return [f"{instead[:1].upper()}{instead[1:]}."] if instead else []
+    compared = ">=" if route.lead >= route.needed else "<"
+    looked_at = f"h(rank {answer.question.k}) - h(rank {answer.question.slots + 1})"
+    return [
+        f"Look: noisy {looked_at} = {route.lead} (±{route.spread}) {compared} {route.needed}, so {route.taken} answered, not {route.other}; the look is a step of M."
+        + (f" {instead[:1].upper()}{instead[1:]}." if instead else "")
+    ]
 
 
 def not_promised(answer: Answer) -> tuple[str, ...]:
