@@ -96,7 +96,8 @@ def _route(answer: Answer) -> list[str]:
     compared = ">=" if route.lead >= route.needed else "<"
     looked_at = f"h(rank {answer.question.k}) - h(rank {answer.question.slots + 1})"
     return [
-        f"Look: noisy {looked_at} = {route.lead} (±{route.spread}) {compared} {route.needed}, so {route.taken} answered, not {route.other}; the look is a step of M."
+        f"Look: noisy {looked_at} = {route.lead} (±{route.spread}) {compared} {route.needed}, so "
+        f"{route.taken} answered, not {route.other}; the look is a step of M."
         + (f" {instead[:1].upper()}{instead[1:]}." if instead else "")
     ]
 
