@@ -26,7 +26,7 @@ DEPLOY = ROOT / "docs" / "how-to" / "deploy.md"
 
 
 def fences(page: Path, kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{kind}(?: no-run)?\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def commands(page: Path, word: str) -> list[tuple[str, str]]:
