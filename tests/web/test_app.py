@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from crestline.errors import EngineDefect, LedgerError, SourceError, SourceUnavailable, StatementTimeout
+from crestline.errors import CrestlineError, EngineDefect, LedgerError, SourceError, SourceUnavailable, StatementTimeout
 from crestline.ledger.budget import Budget
 from crestline.ledger.storage.database import Database
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
@@ -76,9 +76,20 @@ def test_the_usual_number_of_slots_is_cut_at_the_owners_limit(folder: Path) -> N
     config = CONFIG.replace("k = 50", "k = 50\nk_bar = 30").replace('version = "2026-11"', "contribution = 2")
     (folder / "crestline.toml").write_text(config)
     with started(folder) as service:
-        assert service.top().json()["question"]["k_bar"] == 30  # a hundred for each item, if it were not for the limit
+        found = service.top(passes=1).json()["question"]
+        assert found["k_bar"] == 30  # a hundred for each item, if it were not for the limit
         assert service.top(k_bar=31).json()["error"]["code"] == "bad_question"
         assert service.top(k=31).json()["error"]["code"] == "bad_question"
+
+
+def test_an_owner_may_ask_for_one_pass(folder: Path) -> None:
+    (folder / "crestline.toml").write_text(CONFIG.replace("k = 50", "k = 50\npasses = 1"))
+    with started(folder) as service:
+        assert service.top().json()["mechanism"]["name"] == "RestrictedGumbel"
+        assert service.top(mechanism="Sieve").json()["error"]["code"] == "bad_question"
+    (folder / "crestline.toml").write_text(CONFIG.replace("k = 50", "k = 50\npasses = 2"))
+    with pytest.raises(CrestlineError, match="passes must be 1"):
+        load_config(folder / "crestline.toml")
 
 
 def test_a_budget_runs_out(service: Service) -> None:

@@ -347,10 +347,14 @@ def _slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:
 
 
 def _instead(rules: tuple[Rule, ...], question: Question, limits: Limits) -> str:
-    """What the second rule would have given in place of the first, from parameters alone."""
+    """What the second rule would have given in place of the first, from parameters alone; nothing where it could not
+    answer at all. Counts are a release of their own, and change no lead."""
     if len(rules) < 2:
         return ""
-    other = _slotted(rules[1], question, limits)
+    try:
+        other = _slotted(rules[1], replace(question, counts=False), limits)
+    except CrestlineError:
+        return ""
     name = f"{rules[1].name} without a look" if rules[0].name == "Routed" else rules[1].name
     if other.margin is None:
         return f"the next best would have been {name}"
