@@ -1,0 +1,44 @@
+"""Users of a public shape: they have the counts of the shape, and mechanisms that look at pairs can be planned on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.views import PAIRS, View
+from crestline.plan.crowd import MOST_PAIRS, Crowd
+from crestline.plan.forecast import Simulation
+from crestline.plan.plan import plan_shape
+from crestline.plan.shapes import read_shape
+from crestline.question import Question
+from crestline.randomness.entropy import replay
+
+COUNTS = np.array([500, 320, 77, 77, 3, 1, 0], dtype=np.int64)
+
+
+def test_a_crowd_has_the_counts_of_its_shape() -> None:
+    crowd = Crowd(COUNTS, 600)
+    pairs: Any = crowd.sees(PAIRS)
+    slots = pairs.slots(6)
+    assert list(slots.counts) == [500, 320, 77, 77, 3, 1]
+    assert slots.items == (1, 2, 3, 4, 5, 6)
+    observed = crowd.sees(View("observed", (1, 1)))
+    assert isinstance(observed, ObservedItems)
+    assert [observed.score_of(rank) for rank in range(observed.size)] == [500, 320, 77, 77, 3, 1]
+
+
+def test_too_large_a_crowd_and_weighted_scores_are_not_made_up() -> None:
+    assert Crowd(np.array([MOST_PAIRS, 1], dtype=np.int64), MOST_PAIRS).sees(PAIRS) is None
+    assert Crowd(COUNTS, 600).sees(View("observed", (4, 2))) is None
+
+
+def test_a_plan_compares_what_auto_takes() -> None:
+    shape = read_shape("power:1", users=3000, items=400)
+    question = Question.of({"k": 3, "epsilon": 1, "delta": "1e-6"})
+    simulation = Simulation(replay("crowd"), 20)
+    made = plan_shape(shape, question, simulation, mechanisms=("Routed", "Sieve", "RestrictedGumbel"), users=3000)
+    assert made.auto == "Routed"
+    assert {row.mechanism for row in made.rows} == {"Routed", "Sieve", "RestrictedGumbel"}
+    assert all(row.returned.value > 2 for row in made.rows)
