@@ -16,7 +16,8 @@ from crestline.sources import open_source
 UNKNOWN = [
     line.name
     for line in CATALOGUE
-    if line.domain == "unknown" and line.name not in ("Restricted", "Observed", "Sieve")  # which need no slots
+    if line.domain == "unknown"
+    and line.name not in ("Restricted", "Observed", "Sieve", "Routed")  # which need no slots
 ]
 
 

@@ -76,7 +76,7 @@ def test_the_usual_number_of_slots_is_cut_at_the_owners_limit(folder: Path) -> N
     config = CONFIG.replace("k = 50", "k = 50\nk_bar = 30").replace('version = "2026-11"', "contribution = 2")
     (folder / "crestline.toml").write_text(config)
     with started(folder) as service:
-        found = service.top(passes=1).json()["question"]
+        found = service.top(mechanism="LimitedDomainGauss").json()["question"]
         assert found["k_bar"] == 30  # a hundred for each item, if it were not for the limit
         assert service.top(k_bar=31).json()["error"]["code"] == "bad_question"
         assert service.top(k=31).json()["error"]["code"] == "bad_question"
