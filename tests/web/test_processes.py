@@ -99,14 +99,16 @@ def test_a_server_that_is_told_to_end_settles_what_it_has_begun(tmp_path: Path) 
 
 
 def test_two_servers_never_spend_more_than_there_is(postgres_database: str, tmp_path: Path) -> None:
-    tokens, told = write_service(tmp_path, postgres_database, 0.1, 4), list[Told]()
+    tokens, told = write_service(tmp_path, postgres_database, 0.02, 4), list[Told]()
     with serving(tmp_path / "crestline.toml", 2) as servers:
         send([one.port for one in servers], tokens, Plan(clients=8, seconds=100, requests=12), told.append)
         twins = same_key_at_both(servers, tokens)
     statuses = {one.status for one in told}
     assert statuses == {200, 402}  # all of it was fought over
     check_books(postgres_database, told)
-    assert {one.status for one in twins} == {402}
+    refused = {one.status for one in twins}
+    assert 402 in refused
+    assert refused <= {402, 409}  # the other may find that the first has not ended yet
 
 
 def same_key_at_both(servers: list[Server], tokens: dict[str, str]) -> list[Told]:

@@ -17,7 +17,7 @@ from crestline.question import AUTO, Question, QuestionFields
 ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
 
 # What a priced question has besides its arguments: such a file can be priced, or asked, as it is.
-PRICED = frozenset({"price", "margin", "spread"})
+PRICED = frozenset({"price", "margin", "spread", "instead"})
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,8 @@ class Price:
     margin     by how many users (with a score: by how much of it) an item must exceed the first one left out, to be
                named with 95% probability; None where nobody can say
     spread     95% of the noise of a count stays within this; None without counts
-    threshold  the rank of the first item left out
+    threshold  the rank of the first item left out; None where items are compared with a threshold, and `margin` is
+               how many users an item needs
     unit       what margin and spread are so many of
     stored     the answer is in the ledger already, and is served again at no cost
     """
@@ -138,13 +139,17 @@ class Price:
 
     @property
     def accuracy(self) -> tuple[str, ...]:
-        """What the answer would be like, line by line: promise, how popular an item must be, noise of counts."""
+        """What the answer would be like, line by line: promise, how popular an item must be, noise of counts, and what
+        another mechanism would give."""
         lines = [f"promise: {self.guarantee} by {self.mechanism.name}"]
-        if self.margin is not None and self.threshold is not None:
-            lead = f"about {max(0, math.ceil(self.margin)):,} {self.unit}"
-            lines.append(f"named with 95% probability: an item that leads rank {self.threshold:,} by {lead}")
+        if self.margin is not None:
+            users = f"about {max(0, math.ceil(self.margin)):,} {self.unit}"
+            needs = f"of {users}" if self.threshold is None else f"that leads rank {self.threshold:,} by {users}"
+            lines.append(f"named with 95% probability: an item {needs}")
         if self.spread is not None:
             lines.append(f"counts: ±{math.ceil(self.spread):,} {self.unit} (95% of the noise stays within)")
+        if self.mechanism.instead:
+            lines.append(f"alternatives: {self.mechanism.instead}")
         return tuple(lines)
 
     @property
@@ -170,7 +175,7 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
         prepared.promise,
         margin=None if margin is None else margin * one_user,
         spread=None if spread is None else spread * one_user,
-        threshold=question.slots + 1,
+        threshold=None if prepared.view.kind == "observed" else question.slots + 1,
         unit=question.unit,
         stored=stored,
     )

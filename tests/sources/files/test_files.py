@@ -130,7 +130,7 @@ def test_refusals_say_what_to_do_and_quote_no_content(
 
 def test_a_directory_is_answered_with_a_glob(tmp_path: Path) -> None:
     (tmp_path / "d.parquet").mkdir()
-    with pytest.raises(QuestionError, match="give a glob"):
+    with pytest.raises(QuestionError, match="is a folder"):
         open_source(tmp_path / "d.parquet")
 
 

@@ -114,6 +114,9 @@ def _summary(batch: Batch, address: str) -> list[str]:
     lines = []
     if batch.item_epsilon is not None:
         lines.append(f"Every item gets epsilon {float(batch.item_epsilon):g}: the most with which all can be paid for.")
+    for number, line in enumerate(batch.lines, start=1):
+        if line.price.mechanism.instead:
+            lines.append(f"{number}. Instead of {line.price.mechanism.name}: {line.price.mechanism.instead}.")
     for charge in worth_listing(batch.charges):
         least, most = charge.left
         lines += [
@@ -162,6 +165,7 @@ def _values(batch: Batch, address: str) -> dict[str, Any]:
                 **_total(line),
                 "margin": line.price.margin,
                 "spread": line.price.spread,
+                "instead": line.price.mechanism.instead or None,
                 "price": [_charge(charge) for charge in line.price.charges],
             }
             for line in batch.lines

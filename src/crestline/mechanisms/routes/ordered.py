@@ -61,7 +61,7 @@ class OrderedStaircase(BuiltIn):
     @classmethod
     def for_budget(cls, *, share: Exact = _ORDER, **total: Unpack[TotalArguments]) -> Self:
         """The instance within a total (epsilon, delta): all of both, a `share` of ε for the order."""
-        return cls.fit(Total(**total), share=share)
+        return cls.fit(Total.of(cls, total), share=share)
 
     @classmethod
     def fit(cls, total: Total, *, share: Exact = _ORDER) -> Self:
