@@ -130,6 +130,12 @@ def test_damaged_ledgers_are_read_or_refused(data: some.DataObject) -> None:
     opened(bytes(content))
 
 
+def test_a_damaged_schema_that_is_no_text_is_refused() -> None:
+    content = bytearray(books())
+    content[content.index(b"CREATE TABLE crestline_books") + 5] = 0x80
+    assert opened(bytes(content)) == (False, ())
+
+
 @given(length=some.integers(0, 40_000))
 @settings(max_examples=25)
 def test_truncated_ledgers_are_read_or_refused(length: int) -> None:

@@ -23,7 +23,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from crestline.errors import LedgerError
-from crestline.ledger.storage.faults import NOT_A_LEDGER, RETRIED, ledger_error, sqlstate
+from crestline.ledger.storage.faults import DAMAGED, NOT_A_LEDGER, RETRIED, ledger_error, sqlstate
 
 if TYPE_CHECKING:
     import psycopg
@@ -88,6 +88,8 @@ class Database:
                 except SQLAlchemyError as error:
                     if sqlstate(error) not in RETRIED or left == 0:
                         raise ledger_error(error, self.address) from None  # the cause repeats statement and password
+                except UnicodeDecodeError:  # SQLite quotes a damaged schema in its error, and Python cannot read that
+                    raise LedgerError(f"ledger {self.address}: {DAMAGED}") from None
 
 
 def open_database(address: str | os.PathLike[str], *, create: bool, timeout: float) -> Database:

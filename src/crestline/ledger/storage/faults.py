@@ -8,6 +8,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from crestline.errors import LedgerError
 
 NOT_A_LEDGER = "it is not a ledger: give the path of a file made by `crestline ledger create`"
+DAMAGED = "the file is damaged: restore it from a backup, then run `crestline ledger verify`"
 _NOTHING_LOST = "nothing was written and nothing is lost"
 
 # Prefix of SQLite's error name, what happened.
@@ -18,7 +19,7 @@ _SQLITE = {
     "SQLITE_LOCKED": f"another process keeps it locked; {_NOTHING_LOST}: try again, or find that process",
     "SQLITE_CANTOPEN": "it cannot be opened: check that the directory exists and that you may read and write there",
     "SQLITE_NOTADB": NOT_A_LEDGER,
-    "SQLITE_CORRUPT": "the file is damaged: restore it from a backup, then run `crestline ledger verify`",
+    "SQLITE_CORRUPT": DAMAGED,
     "SQLITE_IOERR": f"the disk reports an error (it may be full); {_NOTHING_LOST}: check the disk and try again",
     "SQLITE_PERM": "access is denied: check the permissions of the file and of its directory",
     "SQLITE_AUTH": "access is denied: check the permissions of the file and of its directory",
