@@ -15,7 +15,7 @@ from tools.mutation.children import in_child, silence
 from tools.mutation.mutants import SOURCE, Mutant
 
 PACKAGES = ("randomness", "mechanisms", "guarantees", "ledger")
-TESTS = (*PACKAGES, "price", "histogram", "test_ask.py", "docs/test_examples.py")
+TESTS = (*PACKAGES, "price", "histogram", "test_ask.py")
 """The tests that mutants meet, folders and files; others draw pictures, or run the program in a process of its own."""
 
 

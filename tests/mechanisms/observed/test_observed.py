@@ -13,17 +13,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import laplace, norm
 from tests.mechanisms.conformance import SIGNIFICANCE, p_value
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.gaussian import largest_mu_squared
+from crestline.guarantees.guarantee import ApproxDP
+from crestline.guarantees.rounding import ball, precision
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.observed import ObservedItems
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.observed.certificate import certified
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.observed import Observed
-from crestline.mechanisms.observed.thresholds import chance_of_new, gaussian_threshold, laplace_threshold
+from crestline.mechanisms.observed.thresholds import (
+    _gaussian_tail,
+    _laplace_tail,
+    chance_of_new,
+    gaussian_threshold,
+    laplace_threshold,
+)
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights, laplace_weights
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
@@ -207,6 +216,22 @@ def test_a_promise_that_is_not_kept_is_refused() -> None:
     honest = Observed.for_budget(k=1, epsilon=1, delta="1e-6", contribution=4, noise="gaussian")
     with pytest.raises(ParameterError, match="not kept"):
         Observed(1, 4, honest.scale * Fraction(99, 100), honest.delta, promise=honest.promise)
+
+
+def test_a_laplace_promise_is_refused_where_one_of_its_two_numbers_is_too_small() -> None:
+    kept = ApproxDP("1", "1e-6")
+    assert str(Observed(2, 2, 2, "1e-6", "laplace", promise=kept).guarantee()) == str(kept)
+    for epsilon, delta in (("1", "9e-7"), ("0.99", "1e-6")):
+        with pytest.raises(ParameterError, match="not kept"):
+            Observed(2, 2, 2, "1e-6", "laplace", promise=ApproxDP(epsilon, delta))
+
+
+def test_the_certificate_of_a_threshold_knows_both_tails() -> None:
+    places = np.array([0.0, 0.5, 3.0, 20.0])
+    for tail, law in ((_laplace_tail, laplace), (_gaussian_tail, norm)):
+        with precision():
+            found = [float(tail(ball(Fraction(place)))) for place in places.tolist()]
+        assert found == pytest.approx(law.sf(places).tolist(), rel=1e-12, abs=0)
 
 
 def test_a_ledger_is_charged_the_gaussian_step_and_the_probability_of_something_new() -> None:
