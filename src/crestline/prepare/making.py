@@ -1,0 +1,138 @@
+"""From a rule and a total to a mechanism: what a question says may be spent, or the usual share of its budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from inspect import signature
+from typing import TypeVar
+
+from crestline import mechanisms
+from crestline.errors import CrestlineError, MechanismError, ParameterError
+from crestline.guarantees.cost import Cost
+from crestline.histogram.views import SLOTS, view_of
+from crestline.ledger.budget import Budget
+from crestline.ledger.shares import usual_delta, usual_epsilon
+from crestline.mechanisms.adopt import adopt
+from crestline.mechanisms.catalogue import entry
+from crestline.mechanisms.in_groups import InGroups
+from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.stated import contribution_of
+from crestline.mechanisms.total import Total
+from crestline.prepare.rules import Rule
+from crestline.question import Limits, Question
+
+_Result = TypeVar("_Result")
+
+_NO_MECHANISM = "a mechanism is 'auto', a name of the catalogue, or an object with guarantee() and release()"
+
+
+def computed(step: Callable[[], _Result]) -> _Result:
+    """What an accountant says. Numbers beyond its reach are refused here, before anything is charged."""
+    try:
+        return step()
+    except CrestlineError:
+        raise
+    except (ArithmeticError, ValueError):
+        pass
+    raise ParameterError(
+        "this mechanism cannot be accounted for with these numbers: ask with a larger epsilon or another mechanism"
+    )
+
+
+def total_of(question: Question, k_bar: int | None = None) -> Total:
+    """What a question says may be spent, for `k_bar` slots; refused where it says nothing."""
+    if question.epsilon is None or question.delta is None:
+        raise MechanismError(
+            "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)"
+        )
+    return Total(question.k, question.epsilon, question.delta, k_bar=k_bar, contribution=question.contribution)
+
+
+def with_total(question: Question, budget: Budget | None, made: Callable[[Question], BuiltIn]) -> Question:
+    """The question with its total: what it says, or else the usual share of the budget, by what it then costs."""
+    if budget is None:
+        total_of(question)
+        return question
+    asked = replace(question, delta=usual_delta(budget) if question.delta is None else question.delta)
+    if asked.epsilon is not None:
+        return asked
+
+    def cost(epsilon: Fraction) -> Cost:
+        mechanism = made(replace(asked, epsilon=epsilon))
+        return computed(InGroups.of(mechanism, asked.groups_per_user).cost if asked.by else mechanism.cost)
+
+    return replace(asked, epsilon=usual_epsilon(budget, cost))
+
+
+def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
+    """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
+    kind = entry(rule.name).load()
+    options: dict[str, object] = {} if rule.noise is None else {"noise": rule.noise}
+    if question.counts:
+        if question.contribution is not None and "counts" in signature(kind.fit).parameters:
+            options["counts"] = True  # P4.1, P4.2
+        else:
+            kind, options = mechanisms.NoisyCounts, {"mechanism": kind}  # P3.7
+
+    def make(total: Total) -> BuiltIn:
+        made: BuiltIn = kind.fit(total, **options)
+        return made
+
+    total = total_of(question, k_bar)
+    if not question.by:
+        return computed(lambda: make(total))
+    return computed(lambda: InGroups.within(make, total, question.groups_per_user)).mechanism
+
+
+def slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:
+    """The mechanism within the total, with no more slots than there may be where the question leaves that open."""
+    mechanism = _made(rule, question, question.k_bar)
+    if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
+        return _made(rule, question, limits.slots)
+    return mechanism
+
+
+def instead(rules: tuple[Rule, ...], question: Question, limits: Limits) -> str:
+    """What the second rule would have given in place of the first, from parameters alone; nothing where it could not
+    answer at all. Counts are a release of their own, and change no lead."""
+    if len(rules) < 2:
+        return ""
+    try:
+        other = slotted(rules[1], replace(question, counts=False), limits)
+    except CrestlineError:
+        return ""
+    name = f"{rules[1].name} without a look" if rules[0].name == "Routed" else rules[1].name
+    if other.margin is None:
+        return f"the next best would have been {name}"
+    users = f"{math.ceil(other.margin()) * (question.clip or 1):,} {question.unit}"
+    if view_of(other).kind == "observed":
+        return f"the next best, {name}, would have needed about {users}"
+    rank = f"rank {(other.k_bar or question.k) + 1:,}"
+    return f"the next best, {name}, would have needed a lead of about {users} over {rank}"
+
+
+def named(wanted: str) -> Rule:
+    if entry(wanted).domain == "queries":
+        raise MechanismError(f"{wanted} answers queries of your own, not a top-k: call it from Python, or name another")
+    return Rule(wanted, "named in the question")
+
+
+def given(question: Question) -> BuiltIn:
+    """The mechanism that a question brings along, once it fits the question."""
+    mechanism, k, k_bar = adopt(question.mechanism, _NO_MECHANISM), question.k, question.k_bar
+    own = mechanism.k_bar
+    if own is None and k_bar is None and view_of(mechanism) == SLOTS:
+        raise MechanismError("say how many items this mechanism may see: k_bar=…")
+    if own is not None and k_bar is not None and k_bar != own:
+        raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={own}; leave it out")
+    if mechanism.k not in (None, k):
+        raise MechanismError(f"k={k} does not agree with the mechanism's own k={mechanism.k}")
+    bound = contribution_of(mechanism)
+    if bound is not None and (question.contribution is None or question.contribution > bound):  # D3: enforced
+        raise MechanismError(
+            f"the mechanism's promise is for users of at most {bound} items: ask with contribution={bound}"
+        )
+    return mechanism

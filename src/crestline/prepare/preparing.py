@@ -1,0 +1,101 @@
+"""Which mechanism answers a question: the only place that chooses, and the only cache of what was chosen.
+
+Decided from the question, the budget and public limits alone, never from the data (P12.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
+
+from crestline.answer.answer import Choice
+from crestline.guarantees.guarantee import Adjacency
+from crestline.ledger.budget import Budget
+from crestline.mechanisms.adopt import original
+from crestline.mechanisms.catalogue import entry
+from crestline.mechanisms.identity import shown
+from crestline.mechanisms.in_groups import InGroups
+from crestline.mechanisms.mechanism import BuiltIn
+from crestline.periods.span import resolve
+from crestline.prepare.making import computed, given, instead, named, slotted, with_total
+from crestline.prepare.prepared import Prepared
+from crestline.prepare.refusals import fit_for, fit_for_domain, may_run_in_groups, over_several, seen_by
+from crestline.prepare.rules import candidates
+from crestline.question import AUTO, NO_LIMITS, PUBLIC_GROUPS, Limits, Question
+
+
+def prepare(
+    question: Question,
+    *,
+    budget: Budget | None = None,
+    limits: Limits = NO_LIMITS,
+    asker: str = "",
+    now: datetime | None = None,
+) -> Prepared:
+    """The mechanism for a question, and what it promises and costs.
+
+    `budget` is the budget that pays, if there is one: what the question leaves open is a share of it. `asker` keeps
+    what is remembered for one person apart from others, so that nobody learns from the time a refusal or a price takes
+    what somebody else has asked. `now` decides which periods have ended, where the budget is by period.
+    """
+    question = replace(question, period=resolve(question.period, None if budget is None else budget.calendar, now))
+    if question.periods is None:
+        return _without_periods(question, budget, limits, asker)
+    seen = limits if question.periods.size == 1 else replace(limits, views=over_several(limits.views))
+    made = _without_periods(replace(question, period=None), budget, seen, asker)
+    promise = replace(made.promise, adjacency=Adjacency.USER_PERIOD)  # type: ignore[type-var] # all are dataclasses
+    return replace(made, question=replace(made.question, period=question.period), promise=promise)
+
+
+def _without_periods(question: Question, budget: Budget | None, limits: Limits, asker: str) -> Prepared:
+    """The mechanism does not depend on which periods are read."""
+    public_list = question.domain is not None or limits.public_list
+    if not isinstance(question.mechanism, str):
+        return _prepared(question, given(question), "given in the question", public_list, limits)
+    wanted = replace(question, domain=None, groups=None)
+    made = _remembered(asker, wanted, limits, budget, public_list, question.groups is not None)
+    return replace(made, question=replace(question, k_bar=made.question.k_bar))
+
+
+def describe(mechanism: BuiltIn, reason: str) -> Choice:
+    """A mechanism's name and exact parameters, as text."""
+    return Choice(type(original(mechanism)).__name__, shown(mechanism), reason)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(
+    asker: str, question: Question, limits: Limits, budget: Budget | None, public_list: bool, public_groups: bool
+) -> Prepared:
+    """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
+    name = str(question.mechanism)  # one that a question brings along is not remembered
+    auto = name == AUTO
+    rules = candidates(question, budget=budget, limits=limits, public_list=public_list) if auto else (named(name),)
+    rule = rules[0]
+    fit_for_domain(entry(rule.name).domain, rule.name, public_list)
+    question = with_total(question, budget, lambda asked: slotted(rule, asked, limits))
+    listed = replace(question, groups=PUBLIC_GROUPS if public_groups else None)
+    made = _prepared(listed, slotted(rule, question, limits), rule.reason, public_list, limits)
+    return replace(made, choice=replace(made.choice, instead=instead(rules, question, limits)))
+
+
+def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool, limits: Limits) -> Prepared:
+    choice = describe(mechanism, reason)
+    fit_for(question, mechanism, choice.name, public_list)
+    seen_by(question, mechanism, choice.name, limits)
+    k_bar = mechanism.k_bar or question.k_bar or question.k  # a public list has no slots
+    slotted = replace(question, k_bar=k_bar)
+    if question.by:
+        grouped = _in_groups(question, mechanism, choice.name, public_list)
+        cost, promise = computed(lambda: (grouped.cost(), grouped.guarantee()))
+        return Prepared(slotted, mechanism, choice, cost, promise, grouped)
+    cost, promise = computed(lambda: (mechanism.cost(), mechanism.guarantee()))
+    return Prepared(slotted, mechanism, choice, cost, promise)
+
+
+def _in_groups(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> InGroups:
+    """The mechanism in every group, once it may be run there (P15.1)."""
+    may_run_in_groups(question, mechanism, name, public_list)
+    public = question.groups is not None
+    total = question.delta if isinstance(question.mechanism, str) else None
+    return computed(lambda: InGroups.of(mechanism, question.groups_per_user, delta=total, public=public))

@@ -1,0 +1,102 @@
+"""What a mechanism would refuse once the rows are counted is refused here, before anything is charged.
+
+Nothing here depends on a row: a mechanism, the question and public limits decide.
+"""
+
+from __future__ import annotations
+
+from crestline import mechanisms
+from crestline.errors import MechanismError
+from crestline.histogram.views import KINDS, PAIRS, SLOTS, Kind, view_of
+from crestline.mechanisms.adopt import domain_of, original
+from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
+from crestline.mechanisms.stated import contribution_of, parts
+from crestline.question import Limits, Question
+
+
+def fit_for(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> None:
+    """Refuse, before anything is charged, what the mechanism would refuse once the rows are counted.
+
+    That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
+    """
+    fit_for_domain(domain_of(mechanism), name, public_list)
+    if question.score is not None and any(_charged_by_items(part) for part in parts(mechanism)):
+        raise MechanismError(
+            "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
+            "mechanism, or leave contribution or counts out"
+        )
+
+
+def fit_for_domain(domain: str | None, name: str, public_list: bool) -> None:
+    if domain == KNOWN and not public_list:
+        raise MechanismError(
+            f"{name} needs the public list of all items: give domain=…, or take mechanism='auto' or another mechanism"
+        )
+    if domain == UNKNOWN and public_list:
+        raise MechanismError(
+            f"{name} is for items that are not publicly listed: leave domain out, or take mechanism='auto' or another "
+            "mechanism"
+        )
+
+
+def seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) -> None:
+    """Refuse, before anything is charged, a mechanism that looks at something else than the question can show."""
+    kind = view_of(mechanism).kind
+    shown_inside = (kind, SLOTS.kind) if kind == PAIRS.kind else (SLOTS.kind,)  # views of pairs have slots as well
+    if any(view_of(part).kind not in shown_inside for part in parts(mechanism) if part is not original(mechanism)):
+        raise MechanismError(f"{name} shows slots to a mechanism inside it which looks at all observed items or pairs")
+    if kind == "pairs" and limits.views == over_several(KINDS):
+        raise MechanismError(f"{name} looks at the pairs of one period: name one, or take another mechanism")
+    if kind not in limits.views:
+        raise MechanismError(
+            f"{name} counts for itself, which a ready histogram does not allow: give the table, or for Observed the "
+            "scores of all observed items (ObservedItems.from_scores)"
+            if "slots" in limits.views
+            else f"{name} does not look at scores of observed items: take mechanism='Observed', or give the table"
+        )
+    if kind == SLOTS.kind:
+        return
+    if question.passes is not None:
+        raise MechanismError(f"{name} reads the table several times: leave passes out, or take another mechanism")
+    if question.score is not None:
+        raise MechanismError(f"{name} counts users: leave score out, or take mechanism='auto' or another mechanism")
+    if kind == "pairs" and question.counts:
+        raise MechanismError(
+            f"{name} scores items by weights, which are no counts: leave counts out, or take Observed with contribution"
+        )
+    bound = contribution_of(mechanism)
+    if question.contribution != bound:
+        raise MechanismError(
+            f"{name} finds its own bound on a user's items: leave contribution out, or take Observed"
+            if bound is None
+            else f"{name} was made for contribution={bound}: ask with that"
+        )
+
+
+def over_several(views: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    """Over several periods a user's pairs have no one histogram of items (P16.2): the sieve looks at one period."""
+    return tuple(kind for kind in views if kind != "pairs")
+
+
+def _charged_by_items(mechanism: object) -> bool:
+    if isinstance(mechanism, mechanisms.NoisyCounts):
+        return mechanism.contribution is not None and mechanism.noise == "laplace"
+    return isinstance(mechanism, mechanisms.LimitedDomainLaplace)
+
+
+def may_run_in_groups(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> None:
+    """Refuse, in groups, a mechanism that would tell that a group exists (P15.1), or that looks at something else."""
+    if public_list:
+        raise MechanismError(
+            "a public list of items is not offered together with groups: ask about one group with where=…, or leave "
+            "domain out"
+        )
+    if view_of(mechanism) != SLOTS:
+        raise MechanismError(
+            f"{name} looks at all observed items, which is not offered with groups: take mechanism='auto' or another"
+        )
+    if question.groups is None and domain_of(mechanism) != UNKNOWN:
+        raise MechanismError(
+            f"{name} does not state domain='unknown', that it names nothing where there is nothing: only then may it "
+            "be run in groups that are not publicly listed; or give groups=[…]"
+        )
