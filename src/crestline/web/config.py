@@ -94,6 +94,7 @@ class Limits:
     passes        1: every question reads its table in one pass; 0: as many as it takes
     connections   of a data set that are open at once
     waiting       questions that may wait: for a connection, and for their turn in this process
+    key_days      for so many days an idempotency key is remembered
     """
 
     requests_per_minute: int
@@ -102,6 +103,7 @@ class Limits:
     seconds: int
     connections: int
     waiting: int
+    key_days: int = 30
     passes: int = 0
 
 
@@ -271,6 +273,7 @@ def _public(part: Section) -> PublicFacts:
 
 def _limits(part: Section) -> Limits:
     defaults = {"requests_per_minute": 60, "k": 200, "k_bar": 20_000, "seconds": 60, "connections": 4, "waiting": 64}
+    defaults["key_days"] = 30
     part.only(*defaults, "passes")
     passes = part.whole("passes", None) or 0
     if passes > 1:

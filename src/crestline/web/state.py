@@ -109,7 +109,7 @@ def open_state(
         config,
         {name: Served(part, sources[name], ledgers[name], _queue(config)) for name, part in config.datasets.items()},
         Tokens(tables, clock),
-        Requests(tables, clock),
+        Requests(tables, clock, config.limits.key_days),
         RateLimit(config.limits.requests_per_minute, seconds),
         Metrics(),
         Sessions(tables, clock),

@@ -1,16 +1,29 @@
 """What the service keeps beside the ledger, in the same database: hashed tokens, sessions, requests that carry a key.
 
-So every process on every host that shares a ledger shares these too, and one backup holds all of it.
+So every process on every host that shares a ledger shares these too, and one backup holds all of it. The tables have a
+version of their own, which `open_tables` brings up to date.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Connection, MetaData, Table, Text
+from collections.abc import Callable
 
+from sqlalchemy import Column, Connection, Index, Integer, MetaData, Table, Text, insert, inspect, select, text, update
+
+from crestline.errors import LedgerError
 from crestline.ledger.storage.database import Database, open_database
 from crestline.ledger.storage.records import lock
 
+VERSION = 2
+
 metadata = MetaData()
+
+service = Table(
+    "crestline_service",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+)
 
 tokens = Table(
     "crestline_tokens",
@@ -21,6 +34,7 @@ tokens = Table(
     Column("hash", Text, nullable=False),
     Column("created", Text, nullable=False),
     Column("revoked", Text),
+    Column("expires", Text),  # empty: never
 )
 
 sessions = Table(
@@ -39,15 +53,54 @@ requests = Table(
     Column("outcome", Text),  # empty: begun, and not ended (or not yet)
     Column("created", Text, nullable=False),
 )
+Index("crestline_requests_created", requests.c.created)
 
 
 def open_tables(ledger: str, *, timeout: float = 30.0) -> Database:
-    """The tables of the service at a ledger's address. The ledger must be there already."""
+    """The tables of the service at a ledger's address, of this version. The ledger must be there already."""
     database = open_database(ledger, create=False, timeout=timeout)
 
     def build(connection: Connection) -> None:
         lock(connection)  # two servers that start at once wait for each other
-        metadata.create_all(connection)
+        stored = _version(connection)
+        if stored > VERSION:
+            raise LedgerError(
+                f"ledger {database.address}: the service's tables were written by a newer crestline (version {stored}, "
+                f"this one knows {VERSION}): upgrade crestline"
+            )
+        _bring_up_to_date(connection, stored)
 
     database.write(build)
     return database
+
+
+def _version(connection: Connection) -> int:
+    """The version of the tables that are there; 0 where there are none."""
+    present = inspect(connection)
+    if present.has_table(service.name):
+        return int(connection.execute(select(service.c.version)).scalar_one())
+    return 1 if present.has_table(tokens.name) else 0
+
+
+def _bring_up_to_date(connection: Connection, stored: int) -> None:
+    """Make what is missing, in the transaction of the connection: all of it, or nothing."""
+    if stored == VERSION:
+        return
+    for step in range(stored, VERSION) if stored else ():
+        MIGRATIONS[step](connection)
+    metadata.create_all(connection)
+    if stored < 2:  # the table that holds the version is new
+        connection.execute(insert(service).values(id=1, version=VERSION))
+    else:
+        connection.execute(update(service).values(version=VERSION))
+
+
+def _add_expiry(connection: Connection) -> None:
+    """Version 1 kept no version, and its tokens never expired."""
+    metadata.create_all(connection, tables=[sessions, requests])  # checkouts from before 0.1 had tokens alone
+    connection.execute(text("ALTER TABLE crestline_tokens ADD COLUMN expires TEXT"))
+    connection.execute(text("CREATE INDEX IF NOT EXISTS crestline_requests_created ON crestline_requests (created)"))
+
+
+# Version n to n + 1.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_expiry}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from crestline.cli.main import run
 from crestline.errors import ParameterError
 from crestline.ledger.storage.store import Store
 from crestline.web.access import tokens as module
+from crestline.web.access.expiry import expiry
 from crestline.web.access.tokens import Tokens
 from crestline.web.tables import open_tables
 from crestline.web.tables import tokens as table
@@ -80,7 +81,7 @@ def test_a_token_that_was_kept_as_a_slow_hash_holds_and_is_kept_anew(tokens: Tok
     before = update(table).where(table.c.id == number).values(salt=salt.hex(), hash=slow)
     tokens._database.write(lambda connection: connection.execute(before))
     assert tokens.holder(text[:-3] + "AAA") is None
-    assert tokens._row(number) == ("ann", salt.hex(), slow, None)
+    assert tokens._row(number) == ("ann", salt.hex(), slow, None, None)
     assert tokens.holder(text) == (number, "ann")
     row = tokens._row(number)
     assert row is not None
@@ -103,3 +104,23 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert listed["revoked"]
     assert run(["token", "create", path, "nobody"]) == 2
     assert "it names: ann, bob, olga" in capsys.readouterr().err
+
+
+def test_a_token_ends_by_itself(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tokens.create("ann", expiry("2d", now()))
+    number, day = text.split("_")[1], timedelta(days=1)
+    assert tokens.all()[0].expires == (now() + 2 * day).isoformat()
+    monkeypatch.setattr(tokens, "_clock", lambda: now() + 2 * day - timedelta(seconds=1))
+    assert tokens.holder(text) == (number, "ann")
+    assert tokens.analyst(number) == "ann"
+    monkeypatch.setattr(tokens, "_clock", lambda: now() + 2 * day)
+    assert tokens.holder(text) is None
+    assert tokens.analyst(number) is None
+
+
+def test_how_long_a_token_holds() -> None:
+    assert expiry("12h", now()) - now() == timedelta(hours=12)
+    assert expiry("8w", now()) - now() == timedelta(weeks=8)
+    for wrong in ("", "0d", "90", "d", "-1d", "1.5d", "١d", "999999d", "90 d"):
+        with pytest.raises(ParameterError, match="such as 12h, 90d or 8w"):
+            expiry(wrong, now())

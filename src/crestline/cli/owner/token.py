@@ -22,19 +22,26 @@ ConfigFile = Annotated[Path, typer.Argument(help="The configuration of the servi
 
 @token_app.command()
 def create(
-    config: ConfigFile, analyst: Annotated[str, typer.Argument(help="An analyst named in the configuration.")]
+    config: ConfigFile,
+    analyst: Annotated[str, typer.Argument(help="An analyst named in the configuration.")],
+    expires: Annotated[
+        str | None, typer.Option(help="The token ends by itself after so long: 12h, 90d, 8w; never unless given.")
+    ] = None,
 ) -> None:
     """Make a token and show it, this once. Only a hash of it is kept.
 
-    Example: crestline token create crestline.toml ann
+    Example: crestline token create crestline.toml ann --expires 90d
     """
     from crestline.errors import ParameterError
+    from crestline.web.access.expiry import expiry
+    from crestline.web.clock import utc_now
 
+    end = None if expires is None else expiry(expires, utc_now())
     with _tokens(config) as (loaded, tokens):
         if analyst not in loaded.analysts:
             known = ", ".join(loaded.analysts)
             raise ParameterError(f"{config} names no analyst {analyst!r}; it names: {known}")
-        typer.echo(tokens.create(analyst))
+        typer.echo(tokens.create(analyst, end))
     typer.echo("Keep it now: it is not shown again.", err=True)
 
 
@@ -48,7 +55,7 @@ def list_tokens(
     """List all tokens by number. The tokens themselves cannot be shown."""
     with _tokens(config) as (_, tokens):
         rows = [vars(token) for token in tokens.all()]
-    columns = {"id": "number", "analyst": "analyst", "created": "created", "revoked": "revoked"}
+    columns = {"id": "number", "analyst": "analyst", "created": "created", "revoked": "revoked", "expires": "expires"}
     print_rows(columns, rows, form)
 
 

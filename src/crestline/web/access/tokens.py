@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import insert, select, update
 
@@ -28,17 +29,34 @@ _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
 _KEYED = "hmac-sha256:"
 _SCRYPT = {"n": 2**14, "r": 8, "p": 1}  # 16 MiB for each hash
 _AT_ONCE = 2  # so many of these at a time
-_NOBODY = ("", "00" * 16, _KEYED + "00" * 32, "")  # what an unknown number is compared with, so that it takes as long
 
 
 @dataclass(frozen=True)
 class Token:
-    """What may be listed of a token: its number, whose it is, and since when (or until when) it holds."""
+    """What may be listed of a token: its number, whose it is, since when it holds, and until when.
+
+    `revoked` says when it was ended, `expires` when it ends by itself; None where it was not, or does not.
+    """
 
     id: str
     analyst: str
     created: str
     revoked: str | None
+    expires: str | None
+
+
+class _Row(NamedTuple):
+    """What is kept of a token, besides its number and its time."""
+
+    analyst: str
+    salt: str
+    hash: str
+    revoked: str | None
+    expires: str | None
+
+
+# What an unknown number is compared with, so that it takes as long.
+_NOBODY = _Row("", "00" * 16, _KEYED + "00" * 32, None, None)
 
 
 class Tokens:
@@ -49,18 +67,19 @@ class Tokens:
         self._clock = clock
         self._turn = threading.Semaphore(_AT_ONCE)
 
-    def create(self, analyst: str) -> str:
-        """A new token; this is the only time it can be seen."""
+    def create(self, analyst: str, expires: datetime | None = None) -> str:
+        """A new token, which ends by itself at `expires`; this is the only time it can be seen."""
         number = base64.b32encode(secrets.token_bytes(8)).decode().rstrip("=").lower()
         secret, salt = secrets.token_urlsafe(32), secrets.token_bytes(16)
         row = {"id": number, "analyst": analyst, "salt": salt.hex(), "hash": _keyed(secret, salt)}
-        row["created"] = stamp(self._clock())
-        self._database.write(lambda connection: connection.execute(insert(tokens), row))
+        dates = {"created": stamp(self._clock()), "expires": None if expires is None else stamp(expires)}
+        self._database.write(lambda connection: connection.execute(insert(tokens), {**row, **dates}))
         return f"cl_{number}_{secret}"
 
     def all(self) -> list[Token]:
         """Every token, the oldest first."""
-        query = select(tokens.c.id, tokens.c.analyst, tokens.c.created, tokens.c.revoked).order_by(tokens.c.created)
+        columns = (tokens.c.id, tokens.c.analyst, tokens.c.created, tokens.c.revoked, tokens.c.expires)
+        query = select(*columns).order_by(tokens.c.created)
         return self._database.read(lambda connection: [Token(*row) for row in connection.execute(query)])
 
     def revoke(self, number: str) -> None:
@@ -75,12 +94,13 @@ class Tokens:
         shape = _SHAPE.fullmatch(text)
         number, secret = shape.groups() if shape else ("", "")
         found = self._row(number)
-        analyst, salt, wanted, ended = found or _NOBODY
-        if wanted.startswith(_KEYED):
-            same = hmac.compare_digest(_keyed(secret, bytes.fromhex(salt)), wanted)
+        kept = found or _NOBODY
+        salt = bytes.fromhex(kept.salt)
+        if kept.hash.startswith(_KEYED):
+            same = hmac.compare_digest(_keyed(secret, salt), kept.hash)
         else:
-            same = self._slowly(number, secret, bytes.fromhex(salt), bytes.fromhex(wanted))
-        return (number, analyst) if same and found and ended is None else None
+            same = self._slowly(number, secret, salt, bytes.fromhex(kept.hash))
+        return (number, kept.analyst) if same and found and self._holds(found) else None
 
     def _slowly(self, number: str, secret: str, salt: bytes, wanted: bytes) -> bool:
         """Whether this is a token that is kept as a scrypt hash; if so, it is kept as a keyed hash from now on."""
@@ -94,12 +114,16 @@ class Tokens:
     def analyst(self, number: str) -> str | None:
         """Whose token this is, while it holds. The caller must have verified the token itself before."""
         found = self._row(number)
-        return None if found is None or found[3] is not None else found[0]
+        return found.analyst if found is not None and self._holds(found) else None
 
-    def _row(self, number: str) -> tuple[str, str, str, str | None] | None:
-        query = select(tokens.c.analyst, tokens.c.salt, tokens.c.hash, tokens.c.revoked).where(tokens.c.id == number)
+    def _holds(self, row: _Row) -> bool:
+        return row.revoked is None and (row.expires is None or stamp(self._clock()) < row.expires)
+
+    def _row(self, number: str) -> _Row | None:
+        columns = (tokens.c.analyst, tokens.c.salt, tokens.c.hash, tokens.c.revoked, tokens.c.expires)
+        query = select(*columns).where(tokens.c.id == number)
         row = self._database.read(lambda connection: connection.execute(query).first())
-        return None if row is None else (row.analyst, row.salt, row.hash, row.revoked)
+        return None if row is None else _Row(*row)
 
 
 def _keyed(secret: str, salt: bytes) -> str:

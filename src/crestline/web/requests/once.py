@@ -2,7 +2,7 @@
 
 A request is written down before anything is reserved. What it came to is kept under its key; where nothing was charged
 (a refusal, an error before the charge), it is forgotten again, and the key can be used anew. One that was begun and
-never ended (the server died) is not asked anew.
+never ended (the server died) is not asked anew. Keys are remembered for some days, and then forgotten.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -37,14 +37,18 @@ class RequestResult:
 
 CONFLICT = "conflict"
 UNFINISHED = "unfinished"
+DAYS = 30
+_BETWEEN = timedelta(hours=1)
 
 
 class Requests:
-    """All requests with a key."""
+    """All requests with a key, of the last so many days."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], days: int = DAYS) -> None:
         self._database = database
         self._clock = clock
+        self._days = timedelta(days=days)
+        self._pruned: datetime | None = None
         self._guard = threading.Lock()
         self._waiting: dict[str, tuple[threading.Lock, int]] = {}
 
@@ -52,6 +56,7 @@ class Requests:
         """What `run` came to, now or earlier; or CONFLICT (the key is another question's), or UNFINISHED."""
         name = hashlib.sha256(canonical([who, key]).encode()).hexdigest()
         asked = hashlib.sha256(canonical(question).encode()).hexdigest()
+        self._prune()
         with self._alone(name):
             before = self._database.write(lambda connection: self._begin(connection, name, asked))
             if before is not None:
@@ -75,6 +80,15 @@ class Requests:
         if row.question != asked:
             return CONFLICT
         return UNFINISHED if row.outcome is None else RequestResult(**json.loads(row.outcome))
+
+    def _prune(self) -> None:
+        """Forget old keys, once an hour."""
+        now = self._clock()
+        if self._pruned is not None and now - self._pruned < _BETWEEN:
+            return
+        self._pruned = now
+        old = delete(requests).where(requests.c.created < stamp(now - self._days))
+        self._database.write(lambda connection: connection.execute(old))
 
     @contextmanager
     def _alone(self, name: str) -> Iterator[None]:
