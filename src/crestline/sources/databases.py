@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import Connection, Driver, Engine
+from crestline.sources.engine.dialects.postgres import milliseconds
 from crestline.sources.engine.engines import Expression
-from crestline.sources.engine.limits import milliseconds
 from crestline.sources.expression.columns import column
 from crestline.sources.table import TableSource
 
@@ -123,7 +123,7 @@ def _utf8(engine: Engine) -> None:
 
 def _postgres_options(timeout: float) -> str:
     """Read only, for so long, and a backslash in a text is a backslash. Every statement says the first two again
-    (`limits.read_only`); these hold for what Ibis asks to learn a table's columns."""
+    (`dialects.postgres`); these hold for what Ibis asks to learn a table's columns."""
     settings = {
         "default_transaction_read_only": "on",
         "statement_timeout": str(milliseconds(timeout)),

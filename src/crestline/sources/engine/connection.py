@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.dialects.functions import Expression
 
 Driver: TypeAlias = Any  # the engine's own connection or session: each driver has its own, and they have no types
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from crestline.errors import CrestlineError, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.engines import Expression, dialect
 from crestline.sources.engine.failures import failed
-from crestline.sources.engine.fetching import IN_PROCESS, dropped, fetched, pinged, temporary
-from crestline.sources.engine.limits import limited, literal, quiet, read_only
+from crestline.sources.engine.fetching import dropped, fetched, pinged, temporary
+from crestline.sources.engine.limits import limited
 
 __all__ = ["Runner", "fetched", "refused_as"]
 
@@ -24,6 +24,7 @@ class Runner:
 
     def __init__(self, engine: Engine, timeout: float) -> None:
         self._engine = engine
+        self._dialect = dialect(engine.name)
         self._timeout = timeout
         self._lock = threading.RLock()
 
@@ -34,7 +35,7 @@ class Runner:
 
     def ping(self) -> None:
         """Make sure that the engine answers. Called before a question is charged."""
-        if self.name not in IN_PROCESS and not self._answers():
+        if self._dialect.pinged is not None and not self._answers():
             raise SourceUnavailable("the database does not answer")
 
     def _answers(self) -> bool:
@@ -61,18 +62,23 @@ class Runner:
     @property
     def has_tables(self) -> bool:
         """Whether `table_of` can be used."""
-        return self.name in ("duckdb", "pyspark")
+        return self._dialect.keeping is not None
+
+    @property
+    def keeps_lists(self) -> bool:
+        """Whether `table_of` is the way to keep what was counted over a public list."""
+        return self._dialect.keeping is not None and self._dialect.keeping.lasting
 
     @property
     def has_snapshots(self) -> bool:
-        """Whether `snapshot` can be used: on PostgreSQL, unless somebody else's transaction is under way."""
-        return self.name == "postgres" and int(self._engine.con.info.transaction_status) == 0
+        """Whether `snapshot` can be used: on servers that have them, unless another transaction is under way."""
+        return self._dialect.has_snapshots(self._engine)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let all statements in the context see the tables as they are at the first one (PostgreSQL)."""
+        """Let all statements in the context see the tables as they are at the first one."""
         with self._lock:
-            transaction = read_only(self._engine, self._timeout)
+            transaction = self._dialect.reading(self._engine, self._timeout)
             self._guarded(transaction.__enter__)
             try:
                 yield
@@ -100,9 +106,8 @@ class Runner:
 
     @contextmanager
     def _limits(self, late: threading.Event) -> Iterator[None]:
-        idle = self.name != "postgres" or self.has_snapshots
-        reading = read_only(self._engine, self._timeout) if idle else nullcontext()
-        with reading, quiet(self._engine), limited(self._engine, self._timeout, late), literal(self._engine):
+        engine, timeout, record = self._engine, self._timeout, self._dialect
+        with record.reading(engine, timeout), record.surroundings(engine), limited(engine, timeout, late):
             yield
 
 

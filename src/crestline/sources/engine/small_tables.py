@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.engines import Expression, dialect
 
 if TYPE_CHECKING:
     import pyarrow
@@ -22,14 +22,4 @@ def small_table(columns: Mapping[str, Sequence[int]], engine: str) -> Expression
 
 def lifted(table: pyarrow.Table, engine: str) -> Expression:
     """An Arrow table without nulls as an expression of the engine, without writing to the engine."""
-    import ibis
-
-    if engine != "postgres":
-        return ibis.memtable(table)
-    # PostgreSQL would need a temporary table, which a read-only connection may not make.
-    kinds = ibis.memtable(table).schema()
-    one_row = ibis.literal(0).name("one").as_table()
-    if not table.num_rows:  # an empty array has no type there
-        return one_row.select(**{name: ibis.null(kind) for name, kind in kinds.items()}).limit(0)
-    arrays = {name: ibis.literal(table[name].to_pylist(), type=f"array<{kind}>") for name, kind in kinds.items()}
-    return one_row.select(**{name: array.unnest() for name, array in arrays.items()})
+    return dialect(engine).lifted(table)

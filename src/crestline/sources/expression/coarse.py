@@ -19,11 +19,10 @@ from datetime import date, datetime
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.engines import (
-    DUCKDB,
-    EMBEDDED,
     Expression,
     attempted,
     codec,
+    dialect,
     floored,
     in_utc,
     total_cast,
@@ -99,7 +98,7 @@ def _time(value: Expression, coarse: Coarse, engine: str) -> Expression:
     from ibis.expr import datatypes as types
 
     kind, moments = value.type(), types.Timestamp(scale=6)
-    if kind.is_string() and engine in DUCKDB:
+    if kind.is_string() and dialect(engine).reads_text:
         value = attempted(total_cast(value, moments, engine), engine)
     elif kind.is_timestamp():
         value = in_utc(representable(value, engine), engine) if kind.timezone else total_cast(value, moments, engine)
@@ -117,7 +116,9 @@ def _text(value: Expression, coarse: Coarse, engine: str) -> Expression:
     if not value.type().is_string():
         raise _refused(coarse, value.type(), "text")
     functions = codec(engine)
-    plain = value if engine == EMBEDDED else functions.decode(functions.encode(value))  # in no collation of its own
+    plain = (
+        value if dialect(engine).plain_text else functions.decode(functions.encode(value))
+    )  # in no collation of its own
     if coarse.function == "lower":
         return attempted(plain.lower(), engine)
     return attempted(plain.strip() if coarse.function == "trim" else plain.left(coarse.number), engine)
@@ -137,7 +138,7 @@ def _bucket(value: Expression, size: int, coarse: Coarse, engine: str) -> Expres
         rest = whole % size  # with the sign of the number
         floor = ibis.cases((rest < 0, whole - rest - size), else_=whole - rest)
         return attempted(ibis.cases((whole < lowest + size, ibis.literal(lowest, "int64")), else_=floor), engine)
-    if kind.is_decimal() and engine == "postgres":  # of any length: not every one fits a double
+    if kind.is_decimal() and dialect(engine).any_decimal:  # of any length: not every one fits a double
         within = value.between(*(ibis.literal(f"{sign}{_EXACT}").cast("decimal") for sign in ("-", "")))
         return floored(ibis.cases((within, value), else_=ibis.null("decimal")), size, engine)
     if not kind.is_floating() and not kind.is_decimal():
@@ -155,7 +156,7 @@ def number_in(value: Expression, engine: str) -> Expression:
     """The column, and where it is text in a file, the number that it holds."""
     from crestline.sources.expression.comparing import number_in_text
 
-    return number_in_text(value, engine) if value.type().is_string() and engine in DUCKDB else value
+    return number_in_text(value, engine) if value.type().is_string() and dialect(engine).reads_text else value
 
 
 def _refused(coarse: Coarse, kind: object, what: str) -> QuestionError:

@@ -15,17 +15,16 @@ from typing import Any
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Label
 from crestline.sources.engine.engines import (
-    DUCKDB,
     Expression,
     Function,
     attempted,
     codec,
     comparable,
+    dialect,
     total_cast,
-    trimmed,
 )
 
-_MICROSECONDS, _NANOSECONDS = 6, 9
+_MICROSECONDS = 6
 
 
 @dataclass(frozen=True)
@@ -55,21 +54,8 @@ def column(table: Expression, name: str) -> Expression:
 
 
 def representable(value: Expression, engine: str) -> Expression:
-    """The column in a type that can be compared with every value of ours: as it is, but for three types of DuckDB.
-
-    Timestamps in seconds and milliseconds reach further than those in microseconds, and Ibis calls whole numbers of
-    128 bits decimals of 38 digits, though they may have 39. What does not fit is null.
-    """
-    from ibis.expr import datatypes as types
-
-    kind = value.type()
-    if engine not in DUCKDB:
-        return value
-    if kind.is_decimal() and (kind.precision, kind.scale) == (38, 0):
-        return total_cast(value, kind, engine)
-    if kind.is_timestamp() and kind.scale not in (None, _MICROSECONDS, None if kind.timezone else _NANOSECONDS):
-        return total_cast(value, types.Timestamp(timezone=kind.timezone, scale=_MICROSECONDS), engine)
-    return value
+    """The column in a type that can be compared with every value of ours; what does not fit is null."""
+    return dialect(engine).representable(value)
 
 
 def key_of(value: Expression, name: str, engine: str) -> Key:
@@ -110,21 +96,16 @@ def _floating(value: Expression, engine: str) -> Key:
 
     value = value.cast("float64")
     one_zero = ibis.ifelse(value == 0.0, ibis.literal(0.0), value)  # 0.0 and -0.0 are equal: always label them 0.0
-    return Key(one_zero, (value.notnull(), _number(value, engine)), float)
-
-
-def _number(value: Expression, engine: str) -> Expression:
-    """Not nan. DuckDB answers isnan() from a Parquet file's statistics, which leave nan out: look at its text."""
-    if engine in DUCKDB:
-        return value.cast("string").notin(["nan", "-nan"])
-    return ~value.isnan()
+    return Key(one_zero, (value.notnull(), dialect(engine).is_number(value)), float)
 
 
 def _decimal(value: Expression, engine: str) -> Key:
     usable: tuple[Expression, ...] = (value.notnull(),)
-    if engine == "postgres":  # its numeric has three values that are no numbers
+    if dialect(engine).any_decimal:  # PostgreSQL's numeric has three values that are no numbers
         usable += (~value.cast("string").isin(["NaN", "Infinity", "-Infinity"]),)
-        return Key(value, usable, _shortest, fetched=_as_text, text=lambda grouped: _as_text(trimmed(grouped)))
+        return Key(
+            value, usable, _shortest, fetched=_as_text, text=lambda grouped: _as_text(dialect(engine).trimmed(grouped))
+        )
     return Key(value, usable, _shortest, fetched=_as_text)
 
 

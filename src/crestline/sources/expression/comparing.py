@@ -24,7 +24,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from crestline.sources.engine.engines import DUCKDB, EMBEDDED, Expression, attempted, codec, tested
+from crestline.sources.engine.engines import Expression, attempted, codec, dialect, tested
 from crestline.sources.expression.columns import representable
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def membership(column: Expression, values: Sequence[Value], engine: str) -> Expr
 def likeness(column: Expression, pattern: str, engine: str) -> Expression:
     """`column like pattern`, by characters: a collation could ignore case, and PostgreSQL knows some that it refuses,
     at the first row, to search with."""
-    if engine == EMBEDDED:
+    if dialect(engine).plain_text:
         return column.like(pattern)
     functions = codec(engine)
     return attempted(functions.decode(functions.encode(column)).like(pattern), engine)
@@ -125,7 +125,7 @@ def _text_comparison(column: Expression, sign: str, value: str, engine: str) -> 
 
     literal = ibis.literal(value, type="string")
     bare = _OPERATORS[sign](column, literal)
-    if engine == EMBEDDED or (sign in ("=", "<>") and not tested(engine)):
+    if dialect(engine).plain_text or (sign in ("=", "<>") and not tested(engine)):
         return bare  # on an engine that is not tested its collation decides, row by row, which texts are equal
     encode = codec(engine).encode
     by_bytes = attempted(_OPERATORS[sign](encode(column), encode(literal)), engine)
@@ -137,7 +137,7 @@ def _text_membership(column: Expression, values: Sequence[str], engine: str) -> 
 
     literals = [ibis.literal(value, type="string") for value in values]
     bare = column.isin(literals)
-    if engine == EMBEDDED or not tested(engine):
+    if dialect(engine).plain_text or not tested(engine):
         return bare
     encode = codec(engine).encode
     return bare & attempted(encode(column).isin(list(map(encode, literals))), engine)
@@ -162,10 +162,10 @@ def _grid(kind: DataType, engine: str) -> Grid | None:
         return Grid(_number, kind.bounds.lower, kind.bounds.upper, _whole(kind))
     # PostgreSQL compares decimals of any length, and its decimals with bounds may still hold values that are no
     # numbers.
-    if kind.is_decimal() and kind.precision is not None and engine != "postgres":
+    if kind.is_decimal() and kind.precision is not None and not dialect(engine).any_decimal:
         last, scale = 10**kind.precision - 1, kind.scale
         return Grid(lambda value: _scaled(value, scale), -last, last, _decimal(kind))
-    if kind.is_timestamp() and kind.scale == _NANOSECONDS and not kind.timezone and engine in DUCKDB:
+    if kind.is_timestamp() and kind.scale == _NANOSECONDS and not kind.timezone and dialect(engine).nanoseconds:
         return Grid(_nanoseconds, -(2**63) + 2, 2**63 - 2, _moment_in_nanoseconds)
     return None
 

@@ -42,7 +42,7 @@ def bounded(
     if len(key) < _SHORTEST_KEY:
         raise ParameterError(f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes")
     # The label breaks ties of the hash, so that the choice is a function of the user's items even then.
-    order = [md5(keyed_message(texts, key, engine), _DIGITS), *(pairs[name] for name in items)]
+    order = [md5(keyed_message(texts, key, engine), _DIGITS, engine), *(pairs[name] for name in items)]
     placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=list(whose), order_by=order)})
     return placed.filter(placed[_PLACE] < contribution).drop(_PLACE)
 

@@ -16,7 +16,7 @@ from datetime import date
 
 from crestline.errors import QuestionError
 from crestline.periods.calendar import Calendar, Periods
-from crestline.sources.engine.engines import DUCKDB, Expression, attempted, total_cast
+from crestline.sources.engine.engines import Expression, attempted, dialect, total_cast
 from crestline.sources.expression.columns import column
 from crestline.sources.expression.comparing import comparison
 
@@ -64,7 +64,7 @@ def _moment(table: Expression, calendar: Calendar, engine: str) -> _Moment:
     from ibis.expr import datatypes as types
 
     value = column(table, calendar.time)
-    if not (engine in DUCKDB and value.type().is_string()):
-        return _Moment(value, calendar, engine, in_utc=engine == "pyspark")
+    if not (dialect(engine).reads_text and value.type().is_string()):
+        return _Moment(value, calendar, engine, in_utc=dialect(engine).in_utc_unmarked)
     read = attempted(total_cast(value, types.Timestamp(scale=_MICROSECONDS), engine), engine)
     return _Moment(read, calendar, engine, in_utc=True)

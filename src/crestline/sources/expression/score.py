@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from crestline.errors import QuestionError
 from crestline.question import Question
-from crestline.sources.engine.engines import Expression, attempted
+from crestline.sources.engine.engines import Expression, attempted, dialect
 from crestline.sources.expression.columns import column, key_of, representable
 from crestline.sources.expression.comparing import number_in_text
 
@@ -74,8 +74,8 @@ def _clipped_double(value: Expression, clip: int, engine: str) -> Expression:
     import ibis
 
     highest, nothing = ibis.literal(float(clip), type="float64"), ibis.literal(0.0, type="float64")
-    if not (value.type().is_decimal() and engine == "postgres"):
+    if not (value.type().is_decimal() and dialect(engine).any_decimal):
         clipped = ibis.greatest(ibis.least(value.cast("float64"), highest), nothing)
-        return ibis.cases((clipped < _TINY, nothing), else_=clipped) if engine == "postgres" else clipped
+        return ibis.cases((clipped < _TINY, nothing), else_=clipped) if dialect(engine).careful else clipped
     small, large = (ibis.literal(text).cast("decimal") for text in (f"{1 / GRID:f}", str(clip)))
     return ibis.cases((value < small, nothing), (value >= large, highest), else_=value.cast("float64"))

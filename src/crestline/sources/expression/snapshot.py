@@ -31,7 +31,7 @@ Labels: TypeAlias = Callable[[Sequence[Any]], list[Label]]
 @contextmanager
 def over_list(runner: Runner, over: DomainCounting, key: bytes) -> Iterator[tuple[Histogram, Labels]]:
     """How many items of the list have each count, and the labels of its `(count, index)` pairs, in one snapshot."""
-    if runner.name == "duckdb":
+    if runner.keeps_lists:
         with runner.table_of(over.every_count(key)) as every:
             yield _asked(runner, over, every)
     elif runner.has_snapshots:

@@ -161,7 +161,7 @@ class PairCounting:
 
     def _hash(self, texts: Sequence[Expression], key: bytes, below: int) -> Expression:
         engine = self.counting.engine
-        digits = md5(keyed_message(texts, key, engine), _DIGITS)
+        digits = md5(keyed_message(texts, key, engine), _DIGITS, engine)
         return (number_of(digits, engine) % below).fill_null(0).cast("int64")
 
     def _weights(self, weights: Counts) -> Expression:

@@ -1,0 +1,1 @@
+"""What engines differ in: one module an engine, and in it one record."""

@@ -1,0 +1,192 @@
+"""The record of an engine: everything in which engines differ, as far as questions can tell.
+
+The defaults are those of an engine of which nothing is known but that Ibis speaks to it: its text is no key, nothing
+is set on its connection, and what several statements need is fetched into this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from crestline.sources.engine.connection import Engine
+from crestline.sources.engine.dialects.functions import Expression, Function, declared, same
+
+if TYPE_CHECKING:
+    import pyarrow
+    from ibis.expr.datatypes import DataType
+
+Rows: TypeAlias = list[tuple[Any, ...]]
+Interrupt: TypeAlias = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """An engine's functions between text and bytes.
+
+    encode   from text to what is compared: its UTF-8 bytes, or text itself where that is compared by its bytes
+    decode   from there back to text
+    hex      from any bytes to hexadecimal digits
+    sent     from what is compared to what is sent back: bytes, which nothing on the way can refuse
+    """
+
+    encode: Function
+    decode: Function
+    hex: Function
+    sent: Function = same
+
+
+def ibis_rows(engine: Engine, expression: Expression) -> Rows:
+    """The rows of an expression, by way of Arrow, as every engine of Ibis has it."""
+    return listed(engine.to_pyarrow(expression))
+
+
+def listed(table: Expression) -> Rows:
+    """The rows of an Arrow table."""
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def pinged(engine: Engine) -> None:
+    with closing(engine.raw_sql("SELECT 1")):
+        pass
+
+
+@contextmanager
+def unlimited(engine: Engine) -> Iterator[Interrupt | None]:
+    yield None
+
+
+@contextmanager
+def untouched(engine: Engine) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def as_it_is(engine: Engine, timeout: float) -> Iterator[None]:
+    yield
+
+
+def in_memory(table: pyarrow.Table) -> Expression:
+    """An Arrow table as one that Ibis makes known to the engine when a statement needs it."""
+    import ibis
+
+    return ibis.memtable(table)
+
+
+def left_md5(text: Expression, digits: int) -> Expression:
+    return declared("left", "string", "string", option=digits)(declared("md5", "string", "string")(text))
+
+
+def concatenated(texts: Sequence[Expression]) -> Expression:
+    return declared("concat", *["string"] * (len(texts) + 1))(*texts)
+
+
+def cast(value: Expression, kind: DataType) -> Expression:
+    """Written even where Ibis calls both types the same; what is cast must fit."""
+    from ibis.expr.operations import Cast
+
+    return Cast(value, kind).to_expr()
+
+
+def try_cast(value: Expression, kind: DataType) -> Expression:
+    """The same, and null where the type cannot hold the value."""
+    from ibis.expr.operations import TryCast
+
+    return TryCast(value, kind).to_expr()
+
+
+def floor_in_doubles(value: Expression, size: int) -> Expression:
+    return declared("floor", "float64", "float64")(value.cast("float64") / size) * size
+
+
+def text_of(value: Expression) -> Expression:
+    return value.cast("string")
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How an engine keeps the rows of an expression for later statements.
+
+    stored    keeps them under a name of their own, as they are, without a conversion that could fail
+    dropped   ends that
+    lasting   whether what was counted over a public list is kept this way as well
+    """
+
+    stored: Callable[[Engine, Expression], Expression]
+    dropped: Callable[[Engine, Expression], None]
+    lasting: bool = True
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """An engine. Every function of a value is defined for each value of its type: none can fail on a row.
+
+    name             as Ibis calls it, or a name of our own for an engine that is used in another way
+    codec            between text and bytes; None: nobody knows here what the engine takes for equal
+
+    Text and hashes
+    md5              the first digits of the MD5 of a text, in lower-case hexadecimal
+    number_of        eight hexadecimal digits as a whole number below 2^32
+    joined           texts one after the other, in one call
+    text_of          a number, a boolean, a date or a moment as a text that only equal values share
+    plain_text       text is UTF-8 for sure and compared by its bytes as it stands
+    reads_text       text columns may be read as numbers and as times
+
+    Values
+    readable         a table whose columns hold nothing but values of their types
+    attempted        the value, and null on a row where computing it fails
+    total_cast       the value in another type, and null where that type cannot hold it
+    representable    a column in a type that can be compared with every value of ours
+    is_number        whether a double is a number
+    in_utc           a moment as what a clock in UTC showed; null where that is not defined
+    floored          the largest multiple of a whole number that is not above a small number
+    any_decimal      decimals have any length, and some are no numbers
+    careful          products of doubles that are too close to zero fail
+    nanoseconds      timestamps without a zone may be in nanoseconds, and are compared in them
+    in_utc_unmarked  timestamps without a zone are moments in UTC
+    trimmed          a decimal without the zeros at its end, where they are kept
+
+    Statements
+    lifted           an Arrow table without nulls as an expression, without writing to the engine
+    fetched          the rows of an expression as Python values
+    pinged           fails where the connection is lost; None: the engine is in this process
+    reading          a transaction that only reads, sees one state of the tables and gives statements up in time
+    interrupting     how to interrupt what this thread runs; None: we cannot
+    surroundings     what must hold around every statement
+    keeping          how rows are kept for later statements; None: they are not
+    has_snapshots    whether `reading` gives several statements one state of the tables now
+    """
+
+    name: str
+    codec: Codec | None = None
+
+    md5: Callable[[Expression, int], Expression] = left_md5
+    number_of: Function | None = None
+    joined: Callable[[Sequence[Expression]], Expression] = concatenated
+    text_of: Function = text_of
+    plain_text: bool = False
+    reads_text: bool = False
+
+    readable: Function = same
+    attempted: Function = same
+    total_cast: Callable[[Expression, DataType], Expression] = cast
+    representable: Function = same
+    is_number: Function = lambda value: ~value.isnan()
+    in_utc: Function = lambda value: value.cast("timestamp(6)")
+    floored: Callable[[Expression, int], Expression] = floor_in_doubles
+    any_decimal: bool = False
+    careful: bool = False
+    nanoseconds: bool = False
+    in_utc_unmarked: bool = False
+    trimmed: Function = same
+
+    lifted: Callable[[pyarrow.Table], Expression] = in_memory
+    fetched: Callable[[Engine, Expression], Rows] = ibis_rows
+    pinged: Callable[[Engine], None] | None = pinged
+    reading: Callable[[Engine, float], AbstractContextManager[None]] = as_it_is
+    interrupting: Callable[[Engine], AbstractContextManager[Interrupt | None]] = unlimited
+    surroundings: Callable[[Engine], AbstractContextManager[None]] = untouched
+    keeping: Keeping | None = None
+    has_snapshots: Callable[[Engine], bool] = lambda engine: False

@@ -1,0 +1,126 @@
+"""DuckDB: as a database, where columns may have a collation, and as an engine of our own for files and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from crestline.sources.engine.connection import Engine
+from crestline.sources.engine.dialects.dialect import (
+    Codec,
+    Dialect,
+    Interrupt,
+    Keeping,
+    Rows,
+    ibis_rows,
+    try_cast,
+)
+from crestline.sources.engine.dialects.functions import Expression, declared, same
+
+EMBEDDED = "embedded"
+_MICROSECONDS, _NANOSECONDS = 6, 9
+
+
+def attempted(value: Expression) -> Expression:
+    """Inside `try`: the second line of defence, for what the engine does against its own documentation."""
+    kind = str(value.type().copy(nullable=True))
+    return declared("try", kind, kind)(value)
+
+
+def _encoded(text: Expression) -> Expression:
+    return declared("encode", "string", "binary")(text)
+
+
+def _decoded(raw: Expression) -> Expression:
+    """Bytes as text; those of no text, which a frame may hold, in hexadecimal: one row must not make an error."""
+    return attempted(declared("decode", "binary", "string")(raw)).coalesce(declared("hex", "binary", "string")(raw))
+
+
+def _hex(raw: Expression) -> Expression:
+    return declared("hex", "binary", "string")(raw).lower()
+
+
+def _joined(texts: Sequence[Expression]) -> Expression:
+    """DuckDB copies the whole for every `||`, as which it would be written if the function had no schema."""
+    return declared("concat", *["string"] * (len(texts) + 1), schema="main")(*texts)
+
+
+def _number_of(digits: Expression) -> Expression:
+    return try_cast(_joined(["0x", digits]), "int64")
+
+
+def _representable(value: Expression) -> Expression:
+    """Timestamps in seconds and milliseconds reach further than those in microseconds, and Ibis calls whole numbers of
+    128 bits decimals of 38 digits, though they may have 39. What does not fit is null."""
+    from ibis.expr import datatypes as types
+
+    kind = value.type()
+    if kind.is_decimal() and (kind.precision, kind.scale) == (38, 0):
+        return try_cast(value, kind)
+    if kind.is_timestamp() and kind.scale not in (None, _MICROSECONDS, None if kind.timezone else _NANOSECONDS):
+        return try_cast(value, types.Timestamp(timezone=kind.timezone, scale=_MICROSECONDS))
+    return value
+
+
+def _is_number(value: Expression) -> Expression:
+    """It answers isnan() from a Parquet file's statistics, which leave nan out: look at its text."""
+    return value.cast("string").notin(["nan", "-nan"])
+
+
+def _in_utc(value: Expression) -> Expression:
+    microseconds = declared("epoch_us", "timestamp('UTC', 6)", "int64")(value)
+    return attempted(declared("make_timestamp", "int64", "timestamp(6)")(microseconds))
+
+
+def _fetched(engine: Engine, expression: Expression) -> Rows:
+    """As Python values: neither Arrow (30 MB) nor pandas (40 MB, which Ibis would import on the way) is needed, but for
+    moments with a time zone and for lists of items."""
+    from ibis.expr.operations import InMemoryTable
+
+    plain = not any(kind.is_timestamp() and kind.timezone for kind in expression.schema().types)
+    if plain and not expression.op().find(InMemoryTable):
+        rows: Rows = engine.con.sql(engine.compile(expression)).fetchall()
+        return rows
+    return ibis_rows(engine, expression)
+
+
+def _stored(engine: Engine, expression: Expression) -> Expression:
+    """A temporary table, which also a read-only connection may have."""
+    import ibis
+    from ibis.expr.operations import DatabaseTable, Namespace
+
+    name = ibis.util.gen_name("crestline")  # letters, digits and underscores
+    engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
+    engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {engine.compile(expression)}")
+    namespace = Namespace(catalog="temp", database="main")
+    return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
+
+
+def _dropped(engine: Engine, table: Expression) -> None:
+    engine.con.execute(f"DROP TABLE {table.op().name}")  # no other table has the name
+
+
+@contextmanager
+def interrupting(engine: Engine) -> Iterator[Interrupt | None]:
+    yield engine.con.interrupt
+
+
+DUCKDB = Dialect(
+    "duckdb",
+    Codec(_encoded, _decoded, _hex),
+    number_of=_number_of,
+    joined=_joined,
+    reads_text=True,
+    attempted=attempted,
+    total_cast=try_cast,
+    representable=_representable,
+    is_number=_is_number,
+    in_utc=_in_utc,
+    nanoseconds=True,
+    fetched=_fetched,
+    pinged=None,
+    interrupting=interrupting,
+    keeping=Keeping(_stored, _dropped),
+)
+OWN = replace(DUCKDB, name=EMBEDDED, codec=Codec(same, same, _hex, sent=_encoded), plain_text=True)

@@ -1,0 +1,107 @@
+"""PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from crestline.sources.engine.connection import Engine
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, floor_in_doubles
+from crestline.sources.engine.dialects.functions import Expression, declared
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def _encoded(text: Expression) -> Expression:
+    return declared("convert_to", "string", "binary", option="UTF8")(text)
+
+
+def _decoded(raw: Expression) -> Expression:
+    return declared("convert_from", "binary", "string", option="UTF8")(raw)
+
+
+def _hex(raw: Expression) -> Expression:
+    return declared("encode", "binary", "string", option="hex")(raw)
+
+
+def _number_of(digits: Expression) -> Expression:
+    raw = declared("decode", "string", "binary", option="hex")(digits)
+    places = [declared("get_byte", "binary", "int32", option=place)(raw) for place in range(4)]
+    first, second, third, last = (place.cast("int64") for place in places)
+    return ((first * 256 + second) * 256 + third) * 256 + last
+
+
+def _in_utc(value: Expression) -> Expression:
+    return declared("timezone", "string", "timestamp('UTC', 6)", "timestamp(6)")("UTC", value)
+
+
+def _floored(value: Expression, size: int) -> Expression:
+    if not value.type().is_decimal():
+        return floor_in_doubles(value, size)
+    return declared("floor", "decimal", "decimal")(value / size) * size
+
+
+def _trimmed(value: Expression) -> Expression:
+    """1.5 and 1.50 are equal, and get one text."""
+    return declared("trim_scale", "decimal", "decimal")(value)
+
+
+def _lifted(table: pyarrow.Table) -> Expression:
+    """As arrays: a temporary table is more than a read-only connection may make."""
+    import ibis
+
+    kinds = ibis.memtable(table).schema()
+    one_row = ibis.literal(0).name("one").as_table()
+    if not table.num_rows:  # an empty array has no type there
+        return one_row.select(**{name: ibis.null(kind) for name, kind in kinds.items()}).limit(0)
+    arrays = {name: ibis.literal(table[name].to_pylist(), type=f"array<{kind}>") for name, kind in kinds.items()}
+    return one_row.select(**{name: array.unnest() for name, array in arrays.items()})
+
+
+def _fetched(engine: Engine, expression: Expression) -> Rows:
+    engine._run_pre_execute_hooks(expression)
+    with engine.con.cursor() as cursor:
+        rows = cursor.execute(engine.compile(expression)).fetchall()
+    whole = [kind.is_integer() for kind in expression.schema().types]  # its sums of whole numbers come as decimals
+    return [tuple(int(v) if w else v for v, w in zip(row, whole, strict=True)) for row in rows]
+
+
+def milliseconds(timeout: float) -> int:
+    """The time limit as PostgreSQL takes it, where 0 would be none."""
+    return max(1, int(timeout * 1000))
+
+
+@contextmanager
+def _reading(engine: Engine, timeout: float) -> Iterator[None]:
+    """It says so itself and does not rely on how the connection was opened: poolers drop options of the start. Within
+    somebody else's transaction there is none of ours."""
+    if not _is_idle(engine):
+        yield
+        return
+    with engine.con.transaction(), engine.con.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        cursor.execute(f"SET LOCAL statement_timeout = {milliseconds(timeout)}")
+        yield
+
+
+def _is_idle(engine: Engine) -> bool:
+    """Unless somebody else's transaction is under way."""
+    return int(engine.con.info.transaction_status) == 0
+
+
+POSTGRES = Dialect(
+    "postgres",
+    Codec(_encoded, _decoded, _hex),
+    number_of=_number_of,
+    in_utc=_in_utc,
+    floored=_floored,
+    any_decimal=True,
+    careful=True,
+    trimmed=_trimmed,
+    lifted=_lifted,
+    fetched=_fetched,
+    reading=_reading,
+    has_snapshots=_is_idle,
+)
