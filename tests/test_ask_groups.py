@@ -137,6 +137,7 @@ def test_auto_takes_one_pass_in_every_group(changes: dict[str, Any], taken: str)
     assert prepare(Question(**{"k": 5, "by": ("c",), **total, **changes})).choice.name == taken
 
 
+@pytest.mark.long
 def test_the_usual_share_of_a_budget_is_for_all_groups_of_a_user() -> None:
     budget = cl.Budget(epsilon=2, delta=1e-6)
     one, three = (prepare(Question(k=2, by=("c",), groups_per_user=many), budget=budget) for many in (1, 3))

@@ -74,6 +74,7 @@ def test_stored_answers_are_those_of_the_same_periods() -> None:
     assert (first.stored, again.stored, other.stored) == (False, True, False)
 
 
+@pytest.mark.long
 def test_a_period_that_is_spent_stays_spent_and_the_next_is_fresh() -> None:
     paying = ledger()
 

@@ -12,6 +12,7 @@ import crestline as cl
 from crestline.errors import BudgetMismatch, LedgerError
 
 
+@pytest.mark.long
 def test_threads_may_share_a_data_set(tmp_path: Path) -> None:
     rows = [f"u{user},{item},{user % 4}" for user in range(2000) for item in ("Rivers", "Bridges")]
     (tmp_path / "loans.csv").write_text("\n".join(["user,item,part", *rows]) + "\n")

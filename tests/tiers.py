@@ -1,8 +1,11 @@
 """The tiers of the tests, by what a test is. What is in none of them is the default tier: `scripts/check --quick`.
 
 statistics   draws many times, and holds what was drawn against a law; or attacks a mechanism, or a whole source
-engines      needs a server, a browser or a process beside this one
+engines      needs a server, a browser or a process beside this one, or asks the same of another engine once more
 mechanics    tests how something is done, or what stands beside the package: tools, experiments, the probes of a search
+long         takes more than 0.3 s by its nature: a page's examples, a forecast that simulates, a search for a total
+
+A single test says its tier itself, with a mark of that name; a folder, a file or a kind of tests has it here.
 """
 
 from __future__ import annotations
@@ -10,12 +13,12 @@ from __future__ import annotations
 import re
 
 _STATISTICS = re.compile(
-    r"follows?_(the|its|their)_law|have_the_law|has_power|utility|equally_likely"
-    r"|^tests/(audit/|sources/test_pairs|web/api/test_openapi)"
+    r"follows?_(the|its|their)_law|have_the_law|has_power|utility|equally_likely|on_all_small_neighbours"
+    r"|^tests/(audit/|sources/(test_pairs|files/test_lines)|ledger/test_machine|web/api/test_openapi)"
 )
 _ENGINES = re.compile(
-    r"^tests/(sources/test_(spark|postgres)|web/pages/browser/|web/test_(processes|refusals|shutdown))"
-    r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
+    r"^tests/(sources/test_(embedded|spark|postgres)|web/pages/browser/|web/test_(processes|refusals|shutdown))"
+    r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))|\[postgres\]"
 )
 _MECHANICS = re.compile(r"^tests/(tools|benchmarks|reproduction)/|^tests/(guarantees/test_search|docs/test_site)")
 _SERVERS = {"postgres_url", "postgres_database"}

@@ -62,6 +62,7 @@ def test_the_report_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in shown
 
 
+@pytest.mark.long
 def test_nothing_found_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "mechanisms_here.py:shut", "--seconds", "3", "--format", "table"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
@@ -69,6 +70,7 @@ def test_nothing_found_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> Non
     assert "no proof" in shown
 
 
+@pytest.mark.long
 def test_a_program_that_a_row_can_stop_ends_with_one(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["audit", "--program", "mechanisms_here.py:one_line", "--epsilon", "0.1", "--seconds", "1000"]
     assert run([*arguments, "--format", "json"]) == 1

@@ -41,6 +41,7 @@ def test_a_name_runs_and_writes_its_page(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "composition.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.long
 def test_both_names_of_the_command_are_the_same(tmp_path: Path) -> None:
     """One is run in the checkout's folder, the other anywhere."""
     listed = ["--list", "--results", str(tmp_path)]

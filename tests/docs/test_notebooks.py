@@ -35,6 +35,7 @@ def test_there_are_notebooks() -> None:
         assert f"]({path.name})" in (EXAMPLES / "README.md").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -56,6 +56,7 @@ def test_a_homogeneous_budget_gives_what_it_fixed() -> None:
     assert budget.measure(made.cost).loss == 5
 
 
+@pytest.mark.long
 def test_what_is_given_stays() -> None:
     given = prepare(Question(k=3, epsilon=Fraction(1, 3)), budget=BUDGET)
     assert given.promise.epsilon is not None

@@ -91,6 +91,7 @@ def test_so_does_a_mechanism_that_releases_them_one_by_one(name: str) -> None:
     assert min(p_values(ONE_BY_ONE[name], ONE_BY_ONE[name], 60, "rows")) > SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", TWINS)
 def test_a_scale_that_is_a_tenth_off_is_noticed(name: str) -> None:
     assert min(p_values(ARRAYS[name], TWINS[name], 3 * ROWS, "twin")) < SIGNIFICANCE
@@ -197,6 +198,7 @@ def test_all_draws_of_one_user_are_composed_at_once(many: int) -> None:
     assert mechanism.epsilon > Fraction(11, 10) * per_step_epsilon(5, Fraction(1, many), delta / 2 / many)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("many", [1, 3])
 @pytest.mark.parametrize(
     "kind", [LimitedDomainGauss, LimitedDomainLaplace, RestrictedGumbel, CanonicalBottom, Staircase, FixedThreshold]

@@ -77,6 +77,7 @@ def test_counts_follow_their_noise_and_the_test_has_power(noise: str, grid: int)
         assert (p_value((int(s.counts[1]) for s in drawn if s.counts), second) > SIGNIFICANCE) == fits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_grows_with_the_step(noise: str) -> None:
     """Counts that one user moves by up to 3 get three times the noise: chi-square at 1e-9; 10% off is rejected."""
@@ -144,6 +145,7 @@ def test_the_promise_is_the_smaller_of_two_compositions() -> None:
     assert NoisyCounts(LimitedDomain(2, 3, "0.1", "1e-9"), 10).guarantee().rho == Fraction(2, 800) + Fraction(2, 200)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("selection", [LimitedDomain, LimitedDomainGauss, FixedThreshold, TopStable])
 @pytest.mark.parametrize("contribution", [None, 1, 6])
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "1e-6"), (1, "1e-8")])
@@ -158,6 +160,7 @@ def test_a_budget_is_used_and_not_exceeded(selection: Any, contribution: int | N
     assert mechanism.k == 10
 
 
+@pytest.mark.long
 def test_the_noise_is_chosen_by_contribution() -> None:
     noise = {c: NoisyCounts.for_budget(k=50, epsilon=1, delta="1e-6", contribution=c).noise for c in (1, 2, 50, None)}
     assert noise == {1: "laplace", 2: "gaussian", 50: "gaussian", None: "gaussian"}

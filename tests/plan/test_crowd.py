@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.views import PAIRS, View
@@ -34,6 +35,7 @@ def test_too_large_a_crowd_and_weighted_scores_are_not_made_up() -> None:
     assert Crowd(COUNTS, 600).sees(View("observed", (4, 2))) is None
 
 
+@pytest.mark.long
 def test_a_plan_compares_what_auto_takes() -> None:
     shape = read_shape("power:1", users=3000, items=400)
     question = Question.of({"k": 3, "epsilon": 1, "delta": "1e-6"})

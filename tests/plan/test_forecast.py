@@ -143,6 +143,7 @@ def test_what_a_mechanism_sees_is_cut_as_from_the_counts() -> None:
     assert (empty.counts, empty.next_count) == ((1, 0), 0)
 
 
+@pytest.mark.long
 def test_the_work_is_watched(histogram: Histogram) -> None:
     told: list[tuple[int, int]] = []
     forecast(histogram, QUESTION, simulation=Simulation(replay("w"), 2, watch=lambda done, of: told.append((done, of))))

@@ -19,6 +19,7 @@ def payers(*budgets: Budget) -> Payers:
     return [Payer(f"account {number}", Balance.opened(budget)) for number, budget in enumerate(budgets)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "budget",
     [
@@ -58,6 +59,7 @@ def test_given_deltas_are_kept_and_given_epsilons_are_not() -> None:
     assert first.epsilon < 1
 
 
+@pytest.mark.long
 def test_the_poorest_account_decides() -> None:
     rich, poor = Budget(2, "1e-6"), Budget("0.1", "1e-6")
     both = fit([posed(2)], lambda analyst: payers(rich, poor))

@@ -75,6 +75,7 @@ def asked_within_its_price(data: Dataset, question: dict[str, Any]) -> None:
     assert data.remaining.fits_in(high)
 
 
+@pytest.mark.statistics
 @settings(max_examples=25)
 @given(budget=BUDGETS, asked=st.lists(questions(), min_size=1, max_size=6), key=st.integers(0, 10**6))
 def test_no_answer_is_charged_more_than_its_price(budget: cl.Budget, asked: list[dict[str, Any]], key: int) -> None:

@@ -89,6 +89,7 @@ def test_places_so_close_to_a_boundary_that_a_double_might_err_are_decided_exact
     assert asked == [0, 1, 2, 3, 4, 5]  # of fewer bits a double says nothing
 
 
+@pytest.mark.statistics
 def test_subsets_are_uniform_in_every_order() -> None:
     """Chi-square, significance 1e-9; with one order 10% more likely it is rejected."""
     drawn = Counter(map(tuple, subsets(4, 3, 60_000, replay("subsets"))))

@@ -59,6 +59,7 @@ def made(ledger: Ledger, report: Report = REPORT, **more: bool) -> Series:
     return run(report, source=SOURCE, ledger=ledger, entropy=system(), **more)
 
 
+@pytest.mark.long
 def test_each_period_that_has_ended_is_asked_once() -> None:
     clock = Clock()
     ledger = Ledger.in_memory(WEEKLY, clock=clock)

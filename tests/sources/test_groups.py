@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def view(family: dict[Label, Histogram]) -> dict[Label, Any]:
     return {group: oracle.view(part) for group, part in family.items()}
 
 
+@pytest.mark.long
 @settings(max_examples=10, deadline=None)
 @given(ROWS, BOUNDS, st.integers(1, 4))
 def test_an_engine_and_plain_python_agree(rows: list[oracle.Row], bounds: dict[str, Any], k_bar: int) -> None:

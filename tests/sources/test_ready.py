@@ -30,6 +30,7 @@ def test_a_smaller_k_bar_sees_what_counting_with_it_would_have_seen(k_bar: int) 
         assert getattr(found, name) == getattr(wanted, name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_no_label_of_an_answer_is_an_empty_slot(name: str, counts: bool) -> None:

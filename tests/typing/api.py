@@ -38,6 +38,8 @@ def mechanisms() -> None:
     assert_type(histogram.counts, tuple[int, ...])
     mechanism = cl.mechanisms.LimitedDomain(k=2, k_bar=2, epsilon="0.5", delta=1e-6)
     print(mechanism.guarantee(), mechanism.release(histogram, cl.entropy.system()))
+    print(mechanism.margin(0.95), cl.mechanisms.NoisyCounts(mechanism, scale=3).k)
+    assert_type(cl.mechanisms.Canonical.for_budget(k=1, epsilon=1, delta=0, gamma="0.5").gamma, Fraction)
 
 
 class Mine:

@@ -26,6 +26,7 @@ from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
 
 
+@pytest.mark.long
 def test_the_whole_path(service: Service) -> None:
     listed = service.get("/v1/datasets").json()["datasets"]
     assert [part["name"] for part in listed] == ["loans"]
@@ -416,6 +417,7 @@ def test_an_error_before_the_charge_does_not_use_up_a_key_and_one_after_it_does(
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "unfinished")
 
 
+@pytest.mark.long
 def test_slow_questions_keep_nobody_from_anything_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty-eight questions that do not end: pages, budgets and counts are there, and the next question is refused."""
     config = folder / "crestline.toml"

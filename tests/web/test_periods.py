@@ -91,6 +91,7 @@ question = { k = 2, item = "title", epsilon = 1, delta = 1e-6 }
 """
 
 
+@pytest.mark.long
 def test_a_report_is_published_by_a_command_and_shown_to_those_who_may_ask(
     tmp_path: Path, monthly: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:

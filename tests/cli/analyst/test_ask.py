@@ -36,6 +36,7 @@ def test_answers_are_json_lines_in_a_pipe(folder: Path, capsys: pytest.CaptureFi
     assert all(answer.bill is not None for answer in answers)
 
 
+@pytest.mark.long
 def test_what_price_fit_writes_can_be_asked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["price", str(folder / "questions.jsonl"), "--ledger", str(folder / "ledger.db"), "--fit"]) == 0
     (folder / "fitted.json").write_text(capsys.readouterr().out)

@@ -88,6 +88,7 @@ def crestline(*arguments: str, text: str | None = None) -> subprocess.CompletedP
     )
 
 
+@pytest.mark.long
 def test_top_piped_into_explain(tmp_path: Path) -> None:
     loans = tmp_path / "loans.csv"
     loans.write_text("reader,title\n" + "".join(f"r{i},A\n" for i in range(500)))
@@ -101,6 +102,7 @@ def test_top_piped_into_explain(tmp_path: Path) -> None:
     assert json.loads(said.stdout)["guarantee"] == "(1, 1e-06)-DP"
 
 
+@pytest.mark.long
 def test_a_plan_in_a_process_of_its_own_keeps_its_bar_out_of_the_pipe() -> None:
     planned = crestline(
         *("plan", "-k", "2", "--epsilon", "1", "--delta", "1e-6", "--users", "20000", "--k-bar", "4", "--trials", "10")

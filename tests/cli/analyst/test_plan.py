@@ -15,6 +15,7 @@ QUESTION = ["plan", "-k", "3", "--epsilon", "1", "--delta", "1e-6", "--trials", 
 ONE = ["--mechanism", "LimitedDomain"]
 
 
+@pytest.mark.long
 def test_a_table_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*QUESTION, "--users", "50000", "--shape", "power:1.1", "--k-bar", "9", "--format", "table"]) == 0
     shown = capsys.readouterr().out
@@ -23,6 +24,7 @@ def test_a_table_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Take " in shown
 
 
+@pytest.mark.long
 def test_json_and_csv(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*QUESTION, "--users", "50000", "--k-bar", "6", "--format", "json"]) == 0
     names = [line["mechanism"] for line in json.loads(capsys.readouterr().out)["mechanisms"]]

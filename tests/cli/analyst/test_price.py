@@ -67,6 +67,7 @@ def test_every_kind_of_file_says_the_same(tmp_path: Path, capsys: pytest.Capture
     assert [row["epsilon"] for row in rows] == ["0.5", "0.655"]  # the second is the usual share
 
 
+@pytest.mark.long
 def test_a_fitted_file_can_be_priced_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "questions.jsonl"
     path.write_text(FILES["questions.jsonl"])

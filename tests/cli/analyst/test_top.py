@@ -128,6 +128,7 @@ def test_the_catalogue_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "LimitedDomain" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_demo_shows_the_leak_and_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["demo", "--keep", str(tmp_path / "demo")]) == 0
     shown = capsys.readouterr().out

@@ -131,6 +131,7 @@ def simulated(mechanism: Staircase, counts: list[int], floor: int, trials: int) 
     return Counter({sets[index]: number for index, number in Counter(found.tolist()).items()})
 
 
+@pytest.mark.statistics
 def test_the_law_is_that_of_the_words() -> None:
     """No closed form at all: 300,000 draws with numpy's generator."""
     mechanism = Staircase(3, 4, 1, "0.2", kappa="0.3")

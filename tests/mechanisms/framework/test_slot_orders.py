@@ -29,6 +29,7 @@ def test_no_selections_are_an_empty_table() -> None:
     assert (orders.shape, wanted.shape) == ((0, 0), (0,))
 
 
+@pytest.mark.statistics
 def test_a_set_gets_every_order_alike() -> None:
     """Significance 1e-9; one order preferred by 10% is rejected."""
     drawn = [Selection(frozenset("xyz"), False)] * 40_000

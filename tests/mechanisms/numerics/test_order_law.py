@@ -45,6 +45,7 @@ def test_peeling_does_not_lose_what_is_left_behind_a_giant() -> None:
     assert chances[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_the_chances_add_up_and_the_engine_follows_them(law: Law) -> None:
     """Significance 1e-9; keys 10% further apart are rejected."""

@@ -201,6 +201,7 @@ def test_weights_of_one_user_never_exceed_the_contribution() -> None:
                 assert m * (int(table[m - 1]) + 1) ** 2 > contribution * UNIT**2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", ["1e-6", "0.01", "1", "10", "100"])
 @pytest.mark.parametrize("delta", ["1e-300", "1e-40", "1e-6", "0.1", "0.999"])
 def test_the_certificate_holds_wherever_it_is_asked(epsilon: str, delta: str) -> None:

@@ -100,6 +100,7 @@ def test_counting_items_instead_of_different_buckets_is_caught() -> None:
     assert spent[1] > 30 * mechanism.delta
 
 
+@pytest.mark.statistics
 def test_skipping_the_round_when_nothing_is_there_is_caught() -> None:
     assert worst(Audited(Sieve(2, "0.5", "0.05"), skip_empty=True), 0.5) > 0.9
 

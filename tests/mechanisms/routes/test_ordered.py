@@ -66,6 +66,7 @@ class FreeOrder(OrderedStaircase):
         return Fraction(10)
 
 
+@pytest.mark.statistics
 def test_an_order_that_is_not_paid_for_is_caught() -> None:
     """The promise is for an order of 0.3; the true order tells who came last."""
     twin = FreeOrder(Staircase(2, 2, "0.5", "0.1"), "0.3")

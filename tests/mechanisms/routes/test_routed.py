@@ -124,6 +124,7 @@ def test_the_promise_is_kept_on_all_small_neighbours(epsilon: str, delta: str) -
     assert 0.2 * float(delta) < found <= float(promise.delta) * (1 + 1e-9)
 
 
+@pytest.mark.statistics
 def test_a_look_that_is_not_paid_for_is_caught() -> None:
     """The same mechanism with a promise that leaves the look out."""
     assert worst(routed("0.6"), 0.5) > 0.05 * 1.2

@@ -84,6 +84,7 @@ def test_the_inner_selection_follows_the_law(noise: str) -> None:
         notices(mechanism, twin, histogram, trials=60_000)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", NOISES.values())
 def test_without_an_inner_selection_every_subset_is_as_likely(noise: str) -> None:
     histogram = Histogram.from_counts({"a": 400, "b": 395, "c": 390, "d": 4}, 3)

@@ -175,6 +175,7 @@ def test_a_collation_neither_finds_nor_orders(tmp_path: Path) -> None:
         assert sum(source.top_counts(asked).counts) == count
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.text(max_size=20).filter(lambda text: "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)))
 def test_a_text_value_finds_itself_and_nothing_else(text: str) -> None:

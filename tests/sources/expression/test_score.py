@@ -97,6 +97,7 @@ def test_the_sum_of_many_rows_of_one_user_is_clipped() -> None:
 floats = st.floats(allow_nan=True, allow_infinity=True, width=64)
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab"), floats), max_size=12), st.integers(1, 10**9))
 def test_one_user_moves_one_item_by_at_most_step(rows: list[tuple[int, str, float]], clip: int) -> None:

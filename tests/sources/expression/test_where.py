@@ -115,6 +115,7 @@ FRAGMENTS = """
 WORDS = st.sampled_from([*FRAGMENTS.split(), "\n", "\u00a0"])
 
 
+@pytest.mark.long
 @given(
     st.one_of(
         st.text(max_size=60), st.lists(WORDS, max_size=14).map(" ".join), st.lists(WORDS, max_size=9).map("".join)

@@ -65,6 +65,7 @@ def test_the_price_is_shown_before_and_nothing_is_charged(visit: Visit, service:
     assert "It does not fit" in visit.ask(do="forecast", epsilon="50").text
 
 
+@pytest.mark.long
 def test_a_forecast_says_what_to_expect_of_which_mechanism(visit: Visit, service: Service) -> None:
     visit.sign_in("ann")
     page = visit.ask(do="forecast", users="3000", per_user="2", shape="power:1", counts="yes")
@@ -83,6 +84,7 @@ def test_a_forecast_says_what_to_expect_of_which_mechanism(visit: Visit, service
     assert not service.spent().loss
 
 
+@pytest.mark.long
 def test_a_forecast_reads_no_row(visit: Visit, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a row was read")

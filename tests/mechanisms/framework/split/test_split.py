@@ -76,6 +76,7 @@ def reference(k: int, k_bar: int, start: Split) -> Head:
     return shape.times(users)
 
 
+@pytest.mark.long
 def test_climbing_finds_the_best_of_the_grid() -> None:
     """Every other point of the whole grid, against where the climb ends."""
     found = best_split(50, 500, EPSILON, DELTA, GUMBEL, scale)
