@@ -53,8 +53,13 @@ def answer_once(state: ServiceState, caller: Caller, name: str, question: Questi
 
 async def answer_in_turn(state: ServiceState, asked: Asked, gone: Callable[[], Awaitable[bool]]) -> dict[str, Any]:
     """The same, in the queue of its data set."""
-    queue = asked.caller.dataset(state, asked.dataset).queue
-    return await queue.run(lambda: answer_once(state, asked.caller, asked.dataset, asked.question, asked.key), gone)
+    served = asked.caller.dataset(state, asked.dataset)
+    with served.metrics.question() as answers:
+        body = await served.queue.run(
+            lambda: answer_once(state, asked.caller, asked.dataset, asked.question, asked.key), gone
+        )
+        answers.append(body)
+        return body
 
 
 def _result(state: ServiceState, served: Served, caller: Caller, question: Question) -> RequestResult:

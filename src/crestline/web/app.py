@@ -16,17 +16,17 @@ from crestline import __version__
 from crestline.errors import CrestlineError
 from crestline.ledger.report import account_json
 from crestline.question import Question, QuestionFields
-from crestline.web.access.callers import caller_by_token
+from crestline.web.access.callers import caller_by_token, sent_from_this_machine
 from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
-from crestline.web.asking import Caller, stored
+from crestline.web.asking import Caller, shares_left, stored
 from crestline.web.clock import utc_now
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.description import description
 from crestline.web.pages.forms import error_page, page_response
 from crestline.web.pages.routes import pages
-from crestline.web.problems import Problem, problem_of
+from crestline.web.problems import Problem, forbidden, problem_of
 from crestline.web.requests.journal import Journal
 from crestline.web.state import Served, ServiceState
 
@@ -165,10 +165,20 @@ def docs(request: Request) -> Response:
     return page_response("The API", description(request.app.openapi()), who=None)
 
 
-@open_to_all.get("/metrics", response_class=PlainTextResponse)
-def metrics(state: CurrentState) -> Response:
-    """Requests by route and class of status, for Prometheus."""
-    return Response(state.metrics.text(), media_type=CONTENT_TYPE)
+@open_to_all.get("/metrics", response_class=PlainTextResponse, responses={403: _ERRORS[403], 429: _ERRORS[429]})
+def metrics(
+    request: Request,
+    state: CurrentState,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Response:
+    """Counts and times for Prometheus: for an owner's token, and without one for this machine itself."""
+    if not sent_from_this_machine(request) and not _is_owner(state, credentials):
+        raise forbidden()
+    return Response(state.metrics.text(shares_left(state)), media_type=CONTENT_TYPE)
+
+
+def _is_owner(state: ServiceState, credentials: HTTPAuthorizationCredentials | None) -> bool:
+    return caller_by_token(state, credentials.credentials if credentials else "").is_owner
 
 
 def _failed(request: Request, problem: Problem) -> Response:

@@ -10,10 +10,11 @@ from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
 from crestline.ask import ask
 from crestline.charging import bill
-from crestline.errors import ParameterError, QuestionError
+from crestline.errors import LedgerError, ParameterError, QuestionError
 from crestline.identity import Identity, find_stored
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import Reach
+from crestline.ledger.report import used
 from crestline.ledger.storage.records import Account
 from crestline.parameters import decimal_text
 from crestline.prepare import Prepared, prepare
@@ -108,6 +109,15 @@ def _reach(reserved: Entry, served: Served) -> Reach | None:
     """The periods that an answer was about, where the budget is by period."""
     written = reserved.content.get("periods")
     return None if written is None else Reach.of_json(written, served.ledger.budget)
+
+
+def shares_left(state: ServiceState) -> dict[str, float]:
+    """How much of its own budget each data set has left; nothing of budgets by period, or while the ledger is away."""
+    try:
+        accounts = [part.ledger.account() for part in state.datasets.values()]
+    except LedgerError:
+        return {}
+    return {one.dataset: 1 - used(one) for one in accounts if one.balance.budget.calendar is None}
 
 
 def answer_json(answer: Answer, number: int | None) -> dict[str, Any]:

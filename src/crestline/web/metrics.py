@@ -1,40 +1,178 @@
-"""Metrics: requests by route and class of status, and defects by the class of an engine's error. Nothing else is
-counted, so nothing else can leak."""
+"""Metrics for Prometheus: how many requests, how long questions took and waited, what is in use, what is left.
+
+Labels are patterns of routes, classes of outcomes, names of data sets and classes of errors: never a value of a
+question, never anything of a row. How long a question takes may depend on the data, and what is left tells what others
+spent, so only the owner and the machine itself may read them (`app`).
+
+Several workers write their counts into files of one folder (`PROMETHEUS_MULTIPROC_DIR`, which `server` makes), and each
+tells those of all.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crestline.web.problems import Problem
+
+if TYPE_CHECKING:  # with the web server's packages, which a configuration can be checked without
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+    from prometheus_client.core import GaugeMetricFamily
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_NAME = "crestline_requests_total"
-_DEFECTS = "crestline_engine_defects_total"
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_LIVE = re.compile(r"gauge_live[a-z]+_([0-9]+)\.db")
+
+
+@dataclass(frozen=True)
+class DatasetMetrics:
+    """What is counted of one data set."""
+
+    name: str
+    _all: Metrics
+
+    @contextmanager
+    def question(self) -> Iterator[list[Mapping[str, object]]]:
+        """Time a question, with the wait for its turn. The answer is put into the list that this gives."""
+        begun, answers = time.perf_counter(), list[Mapping[str, object]]()
+        outcome = "failed"
+        try:
+            yield answers
+            outcome = "stored" if answers[0].get("stored") else "answered"
+        except Problem as problem:
+            outcome = _outcome(problem)
+            raise
+        finally:
+            self._all.families.seconds.labels(self.name, outcome).observe(time.perf_counter() - begun)
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """A place in the queue, until its turn has come."""
+        begun, waiting = time.perf_counter(), self._all.families.waiting.labels(self.name)
+        waiting.inc()
+        try:
+            yield
+        finally:
+            waiting.dec()
+            self._all.families.waited.labels(self.name).observe(time.perf_counter() - begun)
+
+    @contextmanager
+    def connection(self) -> Iterator[None]:
+        """A connection to the database, while it is used."""
+        used = self._all.families.connections.labels(self.name)
+        used.inc()
+        try:
+            yield
+        finally:
+            used.dec()
+
+
+@dataclass(frozen=True)
+class _Families:
+    registry: CollectorRegistry
+    requests: Counter
+    defects: Counter
+    seconds: Histogram
+    waited: Histogram
+    waiting: Gauge
+    connections: Gauge
 
 
 class Metrics:
-    """Counts since the process started."""
+    """Everything that is counted; of this process, or of all workers where they share a folder."""
 
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
-        self._requests: Counter[tuple[str, str]] = Counter()
-        self._defects: Counter[str] = Counter()
+    @cached_property
+    def families(self) -> _Families:
+        """Made with the first count, not before the folder is known."""
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        registry, every = CollectorRegistry(), ("dataset",)
+        took = "Seconds from a question to its answer or refusal, with the wait for its turn, by outcome."
+        count, measure = partial(Counter, registry=registry), partial(Histogram, buckets=_SECONDS, registry=registry)
+        now = partial(Gauge, multiprocess_mode="livesum", registry=registry)
+        return _Families(
+            registry,
+            count("crestline_requests", "Responses by route and class of status.", ("route", "status")),
+            count("crestline_engine_defects", "Statements that an engine failed on: report them.", ("error",)),
+            measure("crestline_question_seconds", took, ("dataset", "outcome")),
+            measure("crestline_queue_wait_seconds", "Seconds that questions waited for their turn.", every),
+            now("crestline_queue_length", "Questions that wait for their turn.", every),
+            now("crestline_connections_in_use", "Connections that questions use.", every),
+        )
+
+    def dataset(self, name: str) -> DatasetMetrics:
+        """What is counted of one data set."""
+        return DatasetMetrics(name, self)
 
     def count(self, route: str, status: int) -> None:
         """One more response. `route` is the pattern of a route, never an address as it was sent."""
-        with self._turn:
-            self._requests[route, f"{status // 100}xx"] += 1
+        self.families.requests.labels(route, f"{status // 100}xx").inc()
 
     def defect(self, kind: str) -> None:
         """One more statement of ours that an engine failed on. `kind` is the class of its error, never its words."""
-        with self._turn:
-            self._defects[kind] += 1
+        self.families.defects.labels(kind).inc()
 
-    def text(self) -> str:
-        """All counts, in Prometheus' text format."""
-        with self._turn:
-            counts, defects = sorted(self._requests.items()), sorted(self._defects.items())
-        lines = [f"# HELP {_NAME} Responses by route and class of status.", f"# TYPE {_NAME} counter"]
-        lines += [f'{_NAME}{{route="{route}",status="{status}"}} {count}' for (route, status), count in counts]
-        lines += [f"# HELP {_DEFECTS} Statements that an engine failed on: report them.", f"# TYPE {_DEFECTS} counter"]
-        lines += [f'{_DEFECTS}{{error="{kind}"}} {count}' for kind, count in defects]
-        return "\n".join(lines) + "\n"
+    def text(self, left: Mapping[str, float]) -> str:
+        """All counts, in Prometheus' text format. `left` is the share of its budget that each data set has left."""
+        from prometheus_client import CollectorRegistry, generate_latest
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        counted, budgets = self.families.registry, CollectorRegistry()
+        if FOLDER in os.environ:
+            _forget_the_dead(Path(os.environ[FOLDER]))
+            counted = CollectorRegistry()
+            MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+        budgets.register(_Left(left))  # of the ledger, not of a process
+        return (generate_latest(counted) + generate_latest(budgets)).decode()
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """The share of each budget that is left, as Prometheus collects it."""
+
+    shares: Mapping[str, float]
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        words = "The share of a data set's own budget that is left."
+        family = GaugeMetricFamily("crestline_budget_left_ratio", words, labels=("dataset",))
+        for name, share in self.shares.items():
+            family.add_metric((name,), share)
+        yield family
+
+
+def _outcome(problem: Problem) -> str:
+    """The class of a refusal: what the asker did wrong or cannot pay, what was not to be had, what was ours."""
+    if problem.status < 500:
+        return "refused"
+    return "unavailable" if problem.status == 503 else "failed"
+
+
+def _forget_the_dead(folder: Path) -> None:
+    """A worker that has ended uses nothing any more."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    for path in folder.iterdir():
+        live = _LIVE.fullmatch(path.name)
+        if live is not None and not _lives(int(live[1])):
+            mark_process_dead(int(live[1]), str(folder))  # type: ignore[no-untyped-call]
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import uvicorn
 from fastapi import FastAPI
@@ -12,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from crestline.web.app import create_app
 from crestline.web.config import Config, load_config
+from crestline.web.metrics import FOLDER
 from crestline.web.requests.journal import to_standard_output
 from crestline.web.state import open_state
 
@@ -67,19 +71,32 @@ class ImpatientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no typ
 def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
     """Serve until told to end. Several workers share the address and the ledger; each opens its own connections."""
     os.environ[_CONFIG] = str(config.file)
-    uvicorn.run(
-        "crestline.web.server:app",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        http=ImpatientProtocol,
-        ws="none",
-        server_header=False,
-        access_log=False,  # a line of JSON for each request takes its place (`journal`)
-        limit_concurrency=CONNECTIONS,
-        timeout_graceful_shutdown=config.limits.seconds + SETTLING,
-    )
+    with _shared_counts() if workers > 1 else nullcontext():
+        uvicorn.run(
+            "crestline.web.server:app",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            http=ImpatientProtocol,
+            ws="none",
+            server_header=False,
+            proxy_headers=False,  # who a request comes from is what the connection says
+            access_log=False,  # a line of JSON for each request takes its place (`journal`)
+            limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=config.limits.seconds + SETTLING,
+        )
+
+
+@contextmanager
+def _shared_counts() -> Iterator[None]:
+    """A folder in which all workers count, until the last has ended."""
+    with TemporaryDirectory(prefix="crestline-metrics-") as folder:
+        os.environ[FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[FOLDER]
 
 
 def app() -> FastAPI:

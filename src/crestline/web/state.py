@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -25,7 +25,7 @@ from crestline.web.access.sessions import Sessions
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
 from crestline.web.config import Config, DatasetConfig
-from crestline.web.metrics import Metrics
+from crestline.web.metrics import DatasetMetrics, Metrics
 from crestline.web.requests.once import Requests
 from crestline.web.requests.queue import QuestionQueue
 from crestline.web.requests.timeouts import Timeouts
@@ -34,11 +34,15 @@ from crestline.web.tables import open_tables
 
 @dataclass(frozen=True)
 class ServedSource:
-    """A source under the name and version that its owner gave it: no path or address reaches an answer."""
+    """A source under the name and version that its owner gave it: no path or address reaches an answer.
+
+    `in_use` is entered while a question holds a connection, by whoever counts them.
+    """
 
     name: str
     inner: Source
     stated: str | None
+    in_use: Callable[[], AbstractContextManager[object]] = nullcontext
 
     @property
     def limits(self) -> Limits:
@@ -49,7 +53,7 @@ class ServedSource:
 
     @contextmanager
     def ready(self) -> Iterator[Source]:
-        with self.inner.ready() as connected:
+        with self.inner.ready() as connected, self.in_use():
             yield replace(self, inner=connected)
 
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
@@ -67,6 +71,7 @@ class Served:
     source: Source
     ledger: Ledger
     queue: QuestionQueue
+    metrics: DatasetMetrics
 
 
 @dataclass(frozen=True)
@@ -101,17 +106,22 @@ def open_state(
     config: Config, *, clock: Callable[[], datetime] = utc_now, seconds: Callable[[], float] = time.monotonic
 ) -> ServiceState:
     """Open everything a configuration names, and open budgets that are not open yet."""
-    sources = {name: _source(config, part) for name, part in config.datasets.items()}
+    metrics = Metrics()
+    counted = {name: metrics.dataset(name) for name in config.datasets}
+    sources = {name: _source(config, part, counted[name]) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, timeout=30.0)
     ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     tables = open_tables(config.ledger)
     return ServiceState(
         config,
-        {name: Served(part, sources[name], ledgers[name], _queue(config)) for name, part in config.datasets.items()},
+        {
+            name: Served(part, sources[name], ledgers[name], _queue(config, counted[name]), counted[name])
+            for name, part in config.datasets.items()
+        },
         Tokens(tables, clock),
         Requests(tables, clock, config.limits.key_days),
         RateLimit(config.limits.requests_per_minute, seconds),
-        Metrics(),
+        metrics,
         Sessions(tables, clock),
         Timeouts(seconds),
         store,
@@ -130,7 +140,7 @@ def _ledger(config: Config, part: DatasetConfig, store: Store) -> Ledger:
     return ledger
 
 
-def _source(config: Config, part: DatasetConfig) -> Source:
+def _source(config: Config, part: DatasetConfig, metrics: DatasetMetrics) -> Source:
     """The source, with every column that may be named looked up. No row is read."""
     at = ("datasets", part.name)
     with _placed(config, (*at, "source")):
@@ -153,7 +163,7 @@ def _source(config: Config, part: DatasetConfig) -> Source:
         others = tuple(item for item in part.items if item != name) or part.items
         with _placed(config, (*at, "groups")):
             inner.check(Question(user=part.user, item=others[:1], k=1, k_bar=1, by=(name,)))
-    return ServedSource(part.name, inner, part.version)
+    return ServedSource(part.name, inner, part.version, metrics.connection)
 
 
 def _any_period(budget: Budget) -> Periods | None:
@@ -194,9 +204,9 @@ def _is_open(ledger: Ledger, analyst: str, budget: Budget) -> bool:
     return False
 
 
-def _queue(config: Config) -> QuestionQueue:
+def _queue(config: Config, metrics: DatasetMetrics) -> QuestionQueue:
     limits = config.limits
-    return QuestionQueue(limits.connections, limits.waiting, float(limits.seconds))
+    return QuestionQueue(limits.connections, limits.waiting, float(limits.seconds), metrics.place)
 
 
 @contextmanager

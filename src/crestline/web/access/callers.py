@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
 
 from crestline.web.asking import Caller
 from crestline.web.problems import Problem, forbidden
 from crestline.web.state import ServiceState
+
+_HERE = ("127.0.0.1", "::1", "localhost")
+_PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 
 def caller_by_token(state: ServiceState, token: str) -> Caller:
@@ -22,6 +28,13 @@ def caller_by_cookie(state: ServiceState, cookie: str | None) -> Caller | None:
     number = None if cookie is None else state.sessions.token(cookie)
     analyst = None if number is None else state.tokens.analyst(number)
     return None if number is None or analyst is None else _caller(state, number, analyst)
+
+
+def sent_from_this_machine(request: Request) -> bool:
+    """Whether a request comes from this machine, and no proxy has passed it on, as far as proxies say so."""
+    named = urlsplit(f"//{request.headers.get('host', '')}").hostname
+    here = request.client is not None and request.client.host in _HERE
+    return here and named in _HERE and not any(name in request.headers for name in _PASSED_ON)
 
 
 def _caller(state: ServiceState, number: str, analyst: str) -> Caller:

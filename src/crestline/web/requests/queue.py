@@ -7,6 +7,7 @@ is not asked at all.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from crestline.web.problems import Problem
@@ -21,12 +22,22 @@ GONE = 499
 
 
 class QuestionQueue:
-    """The questions of one data set: `at_once` run, `waiting` more may wait, for `seconds` at most."""
+    """The questions of one data set: `at_once` run, `waiting` more may wait, for `seconds` at most.
 
-    def __init__(self, at_once: int, waiting: int, seconds: float) -> None:
+    `place` is entered while a question waits for its turn, by whoever counts them.
+    """
+
+    def __init__(
+        self,
+        at_once: int,
+        waiting: int,
+        seconds: float,
+        place: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
         self._at_once = at_once
         self._places = at_once + waiting
         self._seconds = seconds
+        self._place = place
         self._taken = 0
         self._threads: anyio.CapacityLimiter | None = None
 
@@ -44,7 +55,7 @@ class QuestionQueue:
         self._taken += 1
         try:
             threads = self._limiter()
-            with anyio.move_on_after(self._seconds) as waiting:
+            with self._place(), anyio.move_on_after(self._seconds) as waiting:
                 await threads.acquire_on_behalf_of(waiting)
             if waiting.cancelled_caught:
                 raise busy("This data set was busy for too long.")
