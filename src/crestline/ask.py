@@ -6,6 +6,7 @@ made; if anything fails after `reserve`, the reservation stays charged.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from crestline.answer.answer import Answer
@@ -56,7 +57,12 @@ def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection
             published = prepared.in_groups.release(reading.histogram, entropy)  # type: ignore[arg-type] # tables
             return reading.named_groups(published)
         released = prepared.mechanism.release(reading.histogram, entropy)  # type: ignore[arg-type] # its view says what
-        return reading.named(released)
+        named = reading.named(released)
+        if prepared.coverage is None:
+            return named
+        assert reading.reached is not None, "a source gives what a question asks for"
+        reached = reading.reached(tuple(named.items))
+        return replace(named, coverage=prepared.coverage.release(reached, entropy))
 
 
 def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:

@@ -45,6 +45,7 @@ class Identity:
             "domain": _universe(self.prepared.question.domain),
             **self.prepared.question.record(),
             **self._groups,
+            **self._coverage,
             "mechanism": self.prepared.choice.name,
             "parameters": dict(self.prepared.identity or {}),
         }
@@ -54,6 +55,12 @@ class Identity:
         """A public list of groups; a question without groups is written down as it always was."""
         question = self.prepared.question
         return {"groups": _universe(question.groups)} if question.by else {}
+
+    @property
+    def _coverage(self) -> dict[str, Any]:
+        """The noise of the coverage, where it is asked for: the mechanism's parameters do not tell it."""
+        coverage = self.prepared.coverage
+        return {} if coverage is None else {"coverage": {"scale": str(coverage.scale), "moved": coverage.moved}}
 
     @cached_property
     def version(self) -> str | None:

@@ -87,11 +87,13 @@ class Limits:
     slots         the most items that a mechanism may see, unless the question says how many
     public_list   the source is itself a public list with counts: for mechanisms that need one
     views         what kinds of view the source can give; a ready histogram is one of them already
+    several       several periods are read: what one user changes is then bounded in each of them (P16.2)
     """
 
     slots: int | None = None
     public_list: bool = False
     views: tuple[Kind, ...] = KINDS
+    several: bool = False
 
 
 NO_LIMITS = Limits()
@@ -110,6 +112,7 @@ class QuestionFields(TypedDict, total=False):
     k_bar: int | None
     contribution: int | None
     counts: bool
+    coverage: bool
     score: str | None
     clip: int | None
     domain: object
@@ -129,6 +132,7 @@ class QuestionFields(TypedDict, total=False):
 with_question_fields = spelled_out(
     QuestionFields,
     {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty}
+    | {"coverage": False}
     | {"ordered": True, "groups_per_user": 1, "floor": 1},
 )
 
@@ -142,6 +146,7 @@ class Question:
     user            the column that holds the privacy unit
     where           one boolean expression over columns (parsed and checked by the source)
     counts          also publish a noisy count for each item
+    coverage        also publish how many users have one of the named items, and how many have items at all
     score           None counts distinct users; otherwise the sum that items are ranked by
     domain          a public list of all items: labels, or what the source takes for them
     contribution    at most this many items are counted per user (None: no bound)
@@ -177,6 +182,7 @@ class Question:
     groups_per_user: int = 1
     groups: object = field(default=None, compare=False)
     floor: int = 1
+    coverage: bool = False
 
     def __post_init__(self) -> None:
         whole(self.k, "k", at_most=LARGEST_K)
@@ -186,8 +192,9 @@ class Question:
             whole(self.contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
         if self.passes is not None and whole(self.passes, "passes") != 1:
             raise ParameterError("passes must be 1, for one pass over the table, or left out")
-        if not isinstance(self.ordered, bool):
-            raise ParameterError(f"ordered must be true or false, not {self.ordered!r}")
+        for name, said in (("ordered", self.ordered), ("coverage", self.coverage)):
+            if not isinstance(said, bool):
+                raise ParameterError(f"{name} must be true or false, not {said!r}")
         if not self.user or not isinstance(self.user, str):
             raise QuestionError("user must name the column that holds the user")
         if not self.item or not all(isinstance(name, str) and name for name in self.item):
@@ -201,6 +208,10 @@ class Question:
         if twice:
             raise QuestionError(
                 f"{', '.join(twice)}: a column that groups are made by is named once, and is not the item"
+            )
+        if self.by and self.coverage:
+            raise QuestionError(
+                "coverage is for one list of items: leave by out, or ask about one group with where=… and coverage"
             )
         whole(self.groups_per_user, "groups_per_user", at_most=LARGEST_CONTRIBUTION)
         whole(self.floor, "floor", at_most=LARGEST_CONTRIBUTION)
@@ -246,6 +257,7 @@ class Question:
             groups_per_user=values.get("groups_per_user", 1),
             groups=values.get("groups"),
             floor=values.get("floor", 1),
+            coverage=bool(values.get("coverage", False)),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -270,6 +282,7 @@ class Question:
             "clip": self.clip,
             **({} if self.period is None else {"period": self.period.to_json()}),
             **self._grouping(),
+            **({"coverage": True} if self.coverage else {}),
         }
 
     def _grouping(self) -> dict[str, Any]:

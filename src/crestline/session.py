@@ -51,6 +51,7 @@ def top_k(
                     budget (see `Dataset.top`)
     where           a filter, such as "country = 'DE' and day >= '2026-01-01'"
     counts          True: also publish a noisy count for each item
+    coverage        True: also publish how many users have one of the named items, and how many have items at all
     contribution    count at most so many items of each user
     score, clip     rank by a sum instead of by users, such as "sum(price)", to which each user adds at most `clip`, a
                     public number, per item

@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "framework": {*BASE, "adopt", "numerics", "canonical"},
     "stability": {*BASE, "adopt", "numerics", "public_list", "framework"},
     "routes": {*BASE, "numerics", "public_list", "canonical", "framework", "observed"},
+    "coverage": set(),
     "in_groups": BASE,
     "noisy_counts": {*BASE, "adopt", "numerics", "limited_domain", "framework"},
 }

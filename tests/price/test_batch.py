@@ -81,7 +81,7 @@ def test_arguments_are_read() -> None:
         ({"item": "sku"}, "every question needs k"),
         (
             {"k": 2, "eps": 1},
-            "eps: no such argument of top; known: analyst, by, clip, contribution, counts, delta, domain",
+            "eps: no such argument of top; known: analyst, by, clip, contribution, counts, coverage, delta",
         ),
         ({"k": 2.5}, "k must be a whole number of at least 1"),
         ({"k": 2, "epsilon": 0}, "epsilon must be larger than zero"),

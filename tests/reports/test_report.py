@@ -101,6 +101,22 @@ def test_a_period_without_budget_is_missed_and_nothing_else() -> None:
     assert "2026-W43 cannot pay" in missed.reason
 
 
+def test_a_report_says_how_many_users_its_items_reach(tmp_path: Path) -> None:
+    ledger = Ledger.in_memory(WEEKLY, clock=Clock())
+    series = made(ledger, replace(REPORT, question=replace(REPORT.question, coverage=True)))
+    found = list(csv.DictReader(io.StringIO(to_csv(series))))
+    by_period = {row["period"]: (int(row["reached_users"]), int(row["all_users"])) for row in found}
+    covered = series.editions[0].answer
+    assert covered is not None
+    assert covered.coverage is not None
+    assert abs(by_period["2026-W41"][0] - 900) < 6 * covered.coverage.spread
+    assert abs(by_period["2026-W43"][0]) < 6 * covered.coverage.spread  # nothing was named, and it says so with noise
+    assert json.loads(to_json(series))["editions"][0]["answer"]["coverage"]["users"] == by_period["2026-W41"][0]
+    (page,) = [path for path in publish(series, tmp_path, ledger) if path.suffix == ".html"]
+    assert "reached users" in page.read_text()
+    assert "reached_users" not in to_csv(made(Ledger.in_memory(WEEKLY, clock=Clock())))
+
+
 def test_what_was_charged_and_lost_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())
 

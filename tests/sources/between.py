@@ -61,3 +61,12 @@ def views_stay(source: Source, write: Callable[[], Any]) -> bool:
         seen = [first, views.users_with(3), views.users_by_items().tolist(), named]
     expected = [oracle_views.users_with(pairs, rank) for rank in (1, 3)]
     return seen == [*expected, oracle_views.users_by_items(pairs), oracle_views.observed(pairs, key, [1, 1, 1])]
+
+
+def coverage_stays(source: Source, write: Callable[[], Any]) -> bool:
+    """Whether coverage is that of the table before `write`, which comes between the counts and the coverage."""
+    question = Question(k=1, k_bar=3, coverage=True)
+    with source.reading(question, bytes(range(32))) as reading:
+        write()
+        assert reading.reached is not None
+        return reading.reached([10]) == (1, 1) and reading.reached([14]) == (0, 2)

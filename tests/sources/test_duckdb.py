@@ -11,6 +11,7 @@ from crestline.errors import SourceError
 from crestline.sources import open_source
 from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_coarse import CoarseConformance
+from tests.sources.conformance_coverage import CoverageConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -24,7 +25,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDB:
 
 
 class TestDuckDB(
-    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+    SourceConformance,
+    CoarseConformance,
+    PeriodConformance,
+    ScoreConformance,
+    ViewConformance,
+    GroupConformance,
+    CoverageConformance,
 ):
     def test_a_collation_neither_merges_nor_reorders_items(self, tmp_path: Path) -> None:
         path = tmp_path / "t.duckdb"

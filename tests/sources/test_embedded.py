@@ -6,6 +6,7 @@ import pytest
 
 from tests.sources.conformance import SourceConformance
 from tests.sources.conformance_coarse import CoarseConformance
+from tests.sources.conformance_coverage import CoverageConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -19,6 +20,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Embedded:
 
 
 class TestEmbedded(
-    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+    SourceConformance,
+    CoarseConformance,
+    PeriodConformance,
+    ScoreConformance,
+    ViewConformance,
+    GroupConformance,
+    CoverageConformance,
 ):
     """Everything in the two suites."""

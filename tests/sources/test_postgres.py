@@ -16,9 +16,10 @@ from crestline.errors import EngineDefect, QuestionError, SourceError
 from crestline.histogram.labels import Padding
 from crestline.sources import open_source
 from crestline.sources.expression import score
-from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
+from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
 from tests.sources.conformance import SourceConformance, ask, question
 from tests.sources.conformance_coarse import CoarseConformance
+from tests.sources.conformance_coverage import CoverageConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -50,7 +51,13 @@ def rows_of(table: pa.Table) -> str:
 
 
 class TestPostgres(
-    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+    SourceConformance,
+    CoarseConformance,
+    PeriodConformance,
+    ScoreConformance,
+    ViewConformance,
+    GroupConformance,
+    CoverageConformance,
 ):
     def test_a_locale_does_not_reorder_items(self, engine: Postgres) -> None:
         try:
@@ -177,6 +184,13 @@ class TestPostgres(
         assert views_stay(source, lambda: prepared(engine, f"insert into viewed values {rows_of(AFTER)}"))
         assert ask(source, question(1)).items == (12,)  # the next question sees what was written
         assert ask(source, question(1)).counts == (3,)
+
+    def test_what_is_written_between_the_counts_and_the_coverage_changes_neither(self, engine: Postgres) -> None:
+        prepared(engine, 'create table covered ("user" bigint, item bigint)')
+        prepared(engine, f"insert into covered values {rows_of(BEFORE)}")
+        source = open_source(engine.url, table="covered")
+        assert coverage_stays(source, lambda: prepared(engine, f"insert into covered values {rows_of(AFTER)}"))
+        assert not coverage_stays(source, lambda: None)  # the next question sees what was written
 
     def test_a_connection_in_the_middle_of_a_transaction(self, engine: Postgres) -> None:
         """Somebody else's transaction may see new rows at every statement: the counts are then held in memory."""

@@ -12,9 +12,10 @@ import pytest
 from crestline.errors import EngineDefect, SourceError
 from crestline.sources import open_source
 from crestline.sources.expression import score
-from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
+from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
 from tests.sources.conformance import SourceConformance, ask, events, question
 from tests.sources.conformance_coarse import CoarseConformance
+from tests.sources.conformance_coverage import CoverageConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -54,7 +55,13 @@ def engine() -> Iterator[Spark]:
 
 
 class TestSpark(
-    SourceConformance, CoarseConformance, PeriodConformance, ScoreConformance, ViewConformance, GroupConformance
+    SourceConformance,
+    CoarseConformance,
+    PeriodConformance,
+    ScoreConformance,
+    ViewConformance,
+    GroupConformance,
+    CoverageConformance,
 ):
     def test_times_with_a_zone_come_back_in_utc(self, engine: Spark) -> None:
         """Ibis does not tell Spark's two kinds of timestamp apart, so the label is UTC without saying so."""
@@ -75,6 +82,8 @@ class TestSpark(
 
         put(BEFORE)
         assert views_stay(open_source("spark://local", table="replaced"), lambda: put(AFTER))
+        put(BEFORE)
+        assert coverage_stays(open_source("spark://local", table="replaced"), lambda: put(AFTER))
 
     def test_a_statement_is_given_up_in_time(self, engine: Spark) -> None:
         engine.session.sql(

@@ -66,6 +66,14 @@ def test_several_columns_and_a_filter(service: Service) -> None:
     assert set(map(tuple, answer["items"])) <= {("Rivers", "nature"), ("Bridges", "craft")}
 
 
+def test_coverage_is_released_where_it_is_asked_for(service: Service) -> None:
+    answer = service.top(coverage=True).json()
+    assert set(answer["coverage"]) == {"users", "all_users", "share", "spread", "share_spread"}
+    assert "Coverage: " in answer["explanation"]
+    assert service.top().json().get("coverage") is None
+    assert service.top(coverage="yes").status_code == 422
+
+
 def test_what_a_question_may_cost_comes_from_the_analysts_own_budget(service: Service) -> None:
     answer = service.top(epsilon=None, delta=None).json()
     own = Budget(epsilon=4, delta="1e-5")

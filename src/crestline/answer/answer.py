@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from crestline.guarantees.guarantee import Guarantee
+from crestline.histogram.covered import Covered
 from crestline.histogram.labels import Label, label_order
 from crestline.histogram.route import Route
 from crestline.parameters import percent
@@ -98,6 +99,7 @@ class Answer:
     spread      95% of the noise in a count stays within this many users (or this much of the score); depends on the
                 parameters alone
     route       which of two mechanisms answered, and the noisy number that decided it; None where nothing was decided
+    coverage    how many users have one of the items, and how many have items at all, where it was asked for; noisy
     bill        what a ledger was charged; None when the question was asked without one
     stored      the answer was served again, at no cost
     replayed    made with replayable randomness: for tests and simulations, not private
@@ -119,6 +121,7 @@ class Answer:
     replayed: bool = False
     notes: tuple[str, ...] = field(default=())
     by_group: tuple[GroupItems, ...] | None = None
+    coverage: Covered | None = None
 
     @cached_property
     def groups(self) -> Mapping[Label, Answer]:

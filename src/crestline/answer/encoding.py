@@ -17,6 +17,7 @@ from crestline.answer.groups import GroupItems
 from crestline.errors import ParameterError
 from crestline.guarantees import guarantee as promises
 from crestline.guarantees.guarantee import Guarantee
+from crestline.histogram.covered import Covered
 from crestline.histogram.labels import Label
 from crestline.histogram.route import Route
 from crestline.parameters import EXACT, Json, decimal_and_exact
@@ -44,6 +45,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "stored": answer.stored,
         "replayed": answer.replayed,
         "notes": list(answer.notes),
+        **({} if answer.coverage is None else {"coverage": _encode_coverage(answer.coverage)}),
         **({} if answer.by_group is None else {"groups": [_encode_group(group) for group in answer.by_group]}),
     }
 
@@ -76,10 +78,26 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
             stored=value["stored"],
             replayed=value["replayed"],
             notes=tuple(value["notes"]),
+            coverage=_decode_coverage(value["coverage"]) if value.get("coverage") else None,
             by_group=tuple(map(_decode_group, value["groups"])) if "groups" in value else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ParameterError("this is not an answer written by crestline (or by a newer version of it)") from None
+
+
+def _encode_coverage(covered: Covered) -> dict[str, Any]:
+    """The two numbers of users, and what follows from them."""
+    return {
+        "users": covered.users,
+        "all_users": covered.all_users,
+        "share": covered.share,
+        "spread": covered.spread,
+        "share_spread": covered.share_spread,
+    }
+
+
+def _decode_coverage(value: Mapping[str, Any]) -> Covered:
+    return Covered(value["users"], value["all_users"] - value["users"], value["spread"])
 
 
 def _encode_group(group: GroupItems) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from crestline.answer.answer import Answer
 from crestline.answer.groups import GroupItems, counted_in
 from crestline.answer.notes import close_pairs, too_close
 from crestline.answer.odds import approximate
+from crestline.histogram.covered import Covered
 from crestline.parameters import decimal_text
 from crestline.periods.calendar import Periods
 
@@ -24,6 +25,7 @@ def explain(answer: Answer, width: int = 100) -> str:
         _looked(answer),
         _needed(answer),
         _counts(answer),
+        "" if answer.coverage is None else reaching(answer.coverage, len(answer)),
         _promised(answer),
         _paid(answer),
         *answer.notes,
@@ -123,6 +125,16 @@ def _counts(answer: Answer) -> str:
     close = close_pairs(answer)
     pairs = {0: "no two neighbours are", 1: "1 pair of neighbours is"}.get(close, f"{close} pairs of neighbours are")
     return f"{text}. Counts less than {within(bound)} apart may be in the wrong order: {pairs} that close."
+
+
+def reaching(covered: Covered, named: int) -> str:
+    """How many users the named items reach, in one line; with nothing named the numbers are noise around nobody."""
+    them = {0: "any of no items", 1: "this item"}.get(named, f"at least one of these {named} items")
+    text = f"{covered.users:,} (±{within(covered.spread)}) of {covered.all_users:,} users have {them}"
+    if covered.share is None or covered.share_spread is None:
+        return f"Coverage: {text}, too few to speak of a share (95% of the noise in either part stays within ±)."
+    off = math.ceil(1000 * covered.share_spread) / 10
+    return f"Coverage: {covered.share:.1%} (±{off:.1f}%). {text} (95% of the noise stays within)."
 
 
 def _promised(answer: Answer) -> str:

@@ -18,7 +18,8 @@ def in_words(answer: Answer) -> tuple[str, ...]:
     epsilon, delta = approximate(answer.guarantee)
     counts = "no counts" if answer.counts is None else "a noisy count for each"
     parts = [
-        f"Released: {_many(len(answer), 'name')} of {_columns(answer)}, {_of(answer)}; {counts}.",
+        f"Released: {_many(len(answer), 'name')} of {_columns(answer)}, {_of(answer)}; "
+        f"{counts}{_and_coverage(answer)}.",
         f"Protected: every single user, that is, every value of the column '{question.user}', with everything that "
         "the data hold about them.",
         "Promised: with or without any one user's data, this answer would have been almost "
@@ -32,6 +33,10 @@ def in_words(answer: Answer) -> tuple[str, ...]:
         parts.append("That the answer stopped before the number asked for is part of the protection, not a fault.")
     parts.append(_charges(answer))
     return tuple(parts)
+
+
+def _and_coverage(answer: Answer) -> str:
+    return "" if answer.coverage is None else "; how many users have one of them, and how many have items, with noise"
 
 
 def _of(answer: Answer) -> str:
@@ -55,6 +60,11 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
         f"h(item) = {score}; M reads the {question.slots} largest counts and the next one.",
         f"D ~ D' iff one is the other plus one user (a value of '{question.user}').",
     ]
+    if answer.coverage is not None:
+        lines.append(
+            "Then, of the users with an item, the number of those who have a named item and of those who have none, "
+            f"each with Laplace noise, rounded: one pure step ({answer.guarantee.theorem}), in epsilon below."
+        )
     if question.by:
         lines.append(
             f"h and M are those of one group by {' and '.join(question.by)}; M is run in every group, with independent "

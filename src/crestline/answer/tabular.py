@@ -113,8 +113,12 @@ def _aligned(text: str, width: int, left: bool) -> str:
 
 
 def to_pandas(answer: Answer) -> pandas.DataFrame:
-    """A `pandas.DataFrame`."""
-    return to_arrow(answer).to_pandas()
+    """A `pandas.DataFrame`; what the answer says about all of its items together is in its `attrs`."""
+    frame = to_arrow(answer).to_pandas()
+    if answer.coverage is not None:
+        found = answer.coverage
+        frame.attrs["coverage"] = {"users": found.users, "all_users": found.all_users, "share": found.share}
+    return frame
 
 
 def to_html(answer: Answer) -> str:

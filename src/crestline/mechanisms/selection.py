@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.histogram.covered import Covered
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, Padding, label_order
 from crestline.histogram.route import Route
@@ -23,13 +24,14 @@ class Selection:
     """The released items (a tuple in the released order, a frozenset where a set is released) and whether it stopped.
 
     `counts` holds one noisy count for each item, in the order of `items`, where the mechanism publishes them. `route`
-    says how a mechanism that chose between two did so.
+    says how a mechanism that chose between two did so, and `coverage` how many users the named items reach.
     """
 
     items: tuple[Label, ...] | frozenset[Label]
     stopped: bool
     counts: tuple[Fraction, ...] | None = None
     route: Route | None = None
+    coverage: Covered | None = None
 
     def __len__(self) -> int:
         return len(self.items)

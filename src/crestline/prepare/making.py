@@ -17,6 +17,7 @@ from crestline.ledger.budget import Budget
 from crestline.ledger.shares import usual_delta, usual_epsilon
 from crestline.mechanisms.adopt import adopt
 from crestline.mechanisms.catalogue import entry
+from crestline.mechanisms.coverage.coverage import SHARE, Coverage
 from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.stated import contribution_of
@@ -43,15 +44,31 @@ def computed(step: Callable[[], _Result]) -> _Result:
 
 
 def total_of(question: Question, k_bar: int | None = None) -> Total:
-    """What a question says may be spent, for `k_bar` slots; refused where it says nothing."""
+    """What a question says may be spent on its selection, for `k_bar` slots; refused where it says nothing."""
     if question.epsilon is None or question.delta is None:
         raise MechanismError(
             "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)"
         )
-    return Total(question.k, question.epsilon, question.delta, k_bar=k_bar, contribution=question.contribution)
+    epsilon = (1 - SHARE) * question.epsilon if question.coverage else question.epsilon
+    return Total(question.k, epsilon, question.delta, k_bar=k_bar, contribution=question.contribution)
 
 
-def with_total(question: Question, budget: Budget | None, made: Callable[[Question], BuiltIn]) -> Question:
+def coverage_of(question: Question, limits: Limits) -> Coverage | None:
+    """The release of coverage within the total of a question, where it is asked for."""
+    if not question.coverage:
+        return None
+    if not isinstance(question.mechanism, str):
+        raise MechanismError(
+            "coverage takes a part of the question's epsilon, which a mechanism of your own does not leave: name a "
+            "mechanism and give epsilon and delta, or leave coverage out"
+        )
+    assert question.epsilon is not None, "a named mechanism is made within a total"
+    return Coverage.within(question.epsilon, several_periods=limits.several)
+
+
+def with_total(
+    question: Question, budget: Budget | None, limits: Limits, made: Callable[[Question], BuiltIn]
+) -> Question:
     """The question with its total: what it says, or else the usual share of the budget, by what it then costs."""
     if budget is None:
         total_of(question)
@@ -61,8 +78,10 @@ def with_total(question: Question, budget: Budget | None, made: Callable[[Questi
         return asked
 
     def cost(epsilon: Fraction) -> Cost:
-        mechanism = made(replace(asked, epsilon=epsilon))
-        return computed(InGroups.of(mechanism, asked.groups_per_user).cost if asked.by else mechanism.cost)
+        tried = replace(asked, epsilon=epsilon)
+        mechanism, coverage = made(tried), coverage_of(tried, limits)
+        found = computed(InGroups.of(mechanism, asked.groups_per_user).cost if asked.by else mechanism.cost)
+        return found if coverage is None else found + coverage.cost()
 
     return replace(asked, epsilon=usual_epsilon(budget, cost))
 

@@ -10,6 +10,7 @@ from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.views import View, view_of
 from crestline.ledger.periods import Reach
+from crestline.mechanisms.coverage.coverage import Coverage
 from crestline.mechanisms.identity import identity
 from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.mechanism import BuiltIn
@@ -27,6 +28,7 @@ class Prepared:
     cost        the worst case, step by step: what is reserved before a row is read
     promise     the guarantee of one answer
     in_groups   the mechanism in every group, where the question has groups
+    coverage    the release that follows the selection, where the question asks for one; `cost` and `promise` have it
     """
 
     question: Question
@@ -35,6 +37,7 @@ class Prepared:
     cost: Cost
     promise: Guarantee
     in_groups: InGroups | None = None
+    coverage: Coverage | None = None
 
     @property
     def identity(self) -> Mapping[str, str] | None:
@@ -80,7 +83,8 @@ class Prepared:
         if isinstance(selection, GroupSelections):
             assert self.in_groups is not None, "selections by group answer a question with groups"
             return self.in_groups.settled(selection)
-        return self.mechanism.settled(selection)
+        settled = self.mechanism.settled(selection)
+        return settled if self.coverage is None else settled + self.coverage.cost()
 
     @property
     def least(self) -> Cost:

@@ -18,7 +18,7 @@ from crestline.mechanisms.identity import shown
 from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.periods.span import resolve
-from crestline.prepare.making import computed, given, instead, named, slotted, with_total
+from crestline.prepare.making import computed, coverage_of, given, instead, named, slotted, with_total
 from crestline.prepare.prepared import Prepared
 from crestline.prepare.refusals import fit_for, fit_for_domain, may_run_in_groups, over_several, seen_by
 from crestline.prepare.rules import candidates
@@ -42,7 +42,8 @@ def prepare(
     question = replace(question, period=resolve(question.period, None if budget is None else budget.calendar, now))
     if question.periods is None:
         return _without_periods(question, budget, limits, asker)
-    seen = limits if question.periods.size == 1 else replace(limits, views=over_several(limits.views))
+    several = question.periods.size > 1
+    seen = replace(limits, views=over_several(limits.views), several=True) if several else limits
     made = _without_periods(replace(question, period=None), budget, seen, asker)
     promise = replace(made.promise, adjacency=Adjacency.USER_PERIOD)  # type: ignore[type-var] # all are dataclasses
     return replace(made, question=replace(made.question, period=question.period), promise=promise)
@@ -73,7 +74,7 @@ def _remembered(
     rules = candidates(question, budget=budget, limits=limits, public_list=public_list) if auto else (named(name),)
     rule = rules[0]
     fit_for_domain(entry(rule.name).domain, rule.name, public_list)
-    question = with_total(question, budget, lambda asked: slotted(rule, asked, limits))
+    question = with_total(question, budget, limits, lambda asked: slotted(rule, asked, limits))
     listed = replace(question, groups=PUBLIC_GROUPS if public_groups else None)
     made = _prepared(listed, slotted(rule, question, limits), rule.reason, public_list, limits)
     return replace(made, choice=replace(made.choice, instead=instead(rules, question, limits)))
@@ -90,7 +91,10 @@ def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: 
         cost, promise = computed(lambda: (grouped.cost(), grouped.guarantee()))
         return Prepared(slotted, mechanism, choice, cost, promise, grouped)
     cost, promise = computed(lambda: (mechanism.cost(), mechanism.guarantee()))
-    return Prepared(slotted, mechanism, choice, cost, promise)
+    coverage = coverage_of(question, limits)
+    if coverage is None:
+        return Prepared(slotted, mechanism, choice, cost, promise)
+    return Prepared(slotted, mechanism, choice, cost + coverage.cost(), coverage.after(promise), coverage=coverage)
 
 
 def _in_groups(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> InGroups:

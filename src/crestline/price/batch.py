@@ -17,7 +17,7 @@ from crestline.question import AUTO, Question, QuestionFields
 ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
 
 # What a priced question has besides its arguments: such a file can be priced, or asked, as it is.
-PRICED = frozenset({"price", "margin", "spread", "instead"})
+PRICED = frozenset({"price", "margin", "spread", "coverage_spread", "instead"})
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def posed_from(given: Mapping[str, Any]) -> Posed:
     for name in ("k", "k_bar", "contribution", "clip", "passes", "last", "groups_per_user", "floor"):
         if name in fields:
             fields[name] = _number(fields[name], name)
-    for name in ("counts", "ordered", "open"):
+    for name in ("counts", "coverage", "ordered", "open"):
         if name in fields:
             fields[name] = _truth(fields[name], name)
     return Posed(Question.of(cast(QuestionFields, fields)), found.get("analyst"), found, fields)

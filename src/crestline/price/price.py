@@ -97,6 +97,7 @@ class Price:
     margin     by how many users (with a score: by how much of it) an item must exceed the first one left out, to be
                named with 95% probability; None where nobody can say
     spread     95% of the noise of a count stays within this; None without counts
+    coverage_spread   95% of the noise in each number of users of the coverage stays within this; None without
     threshold  the rank of the first item left out; None where items are compared with a threshold, and `margin` is
                how many users an item needs
     unit       what margin and spread are so many of
@@ -111,6 +112,7 @@ class Price:
     threshold: int | None = None
     unit: str = "users"
     stored: bool = False
+    coverage_spread: float | None = None
 
     @property
     def most(self) -> Amount:
@@ -148,6 +150,8 @@ class Price:
             lines.append(f"named with 95% probability: an item {needs}")
         if self.spread is not None:
             lines.append(f"counts: ±{math.ceil(self.spread):,} {self.unit} (95% of the noise stays within)")
+        if self.coverage_spread is not None:
+            lines.append(f"coverage: ±{math.ceil(self.coverage_spread):,} users (95% of the noise stays within)")
         if self.mechanism.instead:
             lines.append(f"alternatives: {self.mechanism.instead}")
         return tuple(lines)
@@ -178,6 +182,7 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
         threshold=None if prepared.view.kind == "observed" else question.slots + 1,
         unit=question.unit,
         stored=stored,
+        coverage_spread=None if prepared.coverage is None else prepared.coverage.spread(),
     )
 
 

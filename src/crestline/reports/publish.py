@@ -11,7 +11,7 @@ from crestline.errors import ParameterError
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import promises
 from crestline.reports.report import Series
-from crestline.reports.tabular import FIELDS, rows, to_csv, to_json
+from crestline.reports.tabular import fields_of, rows, to_csv, to_json
 
 
 def publish(series: Series, folder: Path, ledger: Ledger) -> list[Path]:
@@ -27,10 +27,11 @@ def publish(series: Series, folder: Path, ledger: Ledger) -> list[Path]:
 def page(series: Series, ledger: Ledger) -> str:
     """One page that needs nothing else: the picture, the promises, the table."""
     report = series.report
-    head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in FIELDS)
+    fields = fields_of(series)
+    head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in fields)
     newest_first = replace(series, editions=series.editions[::-1])
     lines = "".join(
-        f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in FIELDS)}</tr>" for row in rows(newest_first)
+        f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in fields)}</tr>" for row in rows(newest_first)
     )
     opened = sum(account.span == 1 for account in ledger.periods())
     said = "".join(f"<p>{escape(line)}</p>" for line in promises(ledger.budget, opened))

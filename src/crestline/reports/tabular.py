@@ -12,18 +12,26 @@ from crestline.answer.tabular import cell_text
 if TYPE_CHECKING:
     from crestline.reports.report import Edition, Series
 
+COVERAGE = ("reached_users", "all_users")  # of all items of an edition together, where coverage was asked for
 FIELDS = ("period", "status", "rank", "item", "noisy_count", "reason")
+
+
+def fields_of(series: Series) -> tuple[str, ...]:
+    """The columns of its rows."""
+    return (*FIELDS, *COVERAGE) if series.report.question.coverage else FIELDS
 
 
 def rows(series: Series) -> list[dict[str, object]]:
     """One row for each item of each edition; an edition without items has one row that says why."""
-    return [row for edition in series.editions for row in _rows(edition)]
+    fields = fields_of(series)
+    return [{name: row[name] for name in fields} for edition in series.editions for row in _rows(edition)]
 
 
 def _rows(edition: Edition) -> list[dict[str, object]]:
     whole = {"period": edition.period, "status": edition.status}
+    reached = _coverage(edition)
     if not edition.items:
-        return [{**whole, "rank": None, "item": None, "noisy_count": None, "reason": edition.reason}]
+        return [{**whole, "rank": None, "item": None, "noisy_count": None, "reason": edition.reason, **reached}]
     ordered = edition.answer is not None and isinstance(edition.answer.items, tuple)
     counts = edition.counts or (None,) * len(edition.items)
     return [
@@ -33,9 +41,18 @@ def _rows(edition: Edition) -> list[dict[str, object]]:
             "item": item_text(item),
             "noisy_count": None if count is None else float(count) if count.denominator > 1 else int(count),
             "reason": "",
+            **reached,
         }
         for place, (item, count) in enumerate(zip(edition.items, counts, strict=True), start=1)
     ]
+
+
+def _coverage(edition: Edition) -> dict[str, object]:
+    """How many users the items of an edition reach together, in each of its rows; nothing where it was not asked."""
+    found = None if edition.answer is None else edition.answer.coverage
+    if found is None:
+        return dict.fromkeys(COVERAGE)
+    return {"reached_users": found.users, "all_users": found.all_users}
 
 
 def item_text(item: object) -> str:
@@ -45,7 +62,7 @@ def item_text(item: object) -> str:
 
 def to_csv(series: Series) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(out, fields_of(series), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows(series))
     return out.getvalue()

@@ -56,6 +56,8 @@ class ReadySource:
         for option, value in options.items():
             if value is not None:
                 raise QuestionError(f"a ready histogram cannot apply `{option}`; apply it before counting")
+        if question.coverage:
+            raise QuestionError("a ready histogram does not know who has what: no coverage; give the table")
         ready = self._histogram
         if isinstance(ready, ObservedItems):
             if view.kind == "observed" and ready.unit != view.weights[0]:

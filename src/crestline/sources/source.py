@@ -17,6 +17,7 @@ from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.question import Limits, Question
 
 Naming: TypeAlias = Callable[[Sequence[Any]], list[Label]]  # from a histogram's items to their labels, in their order
+Reached: TypeAlias = Callable[[Sequence[Label]], tuple[int, int]]  # how many users have one of them, and how many none
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,15 @@ class Reading:
     unit        what one step of a count is worth where counts are published
     labels      over a public list: from the histogram's items to their labels, in their order
     hidden      what was taken off every count because of a floor, in the units of the column
+    reached     where a question asks for coverage: how many users have one of some items, and how many have none of
+                them; exact numbers, which only `Coverage` may see
     """
 
     histogram: Histogram | PairViews | Iterable[HistogramTable]
     unit: Fraction = Fraction(1)
     labels: Naming | None = None
     hidden: Fraction = Fraction(0)
+    reached: Reached | None = None
 
     def named_groups(self, published: GroupSelections) -> GroupSelections:
         """The same for every group; a floor that was taken off comes back."""

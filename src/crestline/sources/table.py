@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Self
@@ -23,6 +24,8 @@ from crestline.sources.expression.domain import DomainCounting, Lookup, domain_c
 from crestline.sources.expression.snapshot import over_list
 from crestline.sources.groups.counting import GroupCounting
 from crestline.sources.groups.tables import over_groups
+from crestline.sources.pairs.reached import check as check_reached
+from crestline.sources.pairs.reached import held, reached
 from crestline.sources.pairs.views import over_pairs
 from crestline.sources.source import Reading
 
@@ -67,7 +70,9 @@ class TableSource:
         elif question.domain is None:
             self.expression(question, bytes(32))
         else:
-            self._over(question).every_count(bytes(32))
+            self._over(question, self._counting(question)).every_count(bytes(32))
+        if question.coverage:
+            check_reached(self._counting(question))
 
     @contextmanager
     def ready(self) -> Iterator[Self]:
@@ -84,6 +89,15 @@ class TableSource:
         """Run the expression: the engine counts, and `k_bar + 1` rows come back. Over a public list its items are
         `(count, index)` pairs until they are named."""
         counting = self._counting(question)
+        if not question.coverage:
+            with self._read(question, counting, key, view) as reading:
+                yield reading
+            return
+        with held(self._runner, counting) as stored, self._read(question, stored, key, view) as reading:
+            yield replace(reading, reached=lambda labels: reached(self._runner, stored, labels))
+
+    @contextmanager
+    def _read(self, question: Question, counting: Counting, key: bytes, view: View) -> Iterator[Reading]:
         if view.kind != SLOTS.kind:
             with over_pairs(self._runner, counting) as pairs:
                 yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
@@ -95,18 +109,20 @@ class TableSource:
                 yield Reading(tables, unit, hidden=over.hidden * unit)
             return
         if question.domain is None:
-            yield Reading(self.top_counts(question, key), unit)
+            yield Reading(self._top_counts(counting, key), unit)
             return
-        with over_list(self._runner, self._over(question), key) as (histogram, labels):
+        with over_list(self._runner, self._over(question, counting), key) as (histogram, labels):
             yield Reading(histogram, unit, labels)
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram alone, without a public list."""
-        counting = self._counting(question)
+        return self._top_counts(self._counting(question), key)
+
+    def _top_counts(self, counting: Counting, key: bytes) -> Histogram:
         items = counting.items
         rows = self._runner.rows(counting.top(key))
         labelled = [(items.label(row[:-1]), row[-1]) for row in rows]
-        return Histogram.from_ranked(labelled, question.slots, unit=counting.step)
+        return Histogram.from_ranked(labelled, counting.question.slots, unit=counting.step)
 
     def version(self) -> str | None:
         return None
@@ -118,8 +134,8 @@ class TableSource:
         listed = public_list(counting, question.by, counting.groups, question.groups, self._lookup)
         return GroupCounting(counting, listed)
 
-    def _over(self, question: Question) -> DomainCounting:
-        return domain_counting(self._counting(question), question.domain, self._lookup)
+    def _over(self, question: Question, counting: Counting) -> DomainCounting:
+        return domain_counting(counting, question.domain, self._lookup)
 
 
 def _no_lookup(name: str) -> Expression:

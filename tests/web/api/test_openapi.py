@@ -94,6 +94,7 @@ QUESTIONS = st.fixed_dictionaries(
         "mechanism": st.sampled_from(["auto", "Nobody", *(line.name for line in CATALOGUE)]),
         "k_bar": st.one_of(st.none(), st.integers(1, 2500)),
         "counts": st.booleans(),
+        "coverage": st.booleans(),
     },
 )
 

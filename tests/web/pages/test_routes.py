@@ -84,6 +84,16 @@ def test_a_forecast_says_what_to_expect_of_which_mechanism(visit: Visit, service
     assert not service.spent().loss
 
 
+def test_coverage_can_be_ticked(visit: Visit) -> None:
+    visit.sign_in("ann")
+    assert "coverage: ±" not in visit.ask(do="forecast").text
+    page = visit.ask(do="forecast", coverage="yes")
+    assert "Coverage" in page.text
+    assert "±" in page.text
+    accessible(page)
+    assert "Coverage:" in visit.ask(coverage="yes").text
+
+
 @pytest.mark.long
 def test_a_forecast_reads_no_row(visit: Visit, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:

@@ -41,6 +41,9 @@ def plan(
     mechanism: Annotated[
         list[str] | None, typer.Option(help="Compare only this one; repeat it for several. All unless given.")
     ] = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Plan with a tenth less ε: the coverage of the answer takes it.")
+    ] = False,
     ordered: Annotated[bool, typer.Option("--ordered/--set", help="A list, or a set if that names more.")] = True,
     passes: Annotated[int | None, typer.Option(help="1: one pass over the table, by k_bar + 1 rows.")] = None,
     public_items: Annotated[
@@ -80,7 +83,7 @@ def plan(
     whole(trials, "trials", at_least=2)
     compared = tuple(entry(name).name for name in mechanism or ())
     about: QuestionFields = {"k": k, "epsilon": epsilon, "delta": delta, "contribution": contribution, "k_bar": k_bar}
-    about |= {"ordered": ordered, "passes": passes}
+    about |= {"ordered": ordered, "passes": passes, "coverage": coverage}
     if groups_per_user != 1:
         about |= {"by": "group", "groups_per_user": groups_per_user}
     if user:

@@ -34,6 +34,7 @@ def price(
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
     contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
     counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
+    coverage: Annotated[bool, typer.Option("--coverage", help="Also publish how many users they reach.")] = False,
     score: Annotated[str | None, typer.Option(help="Rank by a sum, such as sum(price); needs --clip.")] = None,
     clip: Annotated[int | None, typer.Option(help="The most that one user may add to one item.")] = None,
     item: Annotated[list[str] | None, typer.Option(help="The column that holds the item; several: repeat it.")] = None,
@@ -74,6 +75,7 @@ def price(
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")
     one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
     more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
+    more |= {"coverage": coverage or None}
     when = {"period": period, "since": since, "until": until, "last": last, "open": open or None}
     how = {"ordered": None if ordered else False, "passes": passes}
     grouped = {"by": by or None, "groups_per_user": groups_per_user, "groups": groups, "floor": floor}
@@ -165,6 +167,7 @@ def _values(batch: Batch, address: str) -> dict[str, Any]:
                 **_total(line),
                 "margin": line.price.margin,
                 "spread": line.price.spread,
+                "coverage_spread": line.price.coverage_spread,
                 "instead": line.price.mechanism.instead or None,
                 "price": [_charge(charge) for charge in line.price.charges],
             }

@@ -29,6 +29,9 @@ def top(
     k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
     contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
     counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Also publish how many users have one of the named items.")
+    ] = False,
     score: Annotated[
         str | None, typer.Option(help="Rank by a sum instead of by users, such as sum(price); needs --clip.")
     ] = None,
@@ -104,6 +107,7 @@ def top(
         k_bar=k_bar,
         contribution=contribution,
         counts=counts,
+        coverage=coverage,
         score=score,
         clip=clip,
         where=where,
@@ -136,6 +140,7 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
     if form is Format.JSON:
         print_json(answer.to_dict())
     elif form is Format.CSV:
+        from crestline.answer.explain import reaching
         from crestline.answer.tabular import columns
 
         table = columns(answer)
@@ -143,6 +148,8 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
         if answer.stopped:
             note = f"{len(answer)} of {answer.question.k} items: it stopped on purpose (see --format table)"
             console(stderr=True).print(note, markup=False)
+        if answer.coverage is not None:
+            console(stderr=True).print(reaching(answer.coverage, len(answer)), markup=False)
     else:
         _print_table(answer)
         if explain:

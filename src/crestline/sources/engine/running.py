@@ -27,6 +27,7 @@ class Runner:
         self._dialect = dialect(engine.name)
         self._timeout = timeout
         self._lock = threading.RLock()
+        self._held = False  # whether a snapshot of ours is under way
 
     @property
     def name(self) -> str:
@@ -72,17 +73,23 @@ class Runner:
     @property
     def has_snapshots(self) -> bool:
         """Whether `snapshot` can be used: on servers that have them, unless another transaction is under way."""
-        return self._dialect.has_snapshots(self._engine)
+        return self._held or self._dialect.has_snapshots(self._engine)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let all statements in the context see the tables as they are at the first one."""
+        """Let all statements in the context see the tables as they are at the first one. Inside another snapshot it is
+        that one."""
         with self._lock:
+            if self._held:
+                yield
+                return
             transaction = self._dialect.reading(self._engine, self._timeout)
             self._guarded(transaction.__enter__)
+            self._held = True
             try:
                 yield
             finally:
+                self._held = False
                 with suppress(CrestlineError):  # nothing was written: how it ends does not matter
                     self._guarded(lambda: transaction.__exit__(None, None, None))
 

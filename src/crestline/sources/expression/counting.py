@@ -6,7 +6,7 @@ Nothing here runs. An engine gets the finished expression, and `k_bar + 1` rows 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -128,6 +128,12 @@ class Counting:
         sums = rows.group_by([*self.whose, *parts]).agg(**{UNITS: rows[UNITS].sum()})
         clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})  # clipped first: it fits
         return clipped.filter(clipped[UNITS] > 0)
+
+    def over(self, pairs: Expression) -> Counting:
+        """The same question, over `pairs` that an engine has stored."""
+        made = replace(self)
+        vars(made)["pairs"] = pairs
+        return made
 
     def counts(self, pairs: Expression, key: bytes) -> Expression:
         """The count of each item (of each group) over the pairs that each user may contribute."""

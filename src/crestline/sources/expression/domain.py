@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.errors import QuestionError
+from crestline.histogram.labels import Label
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.running import refused_as
 from crestline.sources.engine.small_tables import lifted
@@ -99,6 +100,15 @@ class DomainCounting:
 def domain_counting(counting: Counting, domain: Domain, lookup: Lookup) -> DomainCounting:
     """The question over a domain, whatever way the domain was given."""
     return DomainCounting(counting, public_list(counting, counting.question.item, counting.items, domain, lookup))
+
+
+def listed_items(counting: Counting, labels: Sequence[Label]) -> Expression:
+    """Some items by their labels, each once, as keys."""
+    return public_list(counting, counting.question.item, counting.items, list(labels), _no_lookup)
+
+
+def _no_lookup(name: str) -> Expression:
+    raise AssertionError("labels are no name of a table")
 
 
 def public_list(counting: Counting, wanted: Sequence[str], items: Items, domain: Domain, lookup: Lookup) -> Expression:

@@ -31,6 +31,9 @@ class TopRequest(BaseModel):
     mechanism: Annotated[str, Field(max_length=60, description="auto, or a name of the catalogue.")] = "auto"
     k_bar: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="How many items the mechanism may see.")] = None
     counts: Annotated[bool, Field(description="Also release a noisy count for each item.")] = False
+    coverage: Annotated[
+        bool, Field(description="Also release how many users have one of the named items, and how many have items.")
+    ] = False
     contribution: Annotated[
         int | None, Field(ge=1, le=2**31 - 1, description="Count at most this many items of each user.")
     ] = None
@@ -127,3 +130,4 @@ class AnswerBody(BaseModel):
     bill: dict[str, Any] | None
     explanation: str
     groups: list[dict[str, Any]] | None = None
+    coverage: dict[str, Any] | None = None

@@ -83,6 +83,7 @@ def _question(form: Form) -> Question:
             "delta": delta,
             "mechanism": mechanism,
             "counts": "counts" in form,
+            "coverage": "coverage" in form,
             "ordered": "set" not in form,
             "passes": 1 if "once" in form else None,
             "score": _sum(summed) if summed else None,

@@ -64,6 +64,7 @@ def _form(dataset: DatasetConfig, given: Mapping[str, str], chosen: Sequence[str
         _field("where", "Filter", given.get("where", ""), hint=hint),
         tag("div", *numbers, class_="pair"),
         _box("counts", "yes", "Release noisy counts, too", checked="counts" in given),
+        _box("coverage", "yes", "Release how many users the items reach, too", checked="coverage" in given),
         _box("set", "yes", "A set will do: their order does not matter", checked="set" in given),
         _box("once", "yes", "Read the table in one pass", checked="once" in given),
         *_sums(dataset, given),
@@ -186,7 +187,14 @@ def _terms(forecast: Forecast) -> Html:
         ("Mechanism", f"{name}: {choice.reason}"),
         ("Promise", str(forecast.price.guarantee)),
         ("An item needs", margin),
+        *_noise(forecast),
     )
+
+
+def _noise(forecast: Forecast) -> list[tuple[str, str]]:
+    """How sure the numbers of users would be, where coverage is asked for."""
+    spread = forecast.price.coverage_spread
+    return [] if spread is None else [("Coverage", f"±{math.ceil(spread):,} users (95% of the noise stays within)")]
 
 
 def _prices(forecast: Forecast) -> Html:

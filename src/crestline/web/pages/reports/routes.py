@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from crestline.randomness.entropy import system
 from crestline.reports.report import Series, run
-from crestline.reports.tabular import rows
+from crestline.reports.tabular import fields_of, rows
 from crestline.web.asking import Caller
 from crestline.web.config import ReportConfig
 from crestline.web.pages.forms import CurrentState, SignedIn, page_response
@@ -69,7 +69,7 @@ def _seen(state: ServiceState, caller: Caller) -> dict[str, ReportConfig]:
 
 def _body(series: Series) -> Html:
     newest_first = replace(series, editions=series.editions[::-1])
-    heads = ("Period", "Status", "Rank", "Item", "Noisy count", "Reason")
+    heads = [name.replace("_", " ").capitalize() for name in fields_of(series)]
     lines = [["" if value is None else value for value in row.values()] for row in rows(newest_first)]
     name = series.report.name
     drawn = void(

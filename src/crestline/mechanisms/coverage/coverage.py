@@ -1,0 +1,87 @@
+"""Coverage: after a selection, how many users have one of the named items, and how many have none of them.
+
+Seed        P3.7, P2.6; the Laplace mechanism for two counts of disjoint sets of users
+Guarantee   one pure step of `moved/scale`: a user is in one of the two sets, and moves one number by one; over several
+            periods the rows of one of them may move a user from one set to the other, so both numbers
+Assumes     the users of the two sets are counted once each; the selection was released before; the grid is 1
+Numerics    exact: whole numbers, rational scale, the ideal noisy number rounded with certainty (P11)
+Proof note  docs/proofs/coverage.md
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from crestline.fields import Number, Whole, field, value
+from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.guarantee import ApproxDP, Guarantee, PureDP
+from crestline.histogram.covered import Covered
+from crestline.parameters import positive, whole
+from crestline.randomness.compare import rounded
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import keys
+from crestline.randomness.laws import LAPLACE
+from crestline.randomness.scores import Linear
+
+SHARE = Fraction(1, 10)  # of a total ε, for the coverage; the selection keeps the rest, and all of δ
+_DISJOINT, _BOTH = 1, 2  # how many of the two numbers one user moves: without periods or over one, and over several
+_CHANCE = 0.95
+
+
+@value
+class Coverage:
+    """Publishes two numbers of users with Laplace noise of this scale; `moved` is how many of them one user moves."""
+
+    scale: Number = field(positive)
+    moved: Whole = field(whole, default=_DISJOINT)
+
+    theorem = "P3.7"
+
+    @classmethod
+    def within(cls, epsilon: Fraction, *, several_periods: bool) -> Self:
+        """What a total ε leaves for the coverage."""
+        moved = _BOTH if several_periods else _DISJOINT
+        return cls(moved / (SHARE * epsilon), moved)
+
+    @property
+    def epsilon(self) -> Fraction:
+        return self.moved / self.scale
+
+    def cost(self) -> Cost:
+        """One pure step, whatever was named: also where nothing was."""
+        return steps(PureDP(self.epsilon, theorem=self.theorem))
+
+    def after(self, selection: Guarantee) -> Guarantee:
+        """The promise of a selection and its coverage together: the coverage is chosen by what was released (adaptive
+        composition)."""
+        assert selection.epsilon is not None, "a mechanism within a total has an epsilon"
+        delta = selection.delta if isinstance(selection, ApproxDP) else Fraction(0)  # others never fail
+        theorem = "; ".join(part for part in (selection.theorem, self.theorem) if part)
+        return ApproxDP(selection.epsilon + self.epsilon, delta, theorem=theorem)
+
+    def release(self, users: tuple[int, int], entropy: Entropy) -> Covered:
+        """Both numbers with fresh noise: of the users who have one of the named items, and of those who have none."""
+        (named, others), *_ = self.release_many(users, 1, entropy)
+        return Covered(named, others, self.spread())
+
+    def release_many(self, users: tuple[int, int], n: int, entropy: Entropy) -> list[tuple[int, int]]:
+        """`n` independent releases of the same two numbers, as pairs. Each is a release of its own."""
+        table = np.tile(np.array(users, dtype=np.int64), (n, 1))
+        noisy = keys(Linear(table, Fraction(1)), LAPLACE, entropy.uniforms(*table.shape), scale=self.scale)
+        return [(int(named), int(others)) for named, others in rounded(noisy, Fraction(1)).tolist()]
+
+    def spread(self, chance: float = _CHANCE) -> float:
+        """The error of one of the numbers, before rounding, that is not exceeded with this chance."""
+        return float(self.scale) * -math.log(1 - chance)
+
+    def chance(self, true: int, published: int) -> float:
+        """The exact probability of one published number: of noise that rounds to the difference."""
+        step = 1 / float(self.scale)
+        away = abs(published - true)
+        if away == 0:
+            return -math.expm1(-step / 2)
+        return math.exp(-step * (away - 0.5)) * -math.expm1(-step) / 2
