@@ -16,10 +16,12 @@ from scipy.stats import norm
 from tests.mechanisms.conformance import SIGNIFICANCE, p_value
 from tests.mechanisms.observed.test_observed import User, hockey_stick, neighbours
 
-from crestline.guarantees.gaussian import delta_of
+from crestline.errors import ParameterError
+from crestline.guarantees.gaussian import delta_of, largest_mu_squared
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.pairs import Pairs
 from crestline.mechanisms.observed import sieve
+from crestline.mechanisms.observed.forecast import Setting
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
 from crestline.mechanisms.observed.sieve import Sieve, heavy
@@ -144,6 +146,55 @@ def test_the_cut_keeps_what_may_be_among_the_k_heaviest() -> None:
     assert heavy(loads, 1, wide=1).tolist() == [True, True, True, False, False, False, False]  # 2 σ are 128 steps
     assert heavy(loads, 2).tolist() == [True] * 4 + [False] * 3  # the 2k largest are kept in any case
     assert heavy(loads, 4).all()  # a rank beyond the last bucket is the smallest load
+    just = Look(np.array([1000, 1000 - 128, 1000 - 129]), Fraction(1))
+    assert heavy(just, 1, wide=1).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("weight", "passing", "shares"),
+    [
+        (0.5, 0.0, ["0.02", "0.01"]),
+        (0.49, 0.9, ["0.02", "0.01", "0.25", "0.01"]),
+        (0.49, 0.89, ["0.02", "0.01", "0.12", "0.13", "0.01"]),
+    ],
+)
+def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
+    monkeypatch: pytest.MonkeyPatch, weight: float, passing: float, shares: list[str]
+) -> None:
+    """P18.4, whose look at the users is made to say something."""
+    spent: list[Fraction] = []
+    settings: list[tuple[object, ...]] = []
+
+    def quiet(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
+        spent.append(mu_squared)
+        return Look(np.full(len(numbers), -64), Fraction(1))
+
+    def best(*given: object) -> Setting:
+        settings.append(given)
+        return Setting(1, 4)
+
+    monkeypatch.setattr(sieve, "look", quiet)
+    monkeypatch.setattr(sieve, "best_setting", best)
+    monkeypatch.setattr(sieve, "share_passing", lambda *_: passing)
+    monkeypatch.setattr(sieve.Users, "mean_weight", lambda _: weight)
+    mechanism = Sieve(5, 1, "1e-6")
+    mechanism.release(planted(light=True), replay("shares"))
+    assert spent == [Fraction(share) * mechanism.mu_squared for share in shares]
+    left = mechanism.mu_squared * (1 - sum(map(Fraction, shares)))
+    assert [given[1:] for given in settings] == [(1.0, float(left), Fraction(4, 10**7))]  # a count below one is one
+
+
+def test_the_numbers_of_the_sieve_are_the_published_ones() -> None:
+    mechanism = Sieve(5, 1, "1e-6")
+    assert mechanism.buckets == 2**14
+    assert mechanism.mu_squared == largest_mu_squared(1 - Fraction(2, 10**11), Fraction(6, 10**7))
+    assert (mechanism.delta_new, mechanism.slack) == (Fraction(4, 10**7), Fraction(6, 10**7))
+    assert len(sieve.fresh_key(replay("key"))) == 32
+    assert Sieve(1, 1, "0.1", buckets=2).buckets == 2
+    with pytest.raises(ParameterError, match="at least 2"):
+        Sieve(1, 1, "0.1", buckets=1)
+    with pytest.raises(ParameterError, match="leave contribution out"):
+        Sieve.for_budget(k=3, epsilon=1, delta="1e-6", contribution=4)
 
 
 @pytest.mark.parametrize("light", [True, False])

@@ -17,6 +17,7 @@ from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.accountants import total_epsilon
 from crestline.guarantees.cost import steps
 from crestline.guarantees.guarantee import BoundedRange, Either
+from crestline.guarantees.rounding import round_down
 from crestline.guarantees.search import largest_within
 from crestline.histogram.groups import Groups, groups_of
 from crestline.histogram.histogram import Histogram
@@ -24,7 +25,7 @@ from crestline.ledger.kinds import Concentrated, Pure
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.routes.canonical_or_peeling import CanonicalOrPeeling
-from crestline.mechanisms.routes.coin import Coin
+from crestline.mechanisms.routes.coin import Coin, log_subsets
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -286,6 +287,31 @@ def test_all_of_the_total_is_spent() -> None:
         assert mechanism.look + mechanism.epsilon == Fraction(1, 2)
         peeling = steps(BoundedRange(mechanism.look)) + steps(BoundedRange(mechanism.step), k)
         assert 0.49999 < float(total_epsilon(peeling, Fraction(1, 10**6))) <= 0.5
+
+
+def test_the_numbers_of_the_look_are_the_chosen_ones() -> None:
+    """Decisions of docs/decisions/public-lists.md, and P20.1, P20.2."""
+    mechanism = CanonicalOrPeeling.for_budget(k=2000, epsilon=1, delta="1e-6")
+    assert mechanism.look == Fraction(round(10**5 * 21 / (2000 * (1 + math.log(10)))), 10**5)  # 10 k items, at least
+    assert (mechanism.gamma, mechanism.lean) == (TWO_THIRDS, Fraction("7.6"))
+    assert mechanism.step == round_down(mechanism.step, 9)  # six digits are certain, three more are written
+    assert log_subsets(1000, 10) == pytest.approx(10 * (1 + math.log(100)), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("k", "items", "look"), [(1, 2, "0.07"), (10, 10**4, "0.07"), (10, 10**6, "0.3"), (1, 2, "1e-4")]
+)
+def test_how_far_the_coin_looks_ahead_depends_on_the_length_of_the_list(k: int, items: int, look: str) -> None:
+    """`eta/(1 - eta) = lean gamma epsilon/(look ln C(d, k))`, in thousandths, and never all of the rate."""
+    mechanism = CanonicalOrPeeling(k, look, "0.9", "0.1")
+    ratio = 7.6 * (2 / 3) * 0.9 / float(look) / (k * (1 + math.log(items / k)))
+    eta = min(Fraction(999, 1000), Fraction(round(1000 * ratio / (1 + ratio)), 1000))
+    assert mechanism._ahead(items) == eta
+    coin = mechanism.coin(groups_of(Histogram.from_multiplicities({5: 1, 0: items - 1})))
+    moved = (1 - eta) * Fraction(9, 10) * TWO_THIRDS
+    assert (coin.k, coin.rate * coin.gamma, coin.lean) == (k, moved, Fraction("7.6"))
+    assert coin.tau == moved / 1000
+    assert coin.slope == Fraction(look) / (moved + moved / 500)
 
 
 def test_without_delta_the_steps_are_added_up() -> None:

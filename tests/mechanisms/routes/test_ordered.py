@@ -84,6 +84,21 @@ def test_a_total_is_spent_in_full() -> None:
     assert mechanism.cost().rho == (Fraction(16, 25) + Fraction(1, 25)) / 2
 
 
+@pytest.mark.parametrize("k", [2, 10])
+@pytest.mark.parametrize("times", [-1, 0, 1.2, 1.7, 1.8, 1.9, 2.1, 2.3, 9])
+def test_what_a_clear_lead_leaves_goes_to_the_order(k: int, times: float) -> None:
+    """A set is safe at 1.5 times its margin, margins are like 1/ε, and between 2 and 6 twentieths may go."""
+    usual = OrderedStaircase.for_budget(k=k, epsilon=2, delta="1e-6")
+    lead = times * usual.margin()
+    needed = 1.5 * (usual.margin() - 1) * 1.6 / max(lead, 1) / 2
+    twentieths = min(6, max(2, math.floor(20 * (1 - needed) + 1e-9)))
+    mechanism = usual.at_lead(lead)
+    assert (mechanism.order, mechanism.staircase.epsilon) == (Fraction(twentieths, 10), 2 - Fraction(twentieths, 10))
+    assert mechanism.guarantee() == usual.guarantee()
+    one = OrderedStaircase.for_budget(k=1, epsilon=2, delta="1e-6")
+    assert one.at_lead(lead) is one
+
+
 def test_one_item_has_no_order_to_pay_for() -> None:
     mechanism = OrderedStaircase.for_budget(k=1, epsilon=1, delta="1e-8")
     assert (mechanism.order, mechanism.staircase.epsilon) == (Fraction(0), Fraction(1))

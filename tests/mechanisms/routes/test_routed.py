@@ -210,6 +210,33 @@ def test_a_total_is_spent_in_full(k: int, epsilon: str) -> None:
     assert mechanism.k_bar == 10 * k
 
 
+@pytest.mark.parametrize(("k", "epsilon"), [(1, "0.05"), (10, "1"), (11, "1"), (100, "6")])
+def test_the_lead_that_decides_and_the_look_are_the_chosen_ones(k: int, epsilon: str) -> None:
+    """Decisions of docs/decisions/auto.md: 0.6 margins of the staircase, 3 √k ln(1/δ)/ε users for more than ten items;
+    noise of two fifths of that, for a twentieth of ε at most."""
+    mechanism = Routed.for_budget(k=k, epsilon=epsilon, delta="1e-8")
+    if k <= 10:
+        lead = 0.6 * OrderedStaircase.for_budget(k=k, epsilon=epsilon, delta="1e-8").margin(0.5)
+    else:
+        lead = 3 * math.sqrt(k) * math.log(10**8) / float(epsilon)
+    assert mechanism.needed == math.ceil(lead)
+    assert mechanism.gate == min(Fraction(epsilon) / 20, Fraction(5, 2 * mechanism.needed))
+    assert mechanism._chosen(mechanism.needed - 1) is mechanism.pairs
+    assert mechanism._route(mechanism.needed - 1).taken == "Sieve"
+    assert type(mechanism._chosen(mechanism.needed)) is type(mechanism.slots)
+    route = mechanism._route(mechanism.needed)
+    assert (route.taken, route.other) == (type(mechanism.slots).__name__, "Sieve")
+    assert route.spread == math.ceil(math.log(20) / float(mechanism.gate))
+
+
+def test_every_noisy_lead_that_a_double_can_tell_is_looked_at() -> None:
+    leads = dict(routed("0.5")._leads(3))
+    assert list(leads) == list(range(3 - 74, 3 + 75))
+    assert leads[3] == pytest.approx(1 - math.exp(-0.25), rel=1e-12)
+    assert leads[5] == pytest.approx((math.exp(-0.75) - math.exp(-1.25)) / 2, rel=1e-12)
+    assert leads[1] == pytest.approx(leads[5], rel=1e-12)
+
+
 def test_an_empty_table_names_nothing() -> None:
     none = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     for key in range(5):

@@ -22,7 +22,7 @@ _MIDDLES = np.array([1.0, *(2 ** (j - 0.42) for j in range(1, CELLS))])
 _STANDS = 3.0  # a cell counts only when it stands so many standard deviations above zero
 _DEFAULT_CAP, _SMALLEST_CAP = 16, 4
 _ABOVE_CAP = 0.02  # the share of users whose items may be cut down to the cap
-_DEFAULT_ITEMS = 4.0  # what a user is taken to have when nothing is known
+_DEFAULT_ITEMS = 4  # what a user is taken to have when nothing is known
 _RANKS = 16  # how many of the true top k the forecast looks at
 _NOISE_COST, _BIAS_COST = 0.4, 0.3
 
@@ -65,7 +65,7 @@ class Setting:
 def best_setting(users: Users, popular: float, mu_squared: float, delta: Fraction) -> Setting:
     """Δ with the best forecast; the smaller one where two are equal. `popular` is the noisy count of the k-th item."""
     cap = users.cap()
-    candidates = [1 << j for j in range(cap.bit_length()) if 1 << j <= cap]
+    candidates = [1 << j for j in range(cap.bit_length())]
     scores = [_score(users, popular, mu_squared, delta, Setting(one, cap)) for one in candidates]
     return Setting(candidates[int(np.argmax(scores))], cap)
 
@@ -99,7 +99,7 @@ def _weights(users: Users, setting: Setting) -> tuple[float, float]:
     """The mean weight of a pair, and how much it varies between pairs, relative to the mean."""
     table = gaussian_weights(setting.contribution, setting.cap) / UNIT
     if not users.known:
-        return float(table[min(int(_DEFAULT_ITEMS), setting.cap) - 1]), 0.0
+        return float(table[min(_DEFAULT_ITEMS, setting.cap) - 1]), 0.0
     kept = np.minimum(_MIDDLES, setting.cap)
     weights = np.minimum(1.0, np.sqrt(setting.contribution / kept)) * np.minimum(1.0, setting.cap / _MIDDLES)
     pairs = users.cells * _MIDDLES
