@@ -102,11 +102,12 @@ class Postgres:
 class Spark:
     name = "pyspark"
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, url: str) -> None:
         self.session = session
+        self.url = url
 
     def source(self, events: pa.Table, **others: pa.Table) -> Source:
         view = f"events_{next(_NUMBERS)}"
         for name, table in {view: events, **others}.items():
             self.session.createDataFrame(table).createOrReplaceTempView(name)
-        return open_source("spark://local", table=view)
+        return open_source(self.url, table=view)

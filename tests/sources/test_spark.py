@@ -1,8 +1,11 @@
-"""Spark, in local mode, keeps the contract."""
+"""Spark on a cluster of two workers keeps the contract."""
 
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -12,6 +15,7 @@ import pytest
 from crestline.errors import EngineDefect, SourceError
 from crestline.sources import open_source
 from crestline.sources.expression import score
+from tests.patience import PATIENCE
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
 from tests.sources.conformance import SourceConformance, ask, events, question
 from tests.sources.conformance_coarse import CoarseConformance
@@ -23,35 +27,46 @@ from tests.sources.conformance_views import ViewConformance
 from tests.sources.engines import Spark
 from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import names, selects, spark_columns
+from tests.spark_cluster import CONNECT, cluster_settings, connect_url, running_cluster, session_on
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-# A Java that lives for minutes spends half of its time on compiling well what hardly runs again.
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# One small table is asked at a time: what is meant for large ones would only cost time.
+_SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+_CONNECT_MODULE = "tests/sources/spark_connect.py"
+_COUNTED = """
+from crestline.question import Question
+histogram = s.open_source(sys.argv[1], table="shop.sales").top_counts(Question(k=1, k_bar=2))
+print(*(part for row in zip(histogram.items, histogram.counts) for part in row))
+"""
+# What is run over Spark Connect as well: one of each kind.
+_OVER_CONNECT = (
+    "test_ties_are_in_byte_order_and_labels_are_plain_values[text]",
+    "test_nulls_are_dropped_in_the_user_and_in_any_item_column",
+    "test_contribution_keeps_the_items_of_smallest_hash[3-text]",
+    "test_where[item like 'a_b']",
+    "test_sums_are_clipped_per_user_and_item[decimals]",
+    "test_bounds_are_for_a_user_and_a_period[week-2]",
+    "test_every_group_has_its_own_ranking[{'contribution': 1}]",
+    "test_views_of_filtered_rows",
+)
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[Spark]:
-    from pyspark.sql import SparkSession
-
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("crestline tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.adaptive.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.default.parallelism", "1")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        .config("spark.driver.extraJavaOptions", _SHORT_LIVED)
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield Spark(session)
-    session.stop()
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
+    shared = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}  # a folder that all workers see
+    with running_cluster(workers=2) as url:
+        session = session_on(url, cluster_settings() | CONNECT | _SMALL | shared)
+        yield Spark(session, url)
+        session.stop()
 
 
 class TestSpark(
@@ -74,16 +89,16 @@ class TestSpark(
             engine.session.createDataFrame(table).createOrReplaceTempView("replaced")
 
         put(BEFORE)
-        assert answered(open_source("spark://local", table="replaced"), lambda: put(AFTER), DOMAIN).items == NAMED
+        assert answered(open_source(engine.url, table="replaced"), lambda: put(AFTER), DOMAIN).items == NAMED
 
     def test_what_is_written_between_two_views_changes_neither(self, engine: Spark) -> None:
         def put(table: pa.Table) -> None:
             engine.session.createDataFrame(table).createOrReplaceTempView("replaced")
 
         put(BEFORE)
-        assert views_stay(open_source("spark://local", table="replaced"), lambda: put(AFTER))
+        assert views_stay(open_source(engine.url, table="replaced"), lambda: put(AFTER))
         put(BEFORE)
-        assert coverage_stays(open_source("spark://local", table="replaced"), lambda: put(AFTER))
+        assert coverage_stays(open_source(engine.url, table="replaced"), lambda: put(AFTER))
 
     def test_a_statement_is_given_up_in_time(self, engine: Spark) -> None:
         engine.session.sql(
@@ -91,12 +106,12 @@ class TestSpark(
             "from range(1000000) a cross join range(1000000) b"
         )
         with pytest.raises(SourceError, match="gave the statement up"):
-            open_source("spark://local", table="slow", timeout=2).top_counts(question(1))
+            open_source(engine.url, table="slow", timeout=2).top_counts(question(1))
         assert not engine.session.sparkContext.getJobTags()
 
     def test_what_an_error_means(self, engine: Spark, capfd: pytest.CaptureFixture[str]) -> None:
         engine.session.sql("select 1 as user, 1 as item").createOrReplaceTempView("dropped")
-        source = open_source("spark://local", table="dropped")
+        source = open_source(engine.url, table="dropped")
         engine.session.catalog.dropTempView("dropped")
         with pytest.raises(SourceError, match="have changed"):
             source.top_counts(question(1))
@@ -105,7 +120,7 @@ class TestSpark(
             "from values ('secret') as t(what)"
         )
         with pytest.raises(EngineDefect) as failure:
-            open_source("spark://local", table="failing").top_counts(question(1))
+            open_source(engine.url, table="failing").top_counts(question(1))
         assert "secret" not in str(failure.value)
         assert "secret" not in "".join(capfd.readouterr())  # PySpark logs the error's words unless it is told not to
         gc.collect()  # PySpark leaves a socket of the failed statement behind; here its warning is ignored
@@ -118,9 +133,38 @@ class TestSpark(
             + ", ".join(f"('{moment.isoformat()}')" for moment in moments)
             + " as t(at)"
         ).createOrReplaceTempView("years")
-        source = open_source("spark://local", table="years")
+        source = open_source(engine.url, table="years")
         assert ask(source, question(4)).items == tuple(moments)
         assert ask(source, question(4, item=("zoned",))).items == tuple(moments)
+
+    def test_both_workers_take_part(self, engine: Spark) -> None:
+        """Otherwise this were Spark in one process again."""
+        context = engine.session.sparkContext
+        together = context.parallelize(range(2), 2).barrier()  # both at once, and each worker has one core
+        assert len(set(together.mapPartitions(lambda _: [os.getppid()]).collect())) == 2
+
+    def test_files_on_a_shared_folder_are_a_table_of_a_schema(self, engine: Spark) -> None:
+        """`schema.table`, as a catalogue of Spark has it; each worker reads and writes the files itself."""
+        engine.session.sql("create database if not exists shop")
+        table = pa.table({"user": [1, 2, 3, 1, None], "item": ["tea", "tea", "cocoa", "cocoa", "tea"]})
+        engine.session.createDataFrame(table).repartition(2).write.saveAsTable("shop.sales")
+        try:
+            histogram = ask(open_source(engine.url, table="shop.sales"), question(3))
+            assert (histogram.items[:2], histogram.counts) == (("cocoa", "tea"), (2, 2, 0))
+            over_connect = f"import crestline.sources as s, sys; {_COUNTED}"
+            command = [sys.executable, "-W", "ignore", "-c", over_connect, connect_url(engine.session)]
+            assert subprocess.check_output(command, text=True, timeout=PATIENCE).split() == ["cocoa", "2", "tea", "2"]
+        finally:
+            engine.session.sql("drop database shop cascade")
+
+    def test_spark_connect_keeps_the_contract(self, engine: Spark) -> None:
+        names = [f"{_CONNECT_MODULE}::TestSparkConnect::{name}" for name in _OVER_CONNECT]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *names]
+        address = {"CRESTLINE_TEST_CONNECT": connect_url(engine.session)}
+        done = subprocess.run(
+            command, env=os.environ | address, capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
+        assert f"{len(names)} passed" in done.stdout, done.stdout + done.stderr
 
     def test_a_collation_neither_merges_nor_reorders_items(self, engine: Spark) -> None:
         engine.session.sql("select * from values (1, 'b'), (2, 'B'), (3, 'a') as t(user, plain)").selectExpr(
@@ -128,7 +172,7 @@ class TestSpark(
         ).createOrReplaceTempView("collated")
         naive = engine.session.sql("select item, count(*) from collated group by item").collect()
         assert len(naive) == 2  # the engine on its own merges b and B
-        assert ask(open_source("spark://local", table="collated"), question(3)).items == ("B", "a", "b")
+        assert ask(open_source(engine.url, table="collated"), question(3)).items == ("B", "a", "b")
 
 
 class TestPairs(PairSuite):
@@ -142,13 +186,15 @@ class TestPairs(PairSuite):
             rows = " union all ".join(f"select {row}" for row in selects(columns, with_user))
             engine.session.sql(f"create or replace temp view {name}({names(columns)}) as {rows}")
             engine.session.table(name).cache()
-        sources = (open_source("spark://local", table=name) for name in ("pair_with", "pair_without"))
+        sources = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
         return Pair(*sources, tuple(column for column, _ in columns), every=12)
 
-    def test_a_guard_that_is_taken_out_is_found(self, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_guard_that_is_taken_out_is_found(
+        self, engine: Spark, pair: Pair, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """The power of the suite here: Spark fails on a double that is converted before it is clipped."""
         monkeypatch.setattr(score, "_clipped_double", lambda value, clip, engine: value.cast("int64").cast("float64"))
-        sources = (open_source("spark://local", table=name) for name in ("pair_with", "pair_without"))
+        sources = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
         naked = Pair(*sources, pair.columns, every=1)
         doubles = [column for column in pair.columns if column.name == "double"]
         assert [told for column in doubles for told in found_by_scores(naked, column)]

@@ -192,6 +192,8 @@ def _find(engine: Engine, name: str) -> Expression | None:
     places: list[tuple[str, dict[str, str]]] = [(name, {})]
     if schema:
         places.append((last, {"database": schema}))
+    if schema and engine.name == "pyspark":
+        del places[0]  # its catalogue takes the whole for schema.name, under which no statement finds a table
     for place, options in places:
         try:
             return engine.table(place, **options)

@@ -34,9 +34,13 @@ SUPPORTED: tuple[SourceKind, ...] = (
         "PostgreSQL", "postgresql://host/shop", "all", "reads only, time limit", "conformance suite, real server"
     ),
     SourceKind(
-        "Spark", "spark://host:7077, spark://local", "all", "as the session, time limit", "conformance suite, local"
+        "Spark",
+        "spark://host:7077, spark://local",
+        "all",
+        "as the session, time limit",
+        "conformance suite, cluster of two workers",
     ),
-    SourceKind("Spark Connect", "sc://host", "all", "as the session, time limit", "not tested"),
+    SourceKind("Spark Connect", "sc://host", "all", "as the session, time limit", "a sample of that suite"),
     SourceKind("SQLite", "sqlite:///shop.sqlite", "whole numbers only", "reads only, time limit", "tests of snapshots"),
     SourceKind("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
     SourceKind(
