@@ -128,8 +128,9 @@ def test_what_one_user_may_touch_is_reserved_and_the_largest_bills_stay_charged(
         ({}, "RestrictedGumbel"),
         ({"ordered": False}, "Staircase"),
         ({"ordered": False, "k": 20}, "RestrictedGumbel"),
-        ({"contribution": 1, "groups_per_user": 3}, "LimitedDomainLaplace"),
-        ({"contribution": 2, "groups_per_user": 2}, "LimitedDomainGauss"),
+        ({"contribution": 1, "groups_per_user": 3}, "Observed"),
+        ({"contribution": 1, "groups_per_user": 3, "passes": 1}, "LimitedDomainLaplace"),
+        ({"contribution": 2, "groups_per_user": 2, "k_bar": 50}, "LimitedDomainGauss"),
     ],
 )
 def test_auto_takes_one_pass_in_every_group(changes: dict[str, Any], taken: str) -> None:
@@ -145,6 +146,9 @@ def test_the_usual_share_of_a_budget_is_for_all_groups_of_a_user() -> None:
     assert three.margin is not None
     assert one.margin is not None
     assert three.margin > one.margin
+
+
+WEIGHTED = cl.mechanisms.Observed(2, 1, 20, "1e-8", cap=2)
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,8 @@ class Mine:
     [
         ({"domain": ["cup"]}, "a public list of items is not offered together with groups"),
         ({"mechanism": "Canonical"}, "needs the public list of all items"),
-        ({"mechanism": "Observed", "contribution": 2}, "looks at all observed items"),
+        ({"mechanism": "Sieve"}, "looks at all pairs"),
+        ({"mechanism": WEIGHTED, "contribution": 1, "floor": 5}, "leave floor out"),
         ({"mechanism": Mine()}, "does not state domain='unknown'"),
     ],
 )

@@ -91,8 +91,9 @@ def test_a_public_list(k: int, ordered: bool, wanted: str) -> None:
     [
         ({}, None, "RestrictedGumbel"),
         ({}, RHO, "RestrictedGumbel"),
-        ({"contribution": 1, "groups_per_user": 3}, None, "LimitedDomainLaplace"),
-        ({"contribution": 2, "groups_per_user": 3}, None, "LimitedDomainGauss"),
+        ({"contribution": 1, "groups_per_user": 3}, None, "Observed"),
+        ({"contribution": 1, "groups_per_user": 3, "passes": 1}, None, "LimitedDomainLaplace"),
+        ({"contribution": 2, "groups_per_user": 3, "passes": 1}, None, "LimitedDomainGauss"),
     ],
 )
 def test_groups(more: dict[str, Any], budget: Budget | None, wanted: str) -> None:

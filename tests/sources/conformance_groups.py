@@ -10,16 +10,20 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
+from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.table import HistogramTable
+from crestline.histogram.views import View
 from crestline.periods.calendar import Calendar, Periods
 from crestline.question import Question
 from crestline.sources import Source
+from crestline.sources.groups import observed as observed_groups
 from crestline.sources.groups import tables as group_tables
 from tests.sources import oracle, oracle_groups
 from tests.sources.conformance import ITEMS, TEXTS, question
@@ -62,6 +66,28 @@ def agrees(
     assert {repr(oracle.typed(group)): oracle.view(part) for group, part in found.items()} == {
         repr(oracle.typed(group)): oracle.view(part) for group, part in expected.items()
     }
+    return found
+
+
+def observed(
+    source: Source, asked: Question, weights: tuple[int, ...], key: bytes = KEY
+) -> dict[Label, dict[Label, int]]:
+    """The score of every item of every group, named by asking for all there are."""
+    view, found = View("observed", weights), dict[Label, dict[Label, int]]()
+    source.check(asked, view)
+    with source.reading(asked, key, view) as reading:
+        parts: Iterable[ObservedTable] = reading.histogram  # type: ignore[assignment] # what this view reads
+        for table in parts:
+            assert table.unit == weights[0]
+            assert not found.keys() & set(table.groups)
+            sizes = np.repeat(np.arange(len(table)), np.diff(table.starts))
+            classes = zip(sizes.tolist(), table.scores.tolist(), table.sizes.tolist(), strict=True)
+            picks = [(row, score, at) for row, score, many in classes for at in range(many)]
+            found |= {label: {} for label in table.groups}
+            for (row, score, _), name in zip(picks, table.names(picks), strict=True):
+                found[table.groups[row]][name] = score
+            ranks = [(row, -score) for row, score, _ in picks]
+            assert ranks == sorted(ranks)
     return found
 
 
@@ -144,6 +170,51 @@ class GroupConformance:
     def test_many_groups_come_in_several_tables(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(group_tables, "_ROWS", 12)
         assert len(agrees(engine.source(MANY), grouped(3, groups_per_user=9))) == 7
+
+    @pytest.mark.parametrize(
+        ("options", "weights"),
+        [
+            ({"contribution": 2}, (1, 1)),
+            ({"contribution": 1, "groups_per_user": 3}, (1,)),
+            ({"contribution": 2, "groups_per_user": 4, "floor": 3}, (1, 1)),
+            ({"contribution": 1, "by": ("group", "year"), "groups_per_user": 2}, (1,)),
+            ({"contribution": 1, "groups": [TEXTS[0], "nobody"], "groups_per_user": 2}, (1,)),
+            ({"contribution": 1, "groups": []}, (1,)),
+            ({"contribution": 1, "groups_per_user": 3}, (12, 8, 6)),
+        ],
+        ids=str,
+    )
+    def test_every_group_has_the_scores_of_its_own_items(
+        self, engine: Engine, options: dict[str, Any], weights: tuple[int, ...]
+    ) -> None:
+        asked = grouped(**options)
+        found = observed(engine.source(MANY), asked, weights)
+        assert found == oracle_groups.scores(MANY.to_pylist(), asked, KEY, weights, options.get("groups"))
+        assert options.get("groups") == [] or any(found.values())
+
+    def test_items_of_one_score_are_in_label_order(self, engine: Engine) -> None:
+        table = pa.table({"user": [*range(6)], "item": ["b", "é", "a", "B", "z", "y"], "group": ["g"] * 5 + ["h"]})
+        asked, view = grouped(contribution=1), View("observed", (1,))
+        with engine.source(table).reading(asked, KEY, view) as reading:
+            (part,) = list(reading.histogram)  # type: ignore[arg-type] # tables
+            assert part.groups == ["g", "h"]
+            assert part.names([(0, 1, at) for at in range(5)]) == ["B", "a", "b", "z", "é"]
+            assert part.names([(1, 1, 0), (0, 1, 4), (1, 1, 0)]) == ["y", "é", "y"]
+            assert part.names([]) == []
+
+    def test_many_groups_of_scores_come_in_several_tables(
+        self, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(observed_groups, "_GROUPS", 3)
+        asked = grouped(contribution=2, groups_per_user=9)
+        found = observed(engine.source(MANY), asked, (1, 1))
+        assert found == oracle_groups.scores(MANY.to_pylist(), asked, KEY, (1, 1))
+        assert len(found) == 7
+
+    def test_an_empty_table_has_no_scores(self, engine: Engine) -> None:
+        nothing = engine.source(MANY.slice(0, 0))
+        assert observed(nothing, grouped(contribution=1), (1,)) == {}
+        assert observed(nothing, grouped(contribution=1, groups=["a"]), (1,)) == {"a": {}}
 
     def test_sums_are_ranked_within_groups(self, engine: Engine) -> None:
         table = pa.table(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from crestline.histogram.histogram import Histogram
@@ -46,6 +46,27 @@ def families(
     seen = {group: histogram for group, histogram in result.items() if histogram.filled}
     nothing = Histogram.from_counts({}, question.slots)
     return seen if known is None else {group: seen.get(group, nothing) for group in known}
+
+
+def scores(
+    rows: Iterable[Row], question: Question, key: bytes, weights: Sequence[int], listed: Iterable[Label] | None = None
+) -> dict[Label, dict[Label, int]]:
+    """The score of every item that some user keeps in a group, above the floor; every listed group is there."""
+    known = None if listed is None else set(listed)
+    found = {triple for triple in triples(rows, question) if known is None or triple[1] in known}
+    groups = bounded({(user, group) for user, group, _ in found}, question.groups_per_user, group_key(key))
+    result: dict[Label, dict[Label, int]] = {group: {} for group in known or ()}
+    for label in {group for _, group, _ in found}:
+        pairs = {(user, item) for user, group, item in found if group == label and (user, group) in groups}
+        kept = _bounded_in(pairs, label, len(weights), key)
+        many = Counter(user for user, _ in kept)
+        total: Counter[Label] = Counter()
+        for user, item in kept:
+            total[item] += weights[many[user] - 1]
+        above = {item: score - (question.floor - 1) for item, score in total.items() if score >= question.floor}
+        if above:
+            result[label] = above
+    return result
 
 
 def group_key(key: bytes) -> bytes:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.sources import open_source
+from crestline.sources.engine.running import Runner
 from tests.sources import oracle, oracle_groups
-from tests.sources.conformance_groups import KEY, grouped, tables
+from tests.sources.conformance_groups import KEY, MANY, grouped, observed, tables
 
 ROWS = st.lists(
     st.fixed_dictionaries(
@@ -70,6 +71,24 @@ def test_one_user_changes_few_groups_by_one_user_each(
         assert bounds["contribution"] is None or sum(moves) <= bounds["contribution"]
         changed += any(moves)
     assert changed <= bounds["groups_per_user"]
+
+
+@pytest.mark.parametrize(
+    ("options", "weights"),
+    [({"contribution": 2, "floor": 2}, (1, 1)), ({"contribution": 1, "groups": ["A", "nobody"]}, (6, 4))],
+    ids=str,
+)
+def test_an_engine_that_keeps_nothing_between_statements_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], weights: tuple[int, ...]
+) -> None:
+    source, asked = open_source(MANY), grouped(groups_per_user=2, **options)
+    statements = list[Any]()
+    fetch = Runner.rows
+    monkeypatch.setattr(Runner, "has_tables", False)
+    monkeypatch.setattr(Runner, "rows", lambda self, asked: statements.append(asked) or fetch(self, asked))
+    found = observed(source, asked, weights)
+    assert found == oracle_groups.scores(MANY.to_pylist(), asked, KEY, weights, options.get("groups"))
+    assert len(statements) == 1 + ("groups" in options)  # a public list holds no private row
 
 
 def counts(part: Histogram) -> dict[Label, int]:

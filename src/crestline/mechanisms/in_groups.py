@@ -20,6 +20,7 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.guarantees.search import largest_within
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
+from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.table import HistogramTable
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import GroupSelections, Selection
@@ -96,6 +97,9 @@ class InGroups:
         """The promise for the whole family."""
         if self.groups_per_user == 1:
             return self.mechanism.guarantee()
+        known = self.mechanism.promised_in(self.groups_per_user)
+        if known is not None:
+            return known
         of_one, _, _ = self.mechanism.guarantee().theorem.partition(
             ";"
         )  # how its own steps compose does not matter here
@@ -116,12 +120,13 @@ class InGroups:
         charged = sum((bill.steps for bill in ranked[:most]), ())
         return Cost(charged, whole.delta)
 
-    def release(self, tables: Iterable[HistogramTable], entropy: Entropy) -> GroupSelections:
+    def release(self, tables: Iterable[HistogramTable | ObservedTable], entropy: Entropy) -> GroupSelections:
         """One release for every group, table after table. Of a group without a named item nothing is kept, unless the
         list of groups is public."""
         published: list[tuple[Label, Selection]] = []
         for table in tables:
-            released = zip(table.groups, self.mechanism.release_each(table, entropy), strict=True)
+            each = self.mechanism.release_each(table, entropy)  # type: ignore[arg-type] # its view says which table
+            released = zip(table.groups, each, strict=True)
             published += [(group, selection) for group, selection in released if self.shows(selection)]
         return GroupSelections(tuple(sorted(published, key=lambda part: label_order(part[0]))))
 

@@ -184,6 +184,11 @@ class BuiltIn(ABC):
         """The promise for one release, by the tightest accountant that applies."""
         return accountants.total(self.cost(), self.slack, theorem=self.theorem)
 
+    def promised_in(self, groups: int) -> Guarantee | None:
+        """The promise to users who count in so many groups, with one release in each, where a theorem says more than
+        composing as many releases does; None: it does not (P15.1)."""
+        return None
+
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
         """One release: a random selection that is charged before it is made."""
         (selection,) = self.release_many(histogram, 1, entropy)

@@ -101,7 +101,10 @@ def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
         return made
 
     total = total_of(question, k_bar)
-    if not question.by:
+    whole = "groups" in signature(kind.fit).parameters  # it has a theorem for all groups of a user at once (P15.1)
+    if question.by and whole:
+        options["groups"] = question.groups_per_user
+    if not question.by or whole:
         return computed(lambda: make(total))
     return computed(lambda: InGroups.within(make, total, question.groups_per_user)).mechanism
 

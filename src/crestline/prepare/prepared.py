@@ -58,9 +58,11 @@ class Prepared:
 
     @property
     def margin(self) -> float | None:
-        """By how many users an item must lead to be named; None where nothing is left out, or nobody can say."""
+        """By how many users an item must lead to be named; None where nothing is left out, or nobody can say. Of all
+        observed items so many users are needed, and a floor takes off what it hides (P17.6)."""
         margin = self.mechanism.margin
-        return None if margin is None else float(margin())
+        hidden = self.question.floor - 1 if self.view.kind == "observed" else 0
+        return None if margin is None else float(margin()) + hidden
 
     def margin_of(self, selection: Selection) -> float | None:
         """The same for the mechanism that answered, where the one that was asked chose between others."""

@@ -91,9 +91,15 @@ def may_run_in_groups(question: Question, mechanism: BuiltIn, name: str, public_
             "a public list of items is not offered together with groups: ask about one group with where=…, or leave "
             "domain out"
         )
-    if view_of(mechanism) != SLOTS:
+    view = view_of(mechanism)
+    if view.kind == PAIRS.kind:
         raise MechanismError(
-            f"{name} looks at all observed items, which is not offered with groups: take mechanism='auto' or another"
+            f"{name} looks at all pairs of users and items, which is not offered with groups: take mechanism='auto' "
+            "or another, or Observed with contribution=…"
+        )
+    if question.floor > 1 and len(set(view.weights)) > 1:
+        raise MechanismError(
+            f"{name} weighs the items of a user, and a floor counts users: leave floor out, or make it without a cap"
         )
     if question.groups is None and domain_of(mechanism) != UNKNOWN:
         raise MechanismError(

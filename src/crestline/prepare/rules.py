@@ -95,16 +95,16 @@ def candidates(
         return (_of_public_list(question, charged=terms is not None),)
     if isinstance(terms, Homogeneous):
         return (PER_ITEM,)
-    if question.by:
-        return (_in_groups(question, terms),)
     found: list[Rule] = []
     if question.contribution is not None:
         if "observed" in _shown(question, limits) and question.contribution <= _LARGEST_BOUND:
             found.append(_observed(terms))
         if not isinstance(terms, Pure):
             found.append(_bounded(question, terms))
-    elif "pairs" in _shown(question, limits) and not isinstance(terms, Pure):
+    elif not question.by and "pairs" in _shown(question, limits) and not isinstance(terms, Pure):
         found += _of_pairs(question, terms)
+    if question.by:
+        return (*found, _in_groups(question, terms))
     return (*found, *_of_slots(question, terms))
 
 
@@ -132,8 +132,6 @@ def _of_pairs(question: Question, terms: object) -> list[Rule]:
 
 def _in_groups(question: Question, terms: object) -> Rule:
     """One pass over slots in every group; a set, where that will do and pure steps are not dear."""
-    if question.contribution is not None:
-        return _bounded(question, terms)
     few_in_a_set = not question.ordered and 1 < question.k <= FEW and not isinstance(terms, Concentrated)
     return FEW_IN_A_SET if few_in_a_set else IN_GROUPS
 

@@ -41,7 +41,8 @@ _LARGE = 2**62
 
 
 def largest(keys: Keys, k: int) -> Indices:
-    """The columns of the `k` largest keys of every row, largest first. There must be at least `k` keys."""
+    """The columns of the `k` largest keys of every row, largest first. There must be at least `k` columns; in a row
+    with fewer keys, columns without a key follow them."""
     rows, columns = keys.shape
     if k == 0:
         return np.zeros((rows, k), dtype=np.int64)
@@ -53,17 +54,18 @@ def largest(keys: Keys, k: int) -> Indices:
             part[:] = shortlist.names(places[:, :k])
             for row in np.flatnonzero(~sure):
                 contenders = shortlist.contenders(int(row), k, keys.error)
-                part[row] = _largest_exactly(keys, first + int(row), contenders, k)
+                found = _largest_exactly(keys, first + int(row), contenders, k)
+                part[row] = found + shortlist.absent(int(row))[: k - len(found)]
     return chosen
 
 
 def exceeding(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> NDArray[np.bool_]:
     """Whether each key, or each of the chosen columns of every row, is larger than the threshold of its row (one
-    column) or than the key beside it (as many)."""
+    column) or than the key beside it (as many). A column without a key exceeds nothing."""
     columns, values, edge = _looked_at(keys, chosen)
     gap = thresholds.rough - values
     above = np.signbit(gap)
-    unsure = (np.abs(gap) <= keys.error + thresholds.error) | edge | thresholds.edge
+    unsure = ((np.abs(gap) <= keys.error + thresholds.error) | edge | thresholds.edge) & (values > -np.inf)
     for row, place in np.argwhere(unsure):
         beside = int(place) if thresholds.shape[1] > 1 else 0
         above[row, place] = _exceeds(keys, thresholds, int(row), int(columns[row, place]), beside)
@@ -114,9 +116,10 @@ def _largest_roughly(shortlist: Shortlist, many: int, error: float) -> tuple[Ind
         best = rough.argpartition(width - many, axis=1)[:, width - many :]
         best = best[rows, (-rough[rows, best]).argsort(axis=1)]
     values = rough[rows, best]
-    with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number, and not sure
-        apart = values[:, :-1] - values[:, 1:] > 2 * error
-    sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~shortlist.edge.any(axis=1))
+    with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number
+        apart = (values[:, :-1] - values[:, 1:] > 2 * error) | (values[:, 1:] == -np.inf)
+    edge = shortlist.edge if shortlist.present is None else shortlist.edge & shortlist.present
+    sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~edge.any(axis=1))
     return best, sure
 
 

@@ -74,6 +74,11 @@ class Shortlist:
         columns = np.flatnonzero(near) if self.columns is None else self.columns[row][near]
         return [int(column) for column in columns]
 
+    def absent(self, row: int) -> list[int]:
+        """The columns of a row that hold no key. They are asked for only where nothing was thinned out."""
+        found: list[int] = [] if self.present is None else np.flatnonzero(~self.present[row]).tolist()
+        return found
+
 
 def shortlists(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
     """The keys that may be among the `many` largest of their rows: some rows at a time, and which is their first.

@@ -98,6 +98,15 @@ def picked(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
     return Uniforms(uniforms.words_at(places), uniforms.first_bits, tail)
 
 
+def arranged(uniforms: Uniforms, places: Indices) -> Uniforms:
+    """Some uniforms of a table, counted row after row, in a table of another shape; the same ones, with their tails."""
+
+    def tail(index: int, bits: int) -> int:
+        return uniforms.tail(int(places.flat[index]), bits)
+
+    return Uniforms(uniforms.words_at(places), uniforms.first_bits, tail)
+
+
 def interleaved(parts: Sequence[Uniforms], groups: int) -> Uniforms:
     """Tables with equally many columns for every group: all columns of the first group come first, and so on."""
     (rows,) = {part.shape[0] for part in parts}

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
+from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.pairs import PairViews
 from crestline.histogram.table import HistogramTable
 from crestline.histogram.views import SLOTS, View
@@ -25,7 +26,7 @@ class Reading:
     """What one question reads of a table, all of it in one snapshot: the counts, and the way back to names and units.
 
     histogram   the counts, as a mechanism may see them; for one that looks at pairs, their views; with groups, tables
-                of histograms, one after the other
+                of histograms (or of observed items), one after the other
     unit        what one step of a count is worth where counts are published
     labels      over a public list: from the histogram's items to their labels, in their order
     hidden      what was taken off every count because of a floor, in the units of the column
@@ -33,7 +34,7 @@ class Reading:
                 them; exact numbers, which only `Coverage` may see
     """
 
-    histogram: Histogram | PairViews | Iterable[HistogramTable]
+    histogram: Histogram | PairViews | Iterable[HistogramTable] | Iterable[ObservedTable]
     unit: Fraction = Fraction(1)
     labels: Naming | None = None
     hidden: Fraction = Fraction(0)

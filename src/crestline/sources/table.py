@@ -23,6 +23,8 @@ from crestline.sources.expression.counting import Counting
 from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting, public_list
 from crestline.sources.expression.snapshot import over_list
 from crestline.sources.groups.counting import GroupCounting
+from crestline.sources.groups.observed import over_observed
+from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.groups.tables import over_groups
 from crestline.sources.pairs.reached import check as check_reached
 from crestline.sources.pairs.reached import held, reached
@@ -65,7 +67,9 @@ class TableSource:
         allowed(question, self._dialect)
         if view.kind != SLOTS.kind and not (self._runner.has_tables or self._runner.has_snapshots):
             one_period(question, self._dialect)
-        if question.by:
+        if question.by and view.kind == "observed":
+            GroupScoring(self._in_groups(question), view.weights).scores(bytes(32))
+        elif question.by:
             self._in_groups(question).top(bytes(32))
         elif question.domain is None:
             self.expression(question, bytes(32))
@@ -98,6 +102,11 @@ class TableSource:
 
     @contextmanager
     def _read(self, question: Question, counting: Counting, key: bytes, view: View) -> Iterator[Reading]:
+        if question.by and view.kind == "observed":
+            scoring = GroupScoring(self._in_groups(question), view.weights)
+            with over_observed(self._runner, scoring, key) as observed:
+                yield Reading(observed, hidden=Fraction(scoring.over.hidden))
+            return
         if view.kind != SLOTS.kind:
             with over_pairs(self._runner, counting) as pairs:
                 yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))

@@ -1,7 +1,8 @@
 """Observed items: noise on the score of every observed item, and the k largest that exceed a threshold.
 
 Seed        the thresholded noisy histogram (Korolova et al. 2009), weighted as in Gopi et al. 2020, with an exact δ
-Guarantee   (ε, δ*) of P17.3, certified; in a ledger one Gaussian step of Δ/σ² (or Laplace: ε) and δ (P17.4, P17.5)
+Guarantee   (ε, δ*) of P17.3, certified; in a ledger one Gaussian step of Δ/σ² (or Laplace: ε) and δ (P17.4, P17.5);
+            for users of several groups the same certificate for all of them together (P15.1)
 Assumes     each user keeps at most `cap` items, and each weighs what `weights` says; every observed item is listed
 Numerics    exact: whole-number scores, rational scale and threshold, ideal keys decided with certainty (P11)
 Proof note  docs/proofs/observed.md
@@ -11,25 +12,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field as plain_field
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from itertools import islice
 from typing import Self, Unpack, cast
 
 from crestline.errors import HistogramError, ParameterError
-from crestline.fields import Converted, Flag, Name, Number, Whole, field, flag, value
+from crestline.fields import Converted, Flag, Name, Number, Whole, WholeOrNone, field, flag, value
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP
-from crestline.guarantees.rounding import ball, precision, upper
+from crestline.guarantees.rounding import ball, lower, precision, upper
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed_table import ObservedTable
+from crestline.histogram.table import HistogramTable
 from crestline.histogram.views import View
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.certificate import certified
 from crestline.mechanisms.observed.draw import Passed, Rule, passed
+from crestline.mechanisms.observed.each import passed_each
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.total import Total, TotalArguments
 from crestline.parameters import Exact, fill, one_of, positive, probability, whole
 from crestline.randomness.entropy import Entropy
@@ -40,6 +48,8 @@ _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 _ROOM = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 4), Fraction(1, 2))
 # Up to here Laplace noise has the lower threshold (ε = 0.1 to 8, δ = 1e-6 to 1e-10).
 _FEW_EACH = 3
+
+_IN_GROUPS = "P15.1, P17.3"
 
 LARGEST_CAP = 1 << 16
 """The most items of a user: there is a weight for each number of them, and a certificate that covers them all."""
@@ -63,7 +73,8 @@ class Observed(BuiltIn):
 
     `delta` is the probability that something which only one user has is named. `contribution` is the Δ that the noise
     covers; with `cap`, users may keep that many items, which then weigh less than one each. `promise` is a total that
-    the exact δ of P17.3 is certified to keep; without it the steps are added up as in a ledger. `counts` publishes the
+    the exact δ of P17.3 is certified to keep; without it the steps are added up as in a ledger. With `groups` the
+    promise is for users who count in so many groups, with one release in each; None: in one. `counts` publishes the
     noisy scores on a public grid, which are numbers of users where nothing is weighted.
     """
 
@@ -77,6 +88,7 @@ class Observed(BuiltIn):
     grid: Whole = field(whole, default=1, kw_only=True)
     promise: ApproxDP | None = plain_field(default=None, kw_only=True)
     slack: Number = field(_slack, default=0, kw_only=True)
+    groups: WholeOrNone = field(contribution_bound, default=None, kw_only=True)
 
     theorem = "P17.3"
 
@@ -96,27 +108,47 @@ class Observed(BuiltIn):
 
     @classmethod
     def for_budget(
-        cls, *, counts: bool = False, cap: int | None = None, noise: str | None = None, **total: Unpack[TotalArguments]
+        cls,
+        *,
+        counts: bool = False,
+        cap: int | None = None,
+        noise: str | None = None,
+        groups: int | None = None,
+        **total: Unpack[TotalArguments],
     ) -> Self:
         """The instance within a total (epsilon, delta) with the lowest threshold. Every observed item is looked at, so
         `k_bar` changes nothing."""
-        return cls.fit(Total.of(cls, total), counts=counts, cap=cap, noise=noise)
+        return cls.fit(Total.of(cls, total), counts=counts, cap=cap, noise=noise, groups=groups)
 
     @classmethod
-    def fit(cls, total: Total, *, counts: bool = False, cap: int | None = None, noise: str | None = None) -> Self:
-        """Laplace noise for a few items each, else Gaussian noise with the promise certified."""
+    def fit(
+        cls,
+        total: Total,
+        *,
+        counts: bool = False,
+        cap: int | None = None,
+        noise: str | None = None,
+        groups: int | None = None,
+    ) -> Self:
+        """Laplace noise for a few items each, else Gaussian noise with the promise certified. With `groups` the total
+        covers one release in each of so many groups of a user (P15.1)."""
         if total.contribution is None:
             raise ParameterError("Observed needs a contribution bound; without one take Sieve, which finds its own")
         bound, (delta, _) = total.contribution, total.split_delta()
-        kind = noise or (LAPLACE.name if bound <= _FEW_EACH else GAUSSIAN.name)
-        if kind == LAPLACE.name:
-            return cls(total.k, bound, bound / total.epsilon, delta, kind, cap=cap, counts=counts)
+        several = None if groups == 1 else groups
+        moved = bound * (several or 1)
+        kind = noise or (LAPLACE.name if moved <= _FEW_EACH else GAUSSIAN.name)
+        make = partial(cls, total.k, bound, noise=kind, cap=cap, counts=counts, groups=several)
+        if kind == LAPLACE.name and several is None:
+            return make(scale=bound / total.epsilon, delta=delta)
         promise = ApproxDP(total.epsilon, delta)
         for room in _ROOM:
-            part = delta * (1 - room)
-            sigma = _sigma(bound, largest_mu_squared(total.epsilon, part))
-            if certified(total.epsilon, part, bound / sigma**2, delta):
-                return cls(total.k, bound, sigma, part, kind, cap=cap, counts=counts, promise=promise)
+            new = delta_in_each(delta * (1 - room), several or 1)
+            if kind == LAPLACE.name:
+                return make(scale=moved / total.epsilon, delta=new, promise=promise)
+            sigma = _sigma(moved, largest_mu_squared(total.epsilon, delta * (1 - room)))
+            if certified(total.epsilon, delta_in_all(new, several or 1), moved / sigma**2, delta):
+                return make(scale=sigma, delta=new, promise=promise)
         raise ParameterError(
             "no Gaussian noise is certain to keep this total: take noise='laplace' or a larger epsilon"
         )
@@ -153,10 +185,31 @@ class Observed(BuiltIn):
             return super().guarantee()
         return ApproxDP(self.promise.epsilon, self.promise.delta, theorem=self.theorem)
 
+    def promised_in(self, groups: int) -> Guarantee | None:
+        """The certificate covers all groups of a user at once (P15.1); fewer groups than it is for move less."""
+        kept = self.promise
+        return None if kept is None or groups > (self.groups or 1) else replace(kept, theorem=_IN_GROUPS)
+
+    def release_each(self, table: HistogramTable | ObservedTable, entropy: Entropy) -> list[Selection]:
+        """One release for every group, all of them in one array operation; only what is named gets a Python object."""
+        if not isinstance(table, ObservedTable):
+            return super().release_each(table, entropy)  # refused, as every other histogram is
+        self._check_unit(table.unit)
+        found = passed_each(table, self._rule, entropy)
+        names = iter(table.names(found.picks))
+        result = [Selection((), stopped=True)] * len(table)
+        for row, values in found.rows():
+            counts = tuple(Fraction(value * self.grid) for value in values) if self.counts else None
+            result[row] = Selection(tuple(islice(names, len(values))), len(values) < self.k, counts)
+        return result
+
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         items = self._observed(histogram)
-        rule = Rule(self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid))
-        return [self._selection(items, one) for one in passed(items, rule, n, entropy)]
+        return [self._selection(items, one) for one in passed(items, self._rule, n, entropy)]
+
+    @property
+    def _rule(self) -> Rule:
+        return Rule(self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for a few observed items; without counts only."""
@@ -179,22 +232,43 @@ class Observed(BuiltIn):
         return float((norm if self.noise == GAUSSIAN.name else laplace).ppf(chance))
 
     def _keeps(self, promise: ApproxDP) -> bool:
+        """Whether a promise is kept to users of so many groups: all their items move, and each group may name one."""
+        moved, new = self.contribution * (self.groups or 1), delta_in_all(self.delta, self.groups or 1)
         if self.noise == LAPLACE.name:
-            return self.contribution / self.scale <= promise.epsilon and self.delta <= promise.delta
-        return certified(promise.epsilon, self.delta, self.contribution / self.scale**2, promise.delta)
+            return moved / self.scale <= promise.epsilon and new <= promise.delta
+        return certified(promise.epsilon, new, moved / self.scale**2, promise.delta)
 
     def _observed(self, histogram: Histogram) -> ObservedItems:
         if not isinstance(histogram, ObservedItems):
             raise HistogramError(
                 "this mechanism looks at every observed item: make the histogram with ObservedItems.from_scores"
             )
-        if self.weighted and histogram.unit != UNIT:
-            raise HistogramError("with a cap above the contribution scores are sums of weights, with unit 2^20")
+        self._check_unit(histogram.unit)
         return histogram
+
+    def _check_unit(self, unit: int) -> None:
+        if self.weighted and unit != UNIT:
+            raise HistogramError("with a cap above the contribution scores are sums of weights, with unit 2^20")
 
     def _selection(self, items: ObservedItems, one: Passed) -> Selection:
         counts = tuple(Fraction(value * self.grid) for value in one.values) if self.counts else None
         return Selection(items.names(one.ranks), len(one.ranks) < self.k, counts)
+
+
+def delta_in_each(delta: Fraction, groups: int) -> Fraction:
+    """`1 - (1-δ)^(1/c)`, rounded down: how rarely a release may name something new, so that one of c does with δ."""
+    if groups == 1:
+        return delta
+    with precision():
+        return lower(-((-ball(delta)).log1p() / groups).expm1())
+
+
+def delta_in_all(delta: Fraction, groups: int) -> Fraction:
+    """`1 - (1-δ)^c`, rounded up: how often one of c independent releases names something new (P15.1)."""
+    if groups == 1:
+        return delta
+    with precision():
+        return upper(-((-ball(delta)).log1p() * groups).expm1())
 
 
 def _sigma(bound: int, mu_squared: Fraction) -> Fraction:

@@ -75,8 +75,40 @@ def top_keys(
     keys, columns, depth = _descend(Linear(scores.counts[chosen], scores.rate), sizes, k, law, parts, entropy, scale)
     places_of, ranks = np.divmod(columns, depth)
     groups = np.take_along_axis(chosen, places_of, axis=1)
-    members = domain.starts[groups] + _members(groups, ranks, domain.sizes[groups], entropy)
+    members = domain.starts[groups] + members_of(groups, ranks, domain.sizes[groups], entropy)
     return Top(keys, columns, members)
+
+
+@dataclass(frozen=True)
+class TopOfRows:
+    """The `k` largest keys of every row of a table of classes, in order.
+
+    keys      a table of keys that holds them
+    columns   which columns of the table they are, largest first; columns without a key follow, where a row has too few
+    classes   the class of each, as a column of the table of classes
+    ranks     which order statistic of its class each is, from 0
+    """
+
+    keys: Keys
+    columns: Indices
+    classes: Indices
+    ranks: Indices
+
+
+def top_of_rows(
+    scores: Linear, sizes: Indices, k: int, law: Law, uniforms: Uniforms, entropy: Entropy, scale: Fraction
+) -> TopOfRows:
+    """The `k` largest of `score + scale · noise` of every row, where each row has classes of its own: as many equal
+    scores as `sizes` says, none where it is zero. `uniforms` are those of the classes' maxima."""
+    maxima = Keys(scores, law, OrderStatistics(uniforms, sizes, 1), scale)
+    chosen = largest(maxima, min(k, sizes.shape[1]))
+    there = np.take_along_axis(sizes, chosen, axis=1)
+    if k == 1 or (there <= 1).all():
+        return TopOfRows(maxima, chosen, chosen, np.zeros_like(chosen))
+    counts = Linear(np.take_along_axis(scores.counts, chosen, axis=1), scores.rate)
+    keys, columns, depth = _descend(counts, there, k, law, [picked(uniforms, chosen)], entropy, scale)
+    places, ranks = np.divmod(columns, depth)
+    return TopOfRows(keys, columns, np.take_along_axis(chosen, places, axis=1), ranks)
 
 
 def _descend(
@@ -101,7 +133,7 @@ def _descend(
         have = depth
         draws = OrderStatistics(interleaved(parts, groups), sizes, depth)
         keys = Keys(Linear(np.repeat(scores.counts, depth, axis=1), scores.rate), law, draws, scale)
-        top = largest(keys, k)
+        top = largest(keys, min(k, keys.shape[1]))
         places_of, ranks = np.divmod(top, depth)
         more = np.take_along_axis(sizes, places_of, axis=1) > depth
         if depth == deepest or not (more & (ranks == depth - 1)).any():
@@ -109,7 +141,7 @@ def _descend(
         depth = min(2 * depth, deepest)
 
 
-def _members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) -> Indices:
+def members_of(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) -> Indices:
     """Which item of its group carries each order statistic: uniform, and never the same item twice."""
     result = uniform_ints(entropy.uniforms(*groups.shape), sizes - ranks)
     repeated = np.flatnonzero(ranks.any(axis=1))

@@ -1,0 +1,72 @@
+"""The observed items of several groups: how many items of each group have each score (P15.1, P17.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.histogram.labels import Label
+from crestline.histogram.observed import ObservedItems
+
+Indices = NDArray[np.int64]
+Pick: TypeAlias = tuple[int, int, int]  # a row of the table, a score, and a place among the row's items of that score
+
+
+@dataclass(frozen=True)
+class ObservedTable:
+    """Classes of equal scores, group after group, in each of them the largest score first.
+
+    groups   the groups' labels, one for each row of the table
+    starts   the class at which each group begins, and the number of all classes at the end
+    scores   the score of each class
+    sizes    how many items of its group have it
+    names    the items that were picked; asked once, for all that is released of this table
+    unit     the score that one user gives an item at most
+    """
+
+    groups: Sequence[Label]
+    starts: Indices
+    scores: Indices
+    sizes: Indices
+    names: Callable[[Sequence[Pick]], Sequence[Label]]
+    unit: int = 1
+
+    @classmethod
+    def of(cls, histograms: Sequence[tuple[Label, ObservedItems]]) -> ObservedTable:
+        """From observed items of each group, with the same unit."""
+        parts = [part for _, part in histograms]
+
+        def names(picks: Sequence[Pick]) -> list[Label]:
+            places = [(parts[row], int(np.flatnonzero(parts[row].scores == score)[0]), at) for row, score, at in picks]
+            return [part.name(int(part.starts[group]) + at) for part, group, at in places]
+
+        none = np.zeros(0, dtype=np.int64)
+        return cls(
+            [label for label, _ in histograms],
+            np.cumsum([0, *(len(part.scores) for part in parts)]),
+            np.concatenate([none, *(part.scores for part in parts)]),
+            np.concatenate([none, *(np.diff(part.starts) for part in parts)]),
+            names,
+            parts[0].unit if parts else 1,
+        )
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:  # scores are private, and so is the number of groups
+        return "ObservedTable()"
+
+    def histograms(self) -> Iterator[ObservedItems]:
+        """The observed items of the groups, one by one."""
+        for row in range(len(self)):
+            part = slice(int(self.starts[row]), int(self.starts[row + 1]))
+            how_many = dict(zip(self.scores[part].tolist(), self.sizes[part].tolist(), strict=True))
+            yield ObservedItems(how_many, unit=self.unit, named=partial(self._named, row))
+
+    def _named(self, row: int, picks: Sequence[tuple[int, int]]) -> Sequence[Label]:
+        return self.names([(row, score, place) for score, place in picks])

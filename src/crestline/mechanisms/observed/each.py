@@ -1,0 +1,116 @@
+"""The largest noisy scores above a threshold in every group at once (P15.1, P17.2).
+
+Only what exceeds the threshold is named, so most classes of equal scores are left out by one comparison of whole
+numbers: the largest noise of n items exceeds x only if its uniform exceeds `F(x)^n`. Those that are left are put into
+tables, a row for each group, of groups with about as many classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.histogram.groups import Indices
+from crestline.histogram.observed_table import ObservedTable, Pick
+from crestline.mechanisms.observed.draw import Rule
+from crestline.mechanisms.public_list.top_ranks import members_of, top_of_rows
+from crestline.randomness.batches import batches
+from crestline.randomness.compare import exceeding, rounded
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.keys import fixed
+from crestline.randomness.reals import Real
+from crestline.randomness.scores import Linear, Listed
+from crestline.randomness.uniforms import WORD, Uniforms, arranged
+
+# The doubles of a distribution function are right to far more than one part in a million, and its powers to as many
+# times their last digit as there are factors.
+_SAFE, _PER_FACTOR = 0.999999, 1e-14
+
+
+@dataclass(frozen=True)
+class PassedEach:
+    """What is named in all groups of a table: groups in their order, in each of them the best first.
+
+    picks    the items: the row of their group, their score, and which of the items with that score
+    values   their noisy scores, in steps of the grid
+    """
+
+    picks: list[Pick]
+    values: list[int]
+
+    def rows(self) -> Iterator[tuple[int, list[int]]]:
+        """Every row in which something is named, with the noisy scores."""
+        rows = np.array([row for row, _, _ in self.picks], dtype=np.int64)
+        edges = [*np.flatnonzero(np.diff(rows, prepend=-1)).tolist(), len(rows)]
+        for first, last in pairwise(edges):
+            yield int(rows[first]), self.values[first:last]
+
+
+def passed_each(table: ObservedTable, rule: Rule, entropy: Entropy) -> PassedEach:
+    """What the rule names in every group, each with noise of its own."""
+    uniforms = entropy.uniforms(1, len(table.scores))
+    near = np.flatnonzero(uniforms.words[0] >= _least(table, rule))
+    group = np.searchsorted(table.starts, near, side="right") - 1
+    picks, values = list[Pick](), list[int]()
+    for rows, classes in _tables(group, near):
+        named, noisy = _named(table, rule, _Part(rows, classes), uniforms, entropy)
+        picks += named
+        values += noisy
+    order = np.argsort([row for row, _, _ in picks], kind="stable").tolist()
+    return PassedEach([picks[place] for place in order], [values[place] for place in order])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some groups, by their rows, and their classes; -1 where a group has no further class."""
+
+    rows: Indices
+    classes: Indices
+
+
+def _least(table: ObservedTable, rule: Rule) -> NDArray[np.uint64]:
+    """For each class the least word with which its largest key may exceed the threshold."""
+    below = rule.law.cdf((float(rule.threshold) - table.scores / table.unit) / float(rule.scale))
+    safe = np.maximum(_SAFE - table.sizes * _PER_FACTOR, 0.0)
+    with np.errstate(under="ignore"):
+        least: NDArray[np.uint64] = (below**table.sizes * (safe * 2.0**WORD)).astype(np.uint64)
+    return least
+
+
+def _tables(group: Indices, near: Indices) -> Iterator[tuple[Indices, Indices]]:
+    """The classes that are left, in tables: groups with at most 1, 2, 4, … of them, some groups at a time."""
+    rows, first, many = np.unique(group, return_index=True, return_counts=True)
+    width = np.int64(1) << np.ceil(np.log2(many)).astype(np.int64)
+    for wide in np.unique(width).tolist():
+        chosen, start = np.flatnonzero(width == wide), 0
+        for size in batches(len(chosen), wide):
+            part = chosen[start : start + size]
+            start += size
+            places = first[part][:, None] + np.arange(wide)
+            there = np.arange(wide) < many[part][:, None]
+            yield rows[part], np.where(there, near[np.where(there, places, 0)], -1)
+
+
+def _named(
+    table: ObservedTable, rule: Rule, part: _Part, uniforms: Uniforms, entropy: Entropy
+) -> tuple[list[Pick], list[int]]:
+    """The picks of some groups, and their noisy scores."""
+    classes = part.classes
+    sizes = np.where(classes >= 0, table.sizes[classes], 0)
+    scores = Linear(table.scores[classes], Fraction(1, table.unit))
+    maxima = arranged(uniforms, np.maximum(classes, 0))
+    top = top_of_rows(scores, sizes, rule.k, rule.law, maxima, entropy, rule.scale)
+    above = exceeding(top.keys, fixed(Listed([Real(rule.threshold)]), len(classes)), top.columns)
+    # Below the threshold nothing is named: the best key of the row, which is there, stands for what is cut off.
+    noisy = rounded(top.keys, rule.grid, np.where(above, top.columns, top.columns[:, :1]))
+    ranks, there = np.where(above, top.ranks, 0), np.take_along_axis(sizes, top.classes, axis=1)
+    index = members_of(top.classes, ranks, np.maximum(there, 1), entropy)
+    score = np.take_along_axis(table.scores[classes], top.classes, axis=1)
+    row = np.broadcast_to(part.rows[:, None], above.shape)
+    picks = list(zip(row[above].tolist(), score[above].tolist(), index[above].tolist(), strict=True))
+    return picks, noisy[above].tolist()

@@ -1,0 +1,94 @@
+"""Expressions for thresholds in groups: the score of every observed item of every group, how many have each (P15.1).
+
+Nothing here runs. Groups are numbered in label order, so that later statements speak of them by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crestline.histogram.observed_table import Pick
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.small_tables import small_table
+from crestline.sources.expression.counting import COUNT, PERIOD, USER
+from crestline.sources.groups.counting import NUMBER, GroupCounting
+
+_HOW_MANY, _INDEX, _MANY, _WEIGHT = "how_many", "index", "many", "weight"
+
+
+@dataclass(frozen=True)
+class GroupScoring:
+    """Scores in groups: in each of them a user keeps as many items as there are weights, and each of m kept items
+    scores the m-th weight."""
+
+    over: GroupCounting
+    weights: tuple[int, ...]
+
+    @property
+    def unit(self) -> int:
+        """What one user gives an item at most."""
+        return self.weights[0]
+
+    def scores(self, key: bytes) -> Expression:
+        """Every item that some user keeps in a group, with its score there, as far as it is above the floor."""
+        over, cap = self.over, len(self.weights)
+        if set(self.weights) == {1} and over.counting.question.contribution == cap:
+            return over.counts(key)
+        counting, groups = over.counting, over.groups.names
+        assert not over.hidden, "weighted scores have no floor"
+        pairs = counting.bounded(over.kept(key), cap, key)
+        whose = [*counting.whose, *groups]
+        table = small_table({_MANY: range(1, cap + 1), _WEIGHT: self.weights}, counting.engine)
+        many = pairs.group_by(whose).agg(**{_MANY: pairs.count()})
+        weighed = pairs.inner_join(many.inner_join(table, _MANY), whose)
+        labels = [*groups, *counting.items.names]
+        if PERIOD in counting.whose:  # of a user who has the item in several periods, the largest weight (P16.2)
+            weighed = weighed.group_by([USER, *labels]).agg(**{_WEIGHT: weighed[_WEIGHT].max()})
+        return weighed.group_by(labels).agg(**{COUNT: weighed[_WEIGHT].sum().cast("int64")})
+
+    def numbered(self, scores: Expression) -> Expression:
+        """Every group of the scores once, with its number from 0 on in label order."""
+        import ibis
+
+        groups = scores.select(*self.over.groups.names).distinct()
+        order = [groups[name] for name in self.over.groups.names]
+        return groups.mutate(**{NUMBER: ibis.row_number().over(order_by=order)})
+
+    def classes(self, scores: Expression, numbered: Expression) -> Expression:
+        """Group, number, score, and how many items of the group have it."""
+        names = self.over.groups.names
+        counted = scores.group_by([*names, COUNT]).agg(**{_HOW_MANY: scores.count()})
+        joined = counted.inner_join(numbered, list(names))
+        return joined.select(**self.over.groups.fetched(joined), **{name: joined[name] for name in _CLASS})
+
+    def ordered(self, classes: Expression, first: int = 0, last: int | None = None) -> Expression:
+        """Group after group, the largest scores first; only the groups of some numbers, where they are given."""
+        import ibis
+
+        part = classes if last is None else classes.filter((classes[NUMBER] >= first) & (classes[NUMBER] < last))
+        return part.order_by([part[NUMBER], ibis.desc(part[COUNT])])
+
+    def names(self, scores: Expression, numbered: Expression, picks: Sequence[Pick]) -> Expression:
+        """Number of the group, score, index and label of the picked items. The index is the item's place among those of
+        its group and score, in label order."""
+        import ibis
+
+        items, engine = self.over.counting.items, self.over.counting.engine
+        columns = dict(zip((NUMBER, COUNT, _INDEX), zip(*sorted(set(picks)), strict=True), strict=True))
+        wanted = small_table(columns, engine)
+        some = small_table({NUMBER: sorted(set(columns[NUMBER]))}, engine)
+        joined = scores.inner_join(numbered.inner_join(some, NUMBER), list(self.over.groups.names))
+        near = joined.inner_join(wanted.select(NUMBER, COUNT).distinct(), [NUMBER, COUNT])
+        order = [near[name] for name in items.names]
+        placed = near.mutate(**{_INDEX: ibis.row_number().over(group_by=[NUMBER, COUNT], order_by=order)})
+        found = placed.inner_join(wanted, [NUMBER, COUNT, _INDEX])
+        return found.select(NUMBER, COUNT, _INDEX, **items.fetched(found))
+
+    def every_score(self, scores: Expression) -> Expression:
+        """Group, label and score of every item: for engines that keep nothing between two statements."""
+        groups, items = self.over.groups, self.over.counting.items
+        return scores.select(**groups.fetched(scores), **items.fetched(scores), **{COUNT: scores[COUNT]})
+
+
+_CLASS = (NUMBER, COUNT, _HOW_MANY)

@@ -1,0 +1,172 @@
+"""Thresholds in groups: each follows its own law, in one array operation; the promise covers all of a user (P15.1)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.mechanisms.conformance import SIGNIFICANCE, items_law, p_value
+
+from crestline.errors import HistogramError, ParameterError
+from crestline.guarantees.guarantee import ZCDP, ApproxDP
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed_table import ObservedTable
+from crestline.histogram.table import HistogramTable
+from crestline.mechanisms import Observed
+from crestline.mechanisms.in_groups import InGroups
+from crestline.mechanisms.observed.observed import delta_in_all, delta_in_each
+from crestline.mechanisms.observed.weights import UNIT
+from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.total import Total
+from crestline.randomness.entropy import replay
+
+# Ties, more and fewer classes than are wanted, one item alone, a group in which nothing can pass, and an empty one.
+COUNTS: tuple[dict[str, int], ...] = (
+    {"a": 9, "b": 7, "c": 7, "d": 2},
+    {"x": 6},
+    {"p": 7, "q": 7, "r": 7},
+    {"l": 10, "m": 9, "n": 6, "o": 6},
+    {"s": 1, "t": 1},
+    {},
+)
+ROWS = 4_000  # of each group
+GAUSS = Observed(2, 2, 2, "0.05")
+LAPLACE = Observed(3, 1, 1, "0.01", "laplace")
+
+
+def groups() -> list[ObservedItems]:
+    return [ObservedItems.from_scores(counts) for counts in COUNTS]
+
+
+def repeated(times: int) -> ObservedTable:
+    return ObservedTable.of([(place, part) for _ in range(times) for place, part in enumerate(groups())])
+
+
+def p_values(mechanism: Observed, twin: Observed, times: int, key: str) -> list[float]:
+    drawn = twin.release_each(repeated(times), replay(key))
+    return [
+        p_value((selection.items for selection in drawn[place :: len(COUNTS)]), items_law(mechanism.law(part)))
+        for place, part in enumerate(groups()[:-1])
+    ]
+
+
+@pytest.mark.parametrize("mechanism", [GAUSS, LAPLACE], ids=["Gaussian", "Laplace"])
+def test_every_group_follows_the_law_of_its_own_items(mechanism: Observed) -> None:
+    assert min(p_values(mechanism, mechanism, ROWS, "each")) > SIGNIFICANCE
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "twin"),
+    [(GAUSS, Observed(2, 2, "2.2", "0.05")), (LAPLACE, Observed(3, 1, "1.1", "0.01", "laplace"))],
+    ids=["Gaussian", "Laplace"],
+)
+def test_a_scale_that_is_a_tenth_off_is_noticed(mechanism: Observed, twin: Observed) -> None:
+    assert min(p_values(mechanism, twin, 2 * ROWS, "twin")) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("mechanism", [GAUSS, LAPLACE], ids=["Gaussian", "Laplace"])
+def test_decisions_do_not_depend_on_how_many_bits_are_looked_at_first(mechanism: Observed) -> None:
+    table = repeated(6)
+    first, again = (mechanism.release_each(table, replay("bits", first_bits=bits)) for bits in (64, 7))
+    assert first == again
+    assert any(len(selection) for selection in first)
+
+
+def test_no_item_is_named_twice_and_all_of_a_class_are_named_alike() -> None:
+    """A class of ten equal scores far above the threshold: every order of three of its items is as likely."""
+    table = ObservedTable.of([(0, ObservedItems.from_scores(dict.fromkeys("abcde", 50)))] * 6_000)
+    drawn = [selection.items for selection in Observed(3, 1, 1, "0.01").release_each(table, replay("alike"))]
+    assert {len(set(items)) for items in drawn} == {3}
+    orders = [(a, b, c) for a in "abcde" for b in "abcde" for c in "abcde" if len({a, b, c}) == 3]
+    assert p_value(drawn, dict.fromkeys(orders, 1 / 60)) > SIGNIFICANCE
+
+
+def test_counts_are_the_keys_that_were_ranked() -> None:
+    table = ObservedTable.of(
+        [("g", ObservedItems.from_scores({"a": 90, "b": 70, "c": 1})), ("h", ObservedItems.from_scores({"a": 40}))]
+    )
+    first, second = Observed(3, 1, "0.01", "0.05", counts=True).release_each(table, replay("counts"))
+    assert first == Selection(("a", "b"), True, (Fraction(90), Fraction(70)))
+    assert second == Selection(("a",), True, (Fraction(40),))
+
+
+def test_an_empty_table_has_no_selections() -> None:
+    assert GAUSS.release_each(ObservedTable.of([]), replay(1)) == []
+    assert str(ObservedTable.of([])) == "ObservedTable()"
+
+
+def test_a_table_is_its_groups() -> None:
+    table = repeated(1)
+    parts = list(table.histograms())
+    assert [part.scores.tolist() for part in parts] == [part.scores.tolist() for part in groups()]
+    assert parts[0].names([0, 1, 3]) == ("a", "b", "d")
+
+
+def test_slots_and_scores_of_another_unit_are_refused() -> None:
+    slots = HistogramTable.of([("g", Histogram.from_counts({"a": 3}, 2))])
+    with pytest.raises(HistogramError, match="every observed item"):
+        GAUSS.release_each(slots, replay(1))
+    with pytest.raises(HistogramError, match="sums of weights"):
+        Observed(2, 1, 2, "0.05", cap=2).release_each(repeated(1), replay(1))
+    weighed = ObservedTable.of([("g", ObservedItems.from_scores({"a": 90 * UNIT}, unit=UNIT))])
+    assert Observed(2, 1, 2, "0.05", cap=2).release_each(weighed, replay(1))[0].items == ("a",)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("many", [2, 3, 40])
+def test_a_total_is_for_all_groups_of_a_user(noise: str, many: int) -> None:
+    total = Total(5, 1, "1e-8", contribution=2)
+    made = Observed.fit(total, groups=many, noise=noise)
+    family = InGroups.of(made, many, delta=total.delta)
+    assert family.guarantee() == ApproxDP(1, "1e-8", theorem="P15.1, P17.3")
+    assert many * made.delta == pytest.approx(1e-8, rel=2e-6)
+    one, wide = Observed.fit(total, noise=noise), Observed.fit(Total(5, 1, "1e-8", contribution=2 * many), noise=noise)
+    assert one.threshold < made.threshold
+    assert float(made.scale) == pytest.approx(float(wide.scale), rel=1e-9)  # as many items as all groups have together
+    # In a ledger the two failures are kept apart: c steps of Δ/(2σ²), or of Δ/scale, and c times δ.
+    cost, step = family.cost(), made.cost()
+    assert (cost.rho, cost.delta) == (many * step.rho, many * made.delta)
+    settled = family.settled(family.release([repeated(1)], replay(1)))
+    assert (settled.rho, settled.delta) == (cost.rho, cost.delta)
+
+
+def test_few_items_in_all_groups_take_laplace_noise() -> None:
+    kinds = {(bound, many): Observed.fit(Total(5, 1, "1e-8", contribution=bound), groups=many).noise
+             for bound, many in [(1, 3), (3, 1), (2, 2), (1, 4)]}  # fmt: skip
+    assert kinds == {(1, 3): "laplace", (3, 1): "laplace", (2, 2): "gaussian", (1, 4): "gaussian"}
+    for bound, many in kinds:
+        total = Total(5, 1, "1e-8", contribution=bound)
+        laplace, gauss = (Observed.fit(total, groups=many, noise=noise).margin() for noise in ("laplace", "gaussian"))
+        assert (laplace < gauss) == (kinds[bound, many] == "laplace")
+
+
+def test_a_promise_for_fewer_groups_is_not_that_of_more() -> None:
+    made = Observed.fit(Total(5, 1, "1e-8", contribution=2), groups=2, noise="gaussian")
+    assert made.promised_in(1) == made.promised_in(2)
+    assert made.promised_in(3) is None
+    assert isinstance(InGroups.of(made, 3).guarantee(), ApproxDP | ZCDP)  # added up step by step
+    assert InGroups.of(made, 3).guarantee() != made.promised_in(2)
+    assert Observed(2, 2, 2, "0.05").promised_in(1) is None
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_a_promise_that_is_not_kept_to_users_of_more_groups_is_refused(noise: str) -> None:
+    made = Observed.fit(Total(5, 1, "1e-8", contribution=1), groups=2, noise=noise)
+    parts: dict[str, Any] = {"promise": made.promise, "noise": noise}
+    Observed(5, 1, made.scale, made.delta, groups=2, **parts)
+    with pytest.raises(ParameterError, match="not kept"):
+        Observed(5, 1, made.scale, made.delta, groups=3, **parts)
+    with pytest.raises(ParameterError, match="not kept"):
+        Observed(5, 1, made.scale, 2 * made.delta, groups=2, **parts)
+
+
+def test_the_share_of_each_group_and_back() -> None:
+    for many in (1, 2, 7, 1000):
+        each = delta_in_each(Fraction(1, 20), many)
+        assert 1 - (1 - float(each)) ** many == pytest.approx(0.05, rel=1e-9)
+        assert each <= Fraction(1, 20)
+        assert delta_in_all(each, many) == pytest.approx(0.05, rel=1e-9)
+    assert delta_in_each(Fraction(1, 20), 2) > Fraction(1, 40)
+    assert delta_in_all(Fraction(1, 2), 2) >= Fraction(3, 4)
