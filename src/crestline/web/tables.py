@@ -14,7 +14,7 @@ from crestline.errors import LedgerError
 from crestline.ledger.storage.database import Database, open_database
 from crestline.ledger.storage.records import lock
 
-VERSION = 2
+VERSION = 3
 
 metadata = MetaData()
 
@@ -87,8 +87,10 @@ def _bring_up_to_date(connection: Connection, stored: int) -> None:
     if stored == VERSION:
         return
     for step in range(stored, VERSION) if stored else ():
-        MIGRATIONS[step](connection)
+        if step in MIGRATIONS:
+            MIGRATIONS[step](connection)
     metadata.create_all(connection)
+    connection.execute(text(_INDEX))
     if stored < 2:  # the table that holds the version is new
         connection.execute(insert(service).values(id=1, version=VERSION))
     else:
@@ -102,5 +104,11 @@ def _add_expiry(connection: Connection) -> None:
     connection.execute(text("CREATE INDEX IF NOT EXISTS crestline_requests_created ON crestline_requests (created)"))
 
 
+# The history of one analyst, the newest first. The entries are the ledger's, and it does without this index.
+_INDEX = "CREATE INDEX IF NOT EXISTS crestline_entries_asked ON crestline_entries (analyst, sequence)"
+
 # Version n to n + 1.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_expiry}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    1: _add_expiry,
+    2: lambda connection: None,
+}  # version 3 has one more index

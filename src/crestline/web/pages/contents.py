@@ -13,12 +13,12 @@ from crestline.mechanisms.catalogue import Entry
 from crestline.prepare.rules import BOUNDED_CHARGED, MANY_ITEMS, WITH_LEDGER, auto_takes
 from crestline.question import Question
 from crestline.web.config import DatasetConfig
-from crestline.web.pages.budget_view import left, title
 from crestline.web.pages.forecast import why_not
 from crestline.web.pages.groups_view import groups_part, many_groups
 from crestline.web.pages.parts.chart import chart
 from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import capital, facts, moment, note, section
+from crestline.web.pages.past.budget_view import left, title
 
 
 def sign_in() -> Html:

@@ -7,29 +7,22 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import RedirectResponse, Response
 
-from crestline.ledger.storage.records import Account
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.web.access.callers import caller_by_cookie, caller_by_token
-from crestline.web.asking import Caller, explained, recalled
-from crestline.web.clock import utc_now
+from crestline.web.asking import explained, recalled
 from crestline.web.pages import contents
 from crestline.web.pages.ask_routes import ask_pages
 from crestline.web.pages.assets import KINDS, asset
-from crestline.web.pages.budget_view import budget_page
 from crestline.web.pages.forms import COOKIE, CurrentState, Fields, SignedIn, one, page_response
-from crestline.web.pages.history import asked, history
-from crestline.web.pages.parts.layout import alert, section
+from crestline.web.pages.parts.layout import alert
+from crestline.web.pages.past.routes import past_pages
 from crestline.web.pages.reports.routes import report_pages
-from crestline.web.pages.spending import Point, spending, unknown_reservations
 from crestline.web.problems import Problem
-from crestline.web.state import Served, ServiceState
-
-_SHOWN = 200  # questions in the history
-_READ = 2000  # entries of the ledger for a picture
 
 pages = APIRouter(include_in_schema=False)
 pages.include_router(ask_pages)
 pages.include_router(report_pages)
+pages.include_router(past_pages)
 
 
 @pages.get("/style.css")
@@ -77,40 +70,6 @@ def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState
     found, time = recalled(state, caller, number)
     body = contents.answer_page(found, explained(found, width=10**6), time)
     return page_response(f"Answer {number}", body, who=caller.person.name)
-
-
-@pages.get("/budget")
-def budget(state: CurrentState, caller: SignedIn) -> Response:
-    spent = [line for part in caller.sees(state) for line in _spent(state, caller, part)]
-    calendars = [_calendar(state, account) for account, _ in spent if account.balance.budget.calendar is not None]
-    spent = [line for line in spent if line[0].balance.budget.calendar is None]
-    lead = "Everybody's budgets." if caller.is_owner else "Your own budgets. What others spend is the owner's to see."
-    return page_response(
-        "Budget", budget_page(spent, utc_now(), calendars), who=caller.person.name, here="/budget", lead=lead
-    )
-
-
-def _calendar(state: ServiceState, account: Account) -> tuple[Account, list[Account]]:
-    """A budget by period, and its accounts."""
-    return account, state.datasets[account.dataset].ledger.periods(account.analyst)
-
-
-def _spent(state: ServiceState, caller: Caller, part: Served) -> list[tuple[Account, list[Point]]]:
-    """Every account of a data set that the caller may see, with what was used when."""
-    entries = part.ledger.history(_READ, analyst=caller.payer)
-    numbers = unknown_reservations(entries)
-    before = {number: entry for number in numbers if (entry := state.store.entry(number)) is not None}
-    accounts = [account for account in caller.accounts(state) if account.dataset == part.config.name]
-    return [(account, spending(account, entries, before)) for account in accounts]
-
-
-@pages.get("/history")
-def past(state: CurrentState, caller: SignedIn) -> Response:
-    entries = [entry for part in caller.sees(state) for entry in part.ledger.history(_READ, analyst=caller.payer)]
-    lines = asked(entries, caller.payer)[:_SHOWN]
-    lead = "Everybody's questions." if caller.is_owner else "Your own questions."
-    body = section("Questions", history(lines, with_analysts=caller.is_owner), name="questions")
-    return page_response("History", body, who=caller.person.name, here="/history", lead=lead)
 
 
 @pages.get("/mechanisms")

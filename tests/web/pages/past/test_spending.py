@@ -9,7 +9,7 @@ from crestline.guarantees.guarantee import BoundedRange
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.report import used
-from crestline.web.pages.spending import spending, unknown_reservations
+from crestline.web.pages.past.spending import read, spending, unknown_reservations
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def ledger() -> Ledger:
 
 def test_the_line_rises_and_falls_and_ends_where_the_ledger_are(ledger: Ledger) -> None:
     whole, own = ledger.accounts
-    entries = ledger.history()
+    entries = read(ledger.history())
     shares = [round(point.used, 6) for point in spending(whole, entries, {})]
     assert shares == [0, 0.25, 0.25, 0.5, 0.35, 0.6, 0.4]
     assert shares[-1] == pytest.approx(used(whole))
@@ -33,9 +33,9 @@ def test_the_line_rises_and_falls_and_ends_where_the_ledger_are(ledger: Ledger) 
 
 def test_the_newest_entries_alone_give_the_same_end_of_the_line(ledger: Ledger) -> None:
     whole, own = ledger.accounts
-    entries = ledger.history(3)  # begins with a settlement whose reservation is older
+    entries = read(ledger.history(3))  # begins with a settlement whose reservation is older
     (number,) = unknown_reservations(entries)
-    before = {entry.sequence: entry for entry in ledger.history() if entry.sequence == number}
+    before = read([entry for entry in ledger.history() if entry.sequence == number])
     assert [round(point.used, 6) for point in spending(whole, entries, before)] == [0.35, 0.6, 0.4]
     assert [round(point.used, 6) for point in spending(own, entries, before)] == [0.2, 0.7, 0.3]
 

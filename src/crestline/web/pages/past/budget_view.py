@@ -12,7 +12,7 @@ from crestline.ledger.storage.records import Account
 from crestline.web.pages.parts.chart import Bar, Segment, bars
 from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import amount, minute, section
-from crestline.web.pages.spending import Point
+from crestline.web.pages.past.spending import Point
 
 _TOP, _HEIGHT = 18, 90
 _WIDE = 1000  # units of the stretched part of a picture

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry
-from crestline.web.pages.parts.html import Html, join, table, tag
+from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import amount, moment
 
 NOBODY = "the data set itself"  # an owner asks at its expense
+_EVERYWHERE = {"top", "where", "by", "for", "every", "and", "with"}  # our own words
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,43 @@ def asked(entries: Sequence[Entry], payer: str | None) -> list[Asked]:
     return sorted(lines, key=lambda line: line.sequence, reverse=True)
 
 
-def history(lines: Sequence[Asked], *, with_analysts: bool) -> Html:
+def history(lines: Sequence[Asked], *, with_analysts: bool, find: str = "") -> Html:
     """The lines as a table."""
+    if not lines:
+        return tag("p", f"Nothing here holds {find!r}." if find else "Nothing was asked so far.")
     rows = []
     for line in lines:
         who = (line.analyst or NOBODY,) if with_analysts else ()
         rows.append((moment(line.time), *who, line.dataset, line.words, line.outcome, line.cost))
     heads = ("When", *(("Who pays",) if with_analysts else ()), "Data set", "Question", "Outcome", "Cost")
-    return table(f"The last {len(rows)} lines, the newest first", heads, rows)
+    return table(f"{len(rows)} lines, the newest first", heads, rows)
+
+
+def search(find: str) -> Html:
+    """The form to search with."""
+    field = void("input", type="search", id="find", name="find", value=find, maxlength="200")
+    parts = (tag("label", "Search questions", for_="find"), field, tag("button", "Search", class_="second"))
+    return tag("form", *parts, class_="search", role="search", method="get", action="/history")
+
+
+def words_of(find: str) -> tuple[str, ...]:
+    """The words that are searched for, without those that every line has. Capital letters matter, as in a filter."""
+    return tuple(word for word in find.split() if word not in _EVERYWHERE)
+
+
+def holds(entry: Entry, words: Sequence[str]) -> bool:
+    """Whether all words are in the question as it is shown, the data set, who asked, or what happened."""
+    asked = question_text(entry.content.get("question") or {}) if entry.kind in ("reserved", "refused") else ""
+    text = " ".join((asked, entry.dataset, entry.analyst or NOBODY, entry.kind))
+    return all(word in text for word in words)
+
+
+def older(before: int | None, find: str) -> Html:
+    """The way to older lines, or back to the newest."""
+    fields = {"find": find} if find else {}
+    words = "Back to the newest" if before is None else "Older"
+    told = urlencode(fields if before is None else {**fields, "before": str(before)})
+    return tag("p", tag("a", words, href=f"/history?{told}" if told else "/history"))
 
 
 def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, Html, Html | str]:

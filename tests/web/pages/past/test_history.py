@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from tests.web.pages.conftest import Page
 
 from crestline.errors import BudgetExhausted
 from crestline.guarantees.cost import steps
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
-from crestline.web.pages.history import asked, history
-from tests.web.pages.conftest import Page
+from crestline.web.pages.past.history import asked, history
 
 QUESTION = {"k": 3, "item": ["venue"], "where": "<b> = 1", "mechanism": "LimitedDomain"}
 

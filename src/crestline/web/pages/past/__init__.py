@@ -1,0 +1,1 @@
+"""What was asked and spent so far: the history, and budgets over time."""

@@ -1,0 +1,74 @@
+"""The newest entries of a ledger, a page at a time: nothing else is read, however long the ledger is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlalchemy import Connection, Select, select
+
+from crestline.ledger.entries import Entry
+from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.records import to_entry
+from crestline.ledger.storage.schema import entries
+
+_BATCH = 200  # entries that are looked at together while something is searched for
+_CHARGING = ("opened", "reserved", "settled")
+
+Fits: TypeAlias = Callable[[Entry, Sequence[str]], bool]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Whose entries are read: of these data sets, and of this analyst alone, if one is named."""
+
+    database: Database
+    datasets: tuple[str, ...]
+    analyst: str | None
+
+    def lines(self, before: int | None, most: int, words: Sequence[str], fits: Fits) -> list[Entry]:
+        """The newest entries below a number that open a line of the history and hold all words, the newest first.
+
+        The database leaves out most of the others; `fits` decides.
+        """
+        spelled = [entries.c.body.contains(json.dumps(word)[1:-1], autoescape=True) for word in words]
+        batch_size, found = _BATCH if words else most, list[Entry]()
+        while len(found) < most:
+            batch = self._read(self._lines(before).where(*spelled).limit(batch_size))
+            found += [entry for entry in batch if not words or fits(entry, words)]
+            if len(batch) < batch_size:
+                break
+            before = batch[-1].sequence
+        return found[:most]
+
+    def charges(self, dataset: str, most: int) -> list[Entry]:
+        """The newest entries that changed what is charged to a data set, the oldest of them first."""
+        query = self._own(entries.c.kind.in_(_CHARGING), entries.c.dataset == dataset)
+        return self._read(query.limit(most))[::-1]
+
+    def settlements(self, reserved: Sequence[int]) -> dict[int, Entry]:
+        """The entries that settled these reservations, by the number of the reservation."""
+        if not reserved:
+            return {}
+        query = select(entries).where(entries.c.kind == "settled", entries.c.receipt.in_(reserved))
+        return {entry.receipt: entry for entry in self._read(query) if entry.receipt is not None}
+
+    def numbered(self, numbers: Sequence[int]) -> list[Entry]:
+        """The entries with these numbers."""
+        return self._read(select(entries).where(entries.c.sequence.in_(numbers))) if numbers else []
+
+    def _lines(self, before: int | None) -> Select[tuple[object, ...]]:
+        query = self._own(entries.c.kind != "settled", entries.c.dataset.in_(self.datasets))
+        return query if before is None else query.where(entries.c.sequence < before)
+
+    def _own(self, *conditions: object) -> Select[tuple[object, ...]]:
+        query = select(entries).where(*conditions).order_by(entries.c.sequence.desc())  # type: ignore[arg-type]
+        return query if self.analyst is None else query.where(entries.c.analyst == self.analyst)
+
+    def _read(self, query: Select[tuple[object, ...]]) -> list[Entry]:
+        def work(connection: Connection) -> list[Entry]:
+            return [to_entry(row) for row in connection.execute(query)]
+
+        return self.database.read(work)
