@@ -1,4 +1,4 @@
-"""Reserving and settling, both durable, on SQLite and PostgreSQL, with 1, 8 and 64 writers."""
+"""Reserving and settling, both durable, on SQLite and PostgreSQL, with 1, 8 and 64 writers: threads, and processes."""
 
 from __future__ import annotations
 

@@ -44,6 +44,8 @@ def ask(
         return stored
     with source.ready() as connected:  # before the charge: a connection that was lost costs nobody
         receipt = charge.reserve(prepared, known)
+        if isinstance(receipt, Answer):  # somebody else paid for it meanwhile
+            return receipt
         with charged():
             selection = _selected(prepared, connected, entropy)
     with charged():

@@ -7,11 +7,12 @@ from typing import Protocol
 
 from crestline.answer.answer import Answer, Bill
 from crestline.guarantees.cost import Cost
-from crestline.identity import Identity, find_stored
+from crestline.identity import Identity, find_stored, may_be_served
 from crestline.ledger.amount import Amount
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import Reach, promises
-from crestline.ledger.receipt import Receipt
+from crestline.ledger.receipt import Receipt, StoredAnswer
+from crestline.ledger.rules import Balance
 from crestline.ledger.shares import part_of, times, worth
 from crestline.prepare import Prepared
 
@@ -21,7 +22,7 @@ class Charging(Protocol):
 
     def find(self, known: Identity) -> Answer | None: ...
 
-    def reserve(self, prepared: Prepared, known: Identity) -> Receipt | None: ...
+    def reserve(self, prepared: Prepared, known: Identity) -> Receipt | Answer | None: ...
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer: ...
 
@@ -55,27 +56,31 @@ class Charged:
     def find(self, known: Identity) -> Answer | None:
         """The stored answer to the same question on the same version of the data; serving it is recorded."""
         found = find_stored(self.ledger, known, self.analyst, record=True)
-        return None if found is None else replace(Answer.from_dict(found.answer), stored=True)
+        return None if found is None else _served(found)
 
-    def reserve(self, prepared: Prepared, known: Identity) -> Receipt:
-        """Hold the worst case, durably, before a row is read."""
-        return self.ledger.reserve(
+    def reserve(self, prepared: Prepared, known: Identity) -> Receipt | Answer:
+        """Hold the worst case, durably, before a row is read; or the answer, if it was paid for since `find`."""
+        found = self.ledger.find_or_reserve(
             prepared.cost,
+            usable=may_be_served,
             question=known.question,
             data_version=known.version,
             analyst=self.analyst,
             mechanism=prepared.choice.name,
             reach=prepared.reach,
         )
+        return found if isinstance(found, Receipt) else _served(found)
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
         """Charge the cost, and keep the answer with its bill."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         answer = replace(answer, notes=(*answer.notes, *_promises(self.ledger, receipt)))
-        paid = self.ledger.settle(receipt, cost, answer=answer.to_dict())
-        return replace(
-            answer, bill=bill(self.ledger, self.analyst, receipt.number, receipt.reserved, paid, receipt.reach)
-        )
+        settled = self.ledger.settlement(receipt, cost, answer=answer.to_dict())
+        return replace(answer, bill=_bill(self.ledger, receipt.number, receipt.reserved, settled.paid, settled.balance))
+
+
+def _served(found: StoredAnswer) -> Answer:
+    return replace(Answer.from_dict(found.answer), stored=True)
 
 
 def _promises(ledger: Ledger, receipt: Receipt) -> tuple[str, ...]:
@@ -91,7 +96,10 @@ def bill(
 ) -> Bill:
     """What was reserved and paid for an answer, and what is left now of the budget that limits the analyst;
     over several periods, of the one that has the least."""
-    balance = ledger.left(analyst, reach)
+    return _bill(ledger, receipt, reserved, paid, ledger.left(analyst, reach))
+
+
+def _bill(ledger: Ledger, receipt: int, reserved: Amount, paid: Amount, balance: Balance) -> Bill:
     return Bill(
         ledger=ledger.address,
         reserved=str(reserved),

@@ -80,10 +80,12 @@ class Identity:
 
 def find_stored(ledger: Ledger, known: Identity, analyst: str | None, *, record: bool) -> StoredAnswer | None:
     """The answer to the same question, if it may be served again; serving it is recorded."""
-    found = ledger.find_answer(known.question, known.version, analyst=analyst, record=False)
-    if found is None or not isinstance(found.answer, Mapping) or found.answer.get("replayed"):
-        return None  # earlier versions kept replayed answers like all others
-    return ledger.find_answer(known.question, known.version, analyst=analyst) if record else found
+    return ledger.find_answer(known.question, known.version, analyst=analyst, record=record, usable=may_be_served)
+
+
+def may_be_served(answer: object) -> bool:
+    """Whether a stored answer is an answer of a question; earlier versions kept replayed ones like all others."""
+    return isinstance(answer, Mapping) and not answer.get("replayed")
 
 
 def stated_version(version: str) -> str:

@@ -1,8 +1,9 @@
 """A process that reserves, releases and settles until it is killed, again and again; and a check of its ledger after.
 
-    python -m tests.ledger.victim FOLDER KILLS
+    python -m tests.ledger.victim FOLDER KILLS [ADDRESS]
 
-Prints, as JSON, how many were killed and in which state they left their last question.
+Prints, as JSON, how many were killed and in which state they left their last question. With an address, of a database
+on a server, all use that one. Every third process asks in eight threads at once, whose questions are written together.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 from fractions import Fraction
@@ -39,34 +41,48 @@ def reach_of(ledger: Ledger) -> Reach | None:
     return None if ledger.budget.calendar is None else _REACH
 
 
-def live(path: Path, releases: Path, ready: int) -> None:
-    """Ask for ever. A release is a line in a file that is on disk before the settlement begins.
+def live(address: str, releases: Path, ready: int, threads: int) -> None:
+    """Ask for ever. A release is a line in a file that is on disk before the settlement begins, and so is what the
+    settlement came to, once it came to something.
 
     Each step is told to the parent, so that it can kill at a step, however slow the machine is.
     """
-    choice = random.Random(os.getpid())
     out = os.open(releases, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    with Ledger.open(path) as ledger:
+
+    def tell(*words: object) -> None:
+        os.write(out, f"{' '.join(map(str, words))}\n".encode())
+        os.fsync(out)
+
+    with Ledger.open(address) as ledger:
         os.write(ready, b"!")
         reach = reach_of(ledger)
-        while True:
-            receipt = ledger.reserve(drawn(4), reach=reach)
-            os.write(ready, b"!")
-            paid = choice.randint(1, 4)
-            os.write(out, f"{receipt.number} {paid}\n".encode())
-            os.fsync(out)
-            os.write(ready, b"!")
-            ledger.settle(receipt, drawn(paid))
-            os.write(ready, b"!")
+
+        def ask(number: int) -> None:
+            choice = random.Random(f"{os.getpid()} {number}")
+            while True:
+                receipt = ledger.reserve(drawn(4), reach=reach)
+                os.write(ready, b"!")
+                paid = choice.randint(1, 4)
+                tell(receipt.number, paid)
+                os.write(ready, b"!")
+                ledger.settle(receipt, drawn(paid))
+                tell(receipt.number, paid, "settled")
+                os.write(ready, b"!")
+
+        crowd = [threading.Thread(target=ask, args=(number,)) for number in range(threads)]
+        for one in crowd:
+            one.start()
+        for one in crowd:
+            one.join()
 
 
-def kill_one(path: Path, releases: Path, steps: int, delay: float) -> None:
+def kill_one(address: str, releases: Path, steps: int, delay: float, threads: int) -> None:
     """Start a process, let it take some steps, give it a moment, and kill it without warning."""
     listen, ready = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            live(path, releases, ready)
+            live(address, releases, ready, threads)
         finally:
             os._exit(1)
     os.close(ready)
@@ -79,11 +95,12 @@ def kill_one(path: Path, releases: Path, steps: int, delay: float) -> None:
     assert os.WIFSIGNALED(status), "the process ended by itself: its ledger failed"
 
 
-def check(path: Path, releases: Path) -> str:
+def check(address: str, releases: Path) -> str:
     """The ledger re-opens, verifies, and shows no less than what was released, and where the last question was left."""
     lines = [line.split() for line in releases.read_text().splitlines()] if releases.exists() else []
-    released = {int(number): int(paid) * EPSILON for number, paid in lines}
-    with Ledger.open(path) as ledger:
+    released = {int(number): int(paid) * EPSILON for number, paid, *_ in lines}
+    acknowledged = {int(number): int(paid) * EPSILON for number, paid, *settled in lines if settled}
+    with Ledger.open(address) as ledger:
         assert ledger.verify().findings == ()
         history = [entry.content for entry in ledger.history()]
         period = None if reach_of(ledger) is None else _PERIOD
@@ -92,28 +109,30 @@ def check(path: Path, releases: Path) -> str:
     paid = {one["receipt"]: Fraction(one["charge"][0]["epsilon"]) for one in history if one["kind"] == "settled"}
     for number, loss in released.items():
         assert paid.get(number, held[number]) >= loss, "a release without its charge"
+    assert all(paid[number] == loss for number, loss in acknowledged.items()), "a settlement was lost"
     last = max(held, default=0)
     if last in paid or not last:
         return "settled"
     return "released" if last in released else "reserved"
 
 
-def main(folder: Path, kills: int) -> None:
+def main(folder: Path, kills: int, server: str | None) -> None:
     choice = random.Random(kills)
     states: Counter[str] = Counter()
     for number in range(kills):
-        path = folder / f"{number // _KILLS_PER_FILE}.db"
-        releases = path.with_suffix(".released")
+        file = folder / f"{number // _KILLS_PER_FILE}.db"
+        address, releases = server or str(file), file.with_suffix(".released")
         if number % _KILLS_PER_FILE == 0:
             whole = small_budget(10**6)
             every_other = number // _KILLS_PER_FILE % 2
-            Ledger.create(path, by_period(whole) if every_other else whole).close()
+            Ledger.create(address, by_period(whole) if every_other else whole).close()
         by_the_clock = number % 2 == 0  # at any moment; the others soon after a step
         steps, moment = (0, 0.02) if by_the_clock else (choice.randint(0, 8), 0.001)
-        kill_one(path, releases, steps, choice.uniform(0, moment))
-        states[check(path, releases)] += 1
+        threads = 8 if number % 3 == 2 else 1
+        kill_one(address, releases, steps * threads, choice.uniform(0, moment), threads)
+        states[check(address, releases)] += 1
     print(json.dumps(states))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)

@@ -12,8 +12,8 @@ from crestline.parameters import decimal_text
 
 # Bits of a numerator or denominator that is charged; far beyond any number a person would write.
 _LONGEST = 512
-# Bits of a common denominator in the ledger.
-_LARGEST_SUM = 4096
+# Bits of a common denominator in the ledger: longer ones make every later question slower.
+_LARGEST_SUM = 512
 _GRID = 2**256  # any fine grid: charges are rounded up to it
 _UNITS = (("rho", "delta"), ("epsilon", "delta"), ("items", "questions"))  # of the kinds of budget
 _INVISIBLE = Fraction(1, 10**300)  # what is left can be smaller than any float

@@ -14,7 +14,7 @@ from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical
 from crestline.ledger.periods import Reach
-from crestline.ledger.receipt import Asking, Clock, Order, Receipt, StoredAnswer
+from crestline.ledger.receipt import Asking, Clock, Order, Receipt, Settlement, StoredAnswer
 from crestline.ledger.verify import Verification
 from crestline.parameters import spelled_out, whole
 from crestline.periods.calendar import Periods
@@ -171,8 +171,21 @@ class Ledger:
         Gives back the steps that were not drawn, never the probability of failure. On any error the whole
         reservation stays charged. Returns what the analyst's own account paid; the data set's where they have none.
         """
+        return self.settlement(receipt, cost, answer=answer).paid
+
+    def settlement(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Settlement:
+        """`settle`, and how the account stands that paid."""
         canonical(answer)
         return self._store.settle(receipt, cost, answer)
+
+    @spelled_out(Asking, {})
+    def find_or_reserve(
+        self, cost: Cost, *, usable: Callable[[object], bool] = lambda _: True, **asking: Unpack[Asking]
+    ) -> StoredAnswer | Receipt:
+        """The stored answer, as `find_answer` gives it, or else a reservation, as `reserve` makes it; both in one
+        transaction, so that nobody pays for what was paid for a moment ago."""
+        found = self._store.find_or_reserve(self._order(**asking), lambda parts: (cost, None), usable)
+        return found if isinstance(found, Receipt) else _stored(found)
 
     def find_answer(
         self,
@@ -181,13 +194,15 @@ class Ledger:
         *,
         analyst: str | None = None,
         record: bool = True,
+        usable: Callable[[object], bool] = lambda _: True,
     ) -> StoredAnswer | None:
         """The stored answer to the same question on the same data version, at no cost, or None.
 
         Without a version nothing is ever served again. An analyst with a budget of their own is served what they paid
-        for, and nothing that others did.
+        for, and nothing that others did. An answer that is not `usable` is not served.
         """
-        entry = self._store.find_answer(self._order(question, data_version, analyst, None), record=record)
+        order = self._order(question, data_version, analyst, None)
+        entry = self._store.find_answer(order, usable=usable, record=record)
         return None if entry is None else _stored(entry)
 
     def answer(self, number: int) -> StoredAnswer | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from crestline.ledger.amount import Amount
 from crestline.ledger.periods import Reach
+from crestline.ledger.rules import Balance
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -49,6 +50,15 @@ class Receipt:
     reserved: Amount
     k: int | None = None
     reach: Reach | None = None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What the asker's own account paid (the data set's where they have none), and how it stands now; over several
+    periods, the one that has the least left."""
+
+    paid: Amount
+    balance: Balance
 
 
 @dataclass(frozen=True)

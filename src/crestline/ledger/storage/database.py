@@ -1,7 +1,12 @@
-"""Where a ledger is kept: a SQLite file, PostgreSQL, or memory; and the two ways to use it.
+"""Where a ledger is kept: a SQLite file, PostgreSQL, or memory; and the three ways to use it.
 
-    write    one serialised transaction, durable when it returns
+    charge   an operation on the ledger; durable when it returns
+    write    any other change, durable when it returns
     read     one consistent snapshot
+
+Changes of one process that wait for each other are written together, in one serialised transaction (`group`). To each
+of them it is as if it had been written alone: what it raises is its own, and where the database refuses one of them,
+all are written again, each by itself.
 
 SQLite serialises with BEGIN IMMEDIATE; PostgreSQL with a lock on the one row of `crestline_books`, which every writer
 takes first. So the transaction of a writer sees everything that any earlier one did.
@@ -14,16 +19,18 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from crestline.errors import LedgerError
 from crestline.ledger.storage.faults import DAMAGED, NOT_A_LEDGER, RETRIED, ledger_error, sqlstate
+from crestline.ledger.storage.group import NOTHING, Group, Needs, Operation, Works
+from crestline.ledger.storage.transaction import Transaction
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,16 +54,28 @@ class Database:
 
     def _start(self) -> None:
         self._process = os.getpid()
+        self._group = Group(self._write_together)
         self._engine = self._connect()
         self._close = weakref.finalize(self, _dispose, self._engine, self._process)
 
+    def charge(self, work: Callable[[Transaction], T], needs: Needs = NOTHING) -> T:
+        """Run `work` on the ledger, under the lock of all writers. It may be run again, and by another thread."""
+        return self._change(Operation(work, charges=True, needs=needs))
+
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one serialised transaction; what it returns is durable. `work` may be run again on conflict."""
-        return self._run(work, self._write_options(), self._turn if self._is_sqlite else nullcontext())
+        return self._change(Operation(work, charges=False))
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot, which no writer can change meanwhile."""
-        return self._run(work, self._read_options(), self._turn if self._everyone_waits else nullcontext())
+        self._follow_fork()
+
+        def run() -> T:
+            with self._engine.connect().execution_options(**self._read_options()) as connection, connection.begin():
+                return work(connection)
+
+        with self._turn if self._everyone_waits else nullcontext():
+            return self._retried(run)
 
     def close(self) -> None:
         """Close all connections."""
@@ -72,24 +91,96 @@ class Database:
     def _read_options(self) -> dict[str, Any]:
         return {} if self._is_sqlite else {"isolation_level": "REPEATABLE READ"}
 
-    def _run(self, work: Callable[[Connection], T], options: dict[str, Any], turn: AbstractContextManager[Any]) -> T:
+    def _follow_fork(self) -> None:
+        """Connections must not cross a fork. The old engine is kept, so that nothing of the parent's is closed here."""
         if self._process != os.getpid():
-            # Connections must not cross a fork. The old engine is kept, so that nothing of the parent's is closed here.
             self._inherited = self._engine
             self._close.detach()
             self._start()
-        with turn:
-            left = _ATTEMPTS
-            while True:
-                left -= 1
-                try:
-                    with self._engine.connect().execution_options(**options) as connection, connection.begin():
-                        return work(connection)
-                except SQLAlchemyError as error:
-                    if sqlstate(error) not in RETRIED or left == 0:
-                        raise ledger_error(error, self.address) from None  # the cause repeats statement and password
-                except UnicodeDecodeError:  # SQLite quotes a damaged schema in its error, and Python cannot read that
-                    raise LedgerError(f"ledger {self.address}: {DAMAGED}") from None
+
+    def _change(self, operation: Operation[T]) -> T:
+        self._follow_fork()
+        if not self._everyone_waits:
+            return self._group.run(operation)
+        with self._turn:  # in memory nothing is waited for
+            self._write_together([operation])
+        return operation.outcome()
+
+    def _write_together(self, batch: list[Works]) -> None:
+        """End every operation: all in one transaction, or, where the database refuses one of them, each in its own."""
+        try:
+            self._retried(lambda: self._commit(batch))
+        except _EachAlone:
+            for operation in batch:
+                self._write_together([operation])
+        except Exception as error:
+            for operation in batch:  # nobody shares an exception with another thread
+                operation.end(error=LedgerError(str(error)) if isinstance(error, LedgerError) else error)
+
+    def _commit(self, batch: list[Works]) -> None:
+        """One transaction. Whoever asked is told only after it: a commit that fails is everybody's failure."""
+        options = self._write_options()
+        with self._engine.connect().execution_options(**options) as connection, connection.begin():
+            transaction = Transaction(connection)
+            if len(batch) > 1 or batch[0].charges:
+                transaction.lock()
+            transaction.load(operation.needs for operation in batch)
+            outcomes = _alone(transaction, batch[0]) if len(batch) == 1 else _in_turn(transaction, batch)
+        for operation, (result, error) in zip(batch, outcomes, strict=True):
+            operation.end(result=result, error=error)
+
+    def _retried(self, run: Callable[[], T]) -> T:
+        """Run it, again where it met another transaction in the database; what the database says is said plainly."""
+        left = _ATTEMPTS
+        while True:
+            left -= 1
+            try:
+                return run()
+            except SQLAlchemyError as error:
+                if sqlstate(error) not in RETRIED or left == 0:
+                    raise ledger_error(error, self.address) from None  # the cause repeats statement and password
+            except UnicodeDecodeError:  # SQLite quotes a damaged schema in its error, and Python cannot read that
+                raise LedgerError(f"ledger {self.address}: {DAMAGED}") from None
+
+
+class _EachAlone(Exception):
+    """The operations of a batch cannot be written together."""
+
+
+Outcome = tuple[object, BaseException | None]
+
+
+def _alone(transaction: Transaction, operation: Works) -> list[Outcome]:
+    """What it raises ends the transaction."""
+    result = operation.work(transaction if operation.charges else transaction.connection)
+    transaction.flush()
+    return [(result, None)]
+
+
+def _in_turn(transaction: Transaction, batch: list[Works]) -> list[Outcome]:
+    """Run a whole batch. A charge that is refused is undone by itself; any other failure asks for each alone."""
+    try:
+        outcomes = [_attempted(transaction, operation) for operation in batch]
+        transaction.flush()
+    except SQLAlchemyError as error:
+        lost = isinstance(error, DBAPIError) and error.connection_invalidated
+        if lost or sqlstate(error) in RETRIED:
+            raise
+        raise _EachAlone from None
+    except Exception:
+        raise _EachAlone from None
+    return outcomes
+
+
+def _attempted(transaction: Transaction, operation: Works) -> Outcome:
+    if not operation.charges:
+        return transaction.aside(operation.work), None
+    try:
+        return transaction.attempt(operation.work), None
+    except SQLAlchemyError:
+        raise
+    except Exception as error:
+        return None, error
 
 
 def open_database(address: str | os.PathLike[str], *, create: bool, timeout: float) -> Database:

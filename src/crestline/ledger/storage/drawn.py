@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, select
 
 from crestline.guarantees.cost import Cost
 from crestline.ledger import rules
 from crestline.ledger.amount import Amount, bounded
 from crestline.ledger.periods import Reach, check_reach, limit_of, shares
 from crestline.ledger.rules import Balance
-from crestline.ledger.storage.records import DATASET, Account, save_balance, sums, told
+from crestline.ledger.storage.records import DATASET, Account, told
 from crestline.ledger.storage.schema import periods
 
 
@@ -22,12 +23,10 @@ class Part:
     """One account that a question is charged to.
 
     times    how many times the cost it bears
-    stored   whether it has a row already
     """
 
     account: Account
     times: int = 1
-    stored: bool = True
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,11 @@ class Drawn:
 
     payer: Account
     parts: tuple[Part, ...]
+
+    @property
+    def least(self) -> Balance:
+        """The balance of the account; over several periods, of the one that has the least left."""
+        return min((part.account.balance for part in self.parts if part.account.span == 1), key=_left)
 
     def hold(self, cost: Cost) -> tuple[Drawn, Amount]:
         """Hold the same amount in every account (in a window, so many times); `BudgetExhausted` where one has less."""
@@ -59,32 +63,30 @@ class Drawn:
         return Drawn(self.payer, tuple(parts))
 
 
+def _left(balance: Balance) -> Fraction:
+    return balance.remaining.loss
+
+
 def drawn_from(connection: Connection, payer: Account, reach: Reach | None) -> Drawn:
-    """The accounts as they stand; those of periods that nobody asked about before are empty, and have no row yet."""
+    """The accounts as they stand; those of periods that nobody asked about before are empty."""
+    return drawn_with(payer, reach, lambda labels: _stored(connection, payer, labels))
+
+
+def drawn_with(
+    payer: Account, reach: Reach | None, stored: Callable[[list[str]], dict[tuple[str, int], Balance]]
+) -> Drawn:
+    """The same, where `stored` looks up the balances of periods, and of windows that begin with them."""
     budget = payer.balance.budget
     check_reach(payer.title, budget, reach)
     if reach is None:
         return Drawn(payer, (Part(payer),))
     wanted = list(shares(budget, reach))
-    known = _stored(connection, payer, [share.period for share in wanted])
+    known = stored([share.period for share in wanted])
     parts = []
     for share in wanted:
-        key = share.period, share.span
-        balance = known.get(key) or Balance.opened(limit_of(budget, share.span))
-        account = replace(payer, balance=balance, period=share.period, span=share.span)
-        parts.append(Part(account, share.times, key in known))
+        balance = known.get((share.period, share.span)) or Balance.opened(limit_of(budget, share.span))
+        parts.append(Part(replace(payer, balance=balance, period=share.period, span=share.span), share.times))
     return Drawn(payer, tuple(parts))
-
-
-def save(connection: Connection, drawn: Drawn) -> None:
-    """Write the sums; an account that has no row gets one."""
-    if drawn.parts[0].account.period is None:
-        save_balance(connection, drawn.parts[0].account)
-        return
-    for stored, statement in ((True, _SAVE), (False, insert(periods))):
-        rows = [_row(part.account, known=stored) for part in drawn.parts if part.stored == stored]
-        if rows:
-            connection.execute(statement, rows)
 
 
 def load_periods(connection: Connection, payer: Account) -> list[Account]:
@@ -104,16 +106,4 @@ def _payer(payer: Account) -> dict[str, str]:
     return {"wanted": payer.dataset, "who": payer.analyst or DATASET}
 
 
-def _row(account: Account, *, known: bool) -> dict[str, object]:
-    key = (account.dataset, account.analyst or DATASET, account.period, account.span)
-    names = ("wanted", "who", "when", "wide") if known else ("dataset", "analyst", "period", "span")
-    return {**dict(zip(names, key, strict=True)), **sums(account.balance)}
-
-
 _OF_PAYER = select(periods).where(periods.c.dataset == bindparam("wanted"), periods.c.analyst == bindparam("who"))
-_SAVE = update(periods).where(
-    periods.c.dataset == bindparam("wanted"),
-    periods.c.analyst == bindparam("who"),
-    periods.c.period == bindparam("when"),
-    periods.c.span == bindparam("wide"),
-)

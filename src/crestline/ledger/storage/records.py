@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, or_, select, update
 
-from crestline.errors import LedgerError
+from crestline.errors import BudgetError, LedgerError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import UNREADABLE, Draft, Entry, canonical, chained
@@ -63,12 +63,12 @@ class Head:
 
 def lock(connection: Connection) -> Head:
     """The head of the chain, held until the transaction ends (SQLite holds the whole file instead)."""
-    return _head(connection.execute(_LOCKED).first())
+    return read_head(connection.execute(_LOCKED).first())
 
 
 def head(connection: Connection) -> Head:
     """How long the chain is and the hash of its last entry, as of this transaction."""
-    return _head(connection.execute(_HEAD).first())
+    return read_head(connection.execute(_HEAD).first())
 
 
 def append(connection: Connection, at: Head, draft: Draft, time: datetime) -> Entry:
@@ -88,7 +88,7 @@ def dataset_names(connection: Connection) -> list[str]:
 def load_accounts(connection: Connection, dataset: str | None = None) -> list[Account]:
     """All accounts, or those of one data set; the data set's own comes first."""
     rows = connection.execute(_ACCOUNTS if dataset is None else _ACCOUNTS.where(accounts.c.dataset == dataset))
-    return [_account(row) for row in rows]
+    return [to_account(row) for row in rows]
 
 
 def load_balances(connection: Connection) -> dict[Key, Balance | None]:
@@ -111,7 +111,23 @@ def load_users(connection: Connection) -> dict[str, str | None]:
 def load_payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
     """The account of the data set, if there is one, and after it that of the analyst, if there is one."""
     rows = connection.execute(_PAYERS, {"wanted": dataset, "who": analyst or DATASET})
-    return [_account(row) for row in rows]
+    return [to_account(row) for row in rows]
+
+
+def checked_payers(
+    known: list[Account], dataset: str, analyst: str | None, has_analysts: Callable[[], bool]
+) -> list[Account]:
+    """The same, or the refusal: no budget is open, or none for this analyst where analysts have budgets."""
+    if not known:
+        raise no_budget(dataset)
+    if analyst is not None and len(known) == 1 and has_analysts():
+        raise BudgetError(f"{analyst!r} has no budget for data set {dataset!r}: ask its owner to open one")
+    return known
+
+
+def no_budget(dataset: str) -> LedgerError:
+    """What is said where a data set has no account."""
+    return LedgerError(f"no budget is open for data set {dataset!r}: open one with `crestline ledger create`")
 
 
 def has_analysts(connection: Connection, dataset: str) -> bool:
@@ -127,15 +143,9 @@ def open_account(connection: Connection, account: Account) -> None:
     connection.execute(insert(accounts), {**key, **fixed, **sums(account.balance)})
 
 
-def save_balance(connection: Connection, account: Account) -> None:
-    """Write what is settled and held of an account over what its row said."""
-    key = {"wanted": account.dataset, "who": account.analyst or DATASET}
-    connection.execute(_SAVE, {**key, **sums(account.balance)})
-
-
-def fix_user(connection: Connection, dataset: str, user: str) -> None:
-    """Write the user column of a data set, from now on."""
-    connection.execute(_FIX_USER, {"wanted": dataset, "user_column": user})
+def about(account: Account, user: str) -> Account:
+    """The account of a data set whose user column has just been fixed."""
+    return replace(account, user=user)
 
 
 def load_entry(connection: Connection, sequence: int) -> Entry | None:
@@ -158,8 +168,7 @@ def settlement_of(connection: Connection, receipt: int) -> Entry | None:
 
 def latest_answer(connection: Connection, key: str) -> Entry | None:
     """The newest settled entry with this answer key."""
-    query = select(entries).where(entries.c.answer_key == key, entries.c.kind == "settled")
-    row = connection.execute(query.order_by(entries.c.sequence.desc()).limit(1)).first()
+    row = connection.execute(_ANSWER, {"wanted": key}).first()
     return None if row is None else to_entry(row)
 
 
@@ -184,7 +193,8 @@ def to_entry(row: Sequence[Any]) -> Entry:
     return Entry(*row)
 
 
-def _head(row: Sequence[Any] | None) -> Head:
+def read_head(row: Sequence[Any] | None) -> Head:
+    """The head row as a value; there must be one."""
     if row is None:
         raise LedgerError(
             "the ledger has lost its head row: restore it from a backup, then run `crestline ledger verify`"
@@ -193,7 +203,8 @@ def _head(row: Sequence[Any] | None) -> Head:
     return Head(int(length), str(last))
 
 
-def _account(row: Row[Any]) -> Account:
+def to_account(row: Row[Any]) -> Account:
+    """A row of the accounts table as a value."""
     try:
         return Account(row.dataset, row.analyst or None, _balance(row), row.user_column)
     except UNREADABLE:
@@ -225,7 +236,13 @@ def told(row: Row[Any], budget: Budget) -> Balance:
 
 
 def _balance(row: Row[Any]) -> Balance:
-    return _summed(row, Budget.from_json(json.loads(row.budget)))
+    return _summed(row, _budget(row.budget))
+
+
+@lru_cache(maxsize=1024)
+def _budget(text: str) -> Budget:
+    """A budget never changes, and every question needs it."""
+    return Budget.from_json(json.loads(text))
 
 
 def _summed(row: Row[Any], budget: Budget) -> Balance:
@@ -251,5 +268,9 @@ _PAYERS = _ACCOUNTS.where(
     accounts.c.dataset == bindparam("wanted"),
     or_(accounts.c.analyst == DATASET, accounts.c.analyst == bindparam("who")),
 )
-_SAVE = update(accounts).where(accounts.c.dataset == bindparam("wanted"), accounts.c.analyst == bindparam("who"))
-_FIX_USER = update(accounts).where(accounts.c.dataset == bindparam("wanted"), accounts.c.analyst == DATASET)
+_ANSWER = (
+    select(entries)
+    .where(entries.c.answer_key == bindparam("wanted"), entries.c.kind == "settled")
+    .order_by(entries.c.sequence.desc())
+    .limit(1)
+)

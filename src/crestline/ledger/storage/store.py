@@ -1,30 +1,34 @@
-"""The durable store: every change is one serialised transaction that is on disk before it returns."""
+"""The durable store: every change is part of a serialised transaction that is on disk before it returns."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, select, text
 
-from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, LedgerError
+from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.guarantees.cost import Cost
 from crestline.ledger import rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Draft, Entry, answer_key, digest
 from crestline.ledger.periods import Reach, check_same_calendar
-from crestline.ledger.receipt import Clock, Order, Receipt
+from crestline.ledger.receipt import Clock, Order, Receipt, Settlement
 from crestline.ledger.storage import records, schema
 from crestline.ledger.storage.database import Database, memory_database, open_database
-from crestline.ledger.storage.drawn import Part, drawn_from, load_periods, save
-from crestline.ledger.storage.records import Account
+from crestline.ledger.storage.drawn import Drawn, Part, drawn_from, load_periods
+from crestline.ledger.storage.group import Needs
+from crestline.ledger.storage.records import Account, checked_payers, no_budget
+from crestline.ledger.storage.transaction import Transaction
 from crestline.ledger.unit import check_user, named_user
 from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
+Choose: TypeAlias = Callable[[list[Part]], tuple[Cost, int | None]]  # what a question costs, and its k if it was chosen
+Usable: TypeAlias = Callable[[object], bool]  # whether an answer that is stored may be served
 
 _BUILDING = 0x63726573  # the number of a lock: any that all writers share
 
@@ -106,7 +110,7 @@ class Store:
         if analyst in present:
             raise LedgerError(f"{account.title} is open already, and is never changed: use it, or another name")
         if analyst is not None and not present:
-            raise _no_budget(dataset)
+            raise no_budget(dataset)
         if known:
             check_same_calendar(known[0].balance.budget, account.balance.budget)
         if analyst is not None and records.has_asked(connection, dataset, analyst):
@@ -116,64 +120,88 @@ class Store:
         draft = Draft("opened", dataset, analyst, details={"budget": account.balance.budget.to_json(), **users})
         records.append(connection, head, draft, self._clock())
 
-    def reserve(self, order: Order, choose: Callable[[list[Part]], tuple[Cost, int | None]]) -> Receipt:
+    def reserve(self, order: Order, choose: Choose) -> Receipt:
         """Hold what `choose` asks for in every account concerned, or refuse: a refusal is recorded, at no cost.
 
         The first reservation that names a user column fixes it for the data set.
         """
-        user = named_user(order.question)
-
-        def work(connection: Connection) -> Receipt | BudgetExhausted:
-            head = records.lock(connection)
-            payers = _payers(connection, order.dataset, order.analyst)
-            pinned = payers[0].user
-            check_user(order.dataset, pinned, user)
-            drawn = [drawn_from(connection, payer, order.reach) for payer in payers]
-            try:
-                cost, k = choose([part for one in drawn for part in one.parts])
-                held = [one.hold(cost) for one in drawn]
-            except BudgetExhausted as refusal:
-                records.append(connection, head, _refused(order, refusal), self._clock())
-                return refusal
-            charge = [amount for _, amount in held]
-            for one, _ in held:
-                save(connection, one)
-            if pinned is None and user is not None:
-                records.fix_user(connection, order.dataset, user)
-            key = _answer_key(order, payers)
-            draft = Draft("reserved", order.dataset, order.analyst, None, key, _asked(order, k) | _charge(charge))
-            entry = records.append(connection, head, draft, self._clock())
-            return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[-1], k, order.reach)
-
-        outcome = self._database.write(work)
+        outcome = self._database.charge(lambda transaction: self._reserve(transaction, order, choose))
         if isinstance(outcome, BudgetExhausted):
             raise outcome
         return outcome
 
-    def settle(self, receipt: Receipt, cost: Cost, answer: object) -> Amount:
-        """Turn the reservation into what was in fact paid, keep the answer; returns what the asker's account paid."""
+    def find_or_reserve(self, order: Order, choose: Choose, usable: Usable) -> Entry | Receipt:
+        """The stored answer, as `find_answer`, or else a reservation, in one transaction: of those who ask the same at
+        the same time nobody pays for what another has paid for already."""
 
-        def work(connection: Connection) -> Amount:
-            head = records.lock(connection)
-            entry = _reservation(connection, receipt)
-            charged = entry.content["charge"]
-            payers = records.load_payers(connection, entry.dataset, entry.analyst)[: len(charged)]
-            if len(payers) < len(charged):
-                raise LedgerError(f"ledger {self.address}: an account was removed; run `crestline ledger verify`")
-            paid: list[Amount] = []
-            for payer, exact in zip(payers, charged, strict=True):
-                reserved = Amount.from_json(exact, payer.balance.budget.limit.units)
-                settled, amount = drawn_from(connection, payer, _reach(entry, payer)).settle(reserved, cost)
-                save(connection, settled)
-                paid.append(amount)
-            details = {**_charge(paid), "answer": answer}
+        def work(transaction: Transaction) -> Entry | Receipt | BudgetExhausted:
+            payers = transaction.payers(order.dataset, order.analyst)
+            key = _answer_key(order, payers)
+            found = None if key is None else transaction.answer(key)
+            if found is None or not usable(self._unedited(found).content["answer"]):
+                return self._reserve(transaction, order, choose)
+            transaction.append(_served(order, found), self._clock())
+            return found
+
+        outcome = self._database.charge(work, Needs(answers=_possible_keys(order)))
+        if isinstance(outcome, BudgetExhausted):
+            raise outcome
+        return outcome
+
+    def _reserve(self, transaction: Transaction, order: Order, choose: Choose) -> Receipt | BudgetExhausted:
+        user = named_user(order.question)
+        payers = transaction.payers(order.dataset, order.analyst)
+        pinned = payers[0].user
+        check_user(order.dataset, pinned, user)
+        drawn = [transaction.drawn(payer, order.reach) for payer in payers]
+        try:
+            cost, k = choose([part for one in drawn for part in one.parts])
+            held = [one.hold(cost) for one in drawn]
+        except BudgetExhausted as refusal:
+            transaction.append(_refused(order, refusal), self._clock())
+            return refusal
+        charge = [amount for _, amount in held]
+        key = _answer_key(order, payers)
+        draft = Draft("reserved", order.dataset, order.analyst, None, key, _asked(order, k) | _charge(charge))
+        entry = transaction.append(draft, self._clock())
+        for one, _ in held:
+            transaction.save(one)
+        if pinned is None and user is not None:
+            transaction.fix_user(order.dataset, user)
+        return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[-1], k, order.reach)
+
+    def settle(self, receipt: Receipt, cost: Cost, answer: object) -> Settlement:
+        """Turn the reservation into what was in fact paid, and keep the answer."""
+
+        def work(transaction: Transaction) -> Settlement:
+            entry = _reservation(transaction, receipt)
+            drawn = self._drawn_then(transaction, entry)
+            settled = [one.settle(reserved, cost) for one, reserved in drawn]
+            details = {**_charge([paid for _, paid in settled]), "answer": answer}
             draft = Draft("settled", entry.dataset, entry.analyst, entry.sequence, entry.answer_key, details)
-            records.append(connection, head, draft, self._clock())
-            return paid[-1]
+            transaction.append(draft, self._clock())
+            for one, _ in settled:
+                transaction.save(one)
+            own, paid = settled[-1]
+            return Settlement(paid, own.least)
 
-        return self._database.write(work)
+        return self._database.charge(work, Needs(receipts=(receipt.number,)))
 
-    def find_answer(self, order: Order, *, record: bool) -> Entry | None:
+    def _drawn_then(self, transaction: Transaction, entry: Entry) -> list[tuple[Drawn, Amount]]:
+        """The accounts that a reservation was charged to, as they stand now, and what each payer's part was."""
+        content = entry.content
+        charged = content["charge"]
+        payers = transaction.known_payers(entry.dataset, entry.analyst)[: len(charged)]
+        if len(payers) < len(charged):
+            raise LedgerError(f"ledger {self.address}: an account was removed; run `crestline ledger verify`")
+        found = []
+        for payer, exact in zip(payers, charged, strict=True):
+            budget = payer.balance.budget
+            reach = Reach.of_json(content["periods"], budget) if "periods" in content else None
+            found.append((transaction.drawn(payer, reach), Amount.from_json(exact, budget.limit.units)))
+        return found
+
+    def find_answer(self, order: Order, *, usable: Usable, record: bool) -> Entry | None:
         """The settled entry that answers the same question on the same data version; serving it is recorded."""
 
         def find(connection: Connection) -> Entry | None:
@@ -181,14 +209,16 @@ class Store:
             return None if key is None else records.latest_answer(connection, key)
 
         found = None if order.data_version is None else self._database.read(find)
-        if found is None:
+        if found is None or not usable(self._unedited(found).content["answer"]):
             return None
+        if record:
+            self._database.charge(lambda transaction: transaction.append(_served(order, found), self._clock()))
+        return found
+
+    def _unedited(self, found: Entry) -> Entry:
         if digest(found.body) != found.hash:
             edited = f"entry {found.sequence} was edited; run `crestline ledger verify`"
             raise LedgerError(f"ledger {self.address}: {edited}")
-        if record:
-            draft = Draft("answered", order.dataset, order.analyst, found.receipt, found.answer_key)
-            self._database.write(lambda c: records.append(c, records.lock(c), draft, self._clock()))
         return found
 
     def settlement(self, receipt: int) -> Entry | None:
@@ -268,31 +298,29 @@ class Store:
 
 def _payers(connection: Connection, dataset: str, analyst: str | None) -> list[Account]:
     """Who pays: the data set, and the analyst if budgets for analysts are kept under it."""
-    payers = records.load_payers(connection, dataset, analyst)
-    if not payers:
-        raise _no_budget(dataset)
-    if analyst is not None and len(payers) == 1 and records.has_analysts(connection, dataset):
-        raise BudgetError(f"{analyst!r} has no budget for data set {dataset!r}: ask its owner to open one")
-    return payers
-
-
-def _no_budget(dataset: str) -> LedgerError:
-    return LedgerError(f"no budget is open for data set {dataset!r}: open one with `crestline ledger create`")
+    known = records.load_payers(connection, dataset, analyst)
+    return checked_payers(known, dataset, analyst, lambda: records.has_analysts(connection, dataset))
 
 
 def _answer_key(order: Order, payers: list[Account]) -> str | None:
     return answer_key(order.dataset, order.question, order.data_version, payers[-1].analyst)
 
 
+def _possible_keys(order: Order) -> tuple[str, ...]:
+    """Where the answer may be found: which of them it is depends on who pays."""
+    owners = {None, order.analyst}
+    keys = (answer_key(order.dataset, order.question, order.data_version, owner) for owner in owners)
+    return tuple(key for key in keys if key is not None)
+
+
+def _served(order: Order, found: Entry) -> Draft:
+    return Draft("answered", order.dataset, order.analyst, found.receipt, found.answer_key)
+
+
 def _asked(order: Order, k: int | None) -> dict[str, Any]:
     largest = {} if k is None else {"k": k}
     asked = {"question": order.question, "data_version": order.data_version, "mechanism": order.mechanism}
     return {**asked, **largest, **({} if order.reach is None else {"periods": order.reach.to_json()})}
-
-
-def _reach(entry: Entry, payer: Account) -> Reach | None:
-    """Which periods a reservation was for."""
-    return Reach.of_json(entry.content["periods"], payer.balance.budget) if "periods" in entry.content else None
 
 
 def _charge(amounts: list[Amount]) -> dict[str, Any]:
@@ -305,11 +333,11 @@ def _refused(order: Order, refusal: BudgetExhausted) -> Draft:
     return Draft("refused", order.dataset, order.analyst, details={**_asked(order, None), **amounts})
 
 
-def _reservation(connection: Connection, receipt: Receipt) -> Entry:
-    entry = records.load_entry(connection, receipt.number)
+def _reservation(transaction: Transaction, receipt: Receipt) -> Entry:
+    entry = transaction.reservation(receipt.number)
     if entry is None or entry.kind != "reserved" or entry.hash != receipt.hash:
         raise LedgerError("this receipt is not from this ledger: settle where you reserved")
-    if records.settlement_of(connection, receipt.number) is not None:
+    if transaction.settlement(receipt.number) is not None:
         raise LedgerError(f"reservation {receipt.number} is settled already; it is settled once")
     return entry
 

@@ -1,0 +1,110 @@
+"""Group commit: all who wait to write are written together, in one transaction, and each returns once it is durable.
+
+Nobody waits for company: the first to come writes at once, for itself. Those who come meanwhile wait, and the first of
+them then writes for all of them. So one writer alone is as quick as ever, and many share the cost of one commit. There
+is one writer at a time in a process, and no thread of its own that a fork, a signal or the end of the program could
+lose.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from crestline.errors import LedgerError
+
+T = TypeVar("T")
+Works: TypeAlias = "Operation[Any]"
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an operation is known to look up, so that it is read for all operations of a batch at once: reservations
+    by their numbers, and stored answers by their keys."""
+
+    receipts: tuple[int, ...] = ()
+    answers: tuple[str, ...] = ()
+
+
+NOTHING = Needs()
+
+
+@dataclass(eq=False)
+class Operation(Generic[T]):
+    """Something to be done inside a transaction, and what it came to.
+
+    work      is handed the transaction; it may be run again, after everything was rolled back
+    charges   whether it goes through the `Transaction` of the ledger, and can be forgotten by itself; otherwise it is
+              handed the connection
+    """
+
+    work: Callable[[Any], T]
+    charges: bool
+    needs: Needs = NOTHING
+    result: T | None = None
+    error: BaseException | None = None
+    ended: bool = False
+    _woken: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._woken.acquire()
+
+    def end(self, *, result: T | None = None, error: BaseException | None = None) -> None:
+        """Say what it came to."""
+        self.result, self.error, self.ended = result, error, True
+
+    def wake(self) -> None:
+        """Let the thread go on that waits for it."""
+        self._woken.release()
+
+    def wait(self) -> None:
+        """Sleep until `wake`."""
+        self._woken.acquire()
+
+    def outcome(self) -> T:
+        """What it came to, in the thread that asked for it."""
+        if self.error is not None:
+            raise self.error
+        return cast("T", self.result)
+
+
+class Group:
+    """The writers of one process. `write` must end every operation of a batch, durably or with an error."""
+
+    def __init__(self, write: Callable[[list[Works]], None]) -> None:
+        self._write = write
+        self._guard = threading.Lock()
+        self._waiting: list[Works] = []
+        self._busy = False
+
+    def run(self, operation: Operation[T]) -> T:
+        """Do it, together with others if others wait; returns when it is durable."""
+        with self._guard:
+            if self._busy:
+                self._waiting.append(operation)
+            first = not self._busy
+            self._busy = True
+        if not first:
+            operation.wait()
+        if not operation.ended:
+            self._lead(operation)
+        return operation.outcome()
+
+    def _lead(self, own: Works) -> None:
+        """Write for everybody who waits, and leave the turn to the first of those who come meanwhile."""
+        with self._guard:
+            batch = [own, *(other for other in self._waiting if other is not own)]
+            self._waiting = []
+        try:
+            self._write(batch)
+        finally:
+            for operation in batch:
+                if not operation.ended:  # this thread was interrupted
+                    operation.end(error=LedgerError("the ledger was interrupted: what was reserved stays charged"))
+            with self._guard:
+                self._busy = bool(self._waiting)
+                following = self._waiting[:1]
+            for operation in [*batch[1:], *following]:
+                operation.wake()

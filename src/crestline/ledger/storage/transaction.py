@@ -1,0 +1,231 @@
+"""One write transaction on the ledger: what it needs is read once, what it changes is written at its end.
+
+The operations of a batch follow each other on balances that are kept in memory meanwhile, under the lock that every
+writer takes first. One that is refused is undone there, and disturbs no other. Nothing reaches the database before
+`flush`, and nothing is durable, or told to anybody, before the commit that follows it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, CursorResult
+
+from crestline.ledger.entries import Draft, Entry, chained
+from crestline.ledger.periods import Reach
+from crestline.ledger.rules import Balance
+from crestline.ledger.storage import records, statements
+from crestline.ledger.storage.drawn import Drawn, drawn_with
+from crestline.ledger.storage.group import Needs
+from crestline.ledger.storage.records import DATASET, Account, Head, checked_payers, sums, to_account, to_entry, told
+
+K = TypeVar("K")
+V = TypeVar("V")
+Row = tuple[object, ...]
+Period = tuple[str, str, str, int]  # data set, analyst (empty: the data set's own), label, and how many periods
+
+
+class Transaction:
+    """The ledger while it is written to. `connection` must not be used for its tables between `lock` and `flush`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._sqlite = connection.dialect.name == "sqlite"
+        self._sql = statements.SQLITE if self._sqlite else statements.POSTGRES
+        self._begin()
+
+    def _begin(self) -> None:
+        self._head: Head | None = None
+        self._accounts: dict[tuple[str, str], Account | None] = {}
+        self._analysts: dict[str, bool] = {}
+        self._periods: dict[Period, Balance | None] = {}
+        self._entries: dict[int, Entry | None] = {}
+        self._settlements: dict[int, Entry | None] = {}
+        self._answers: dict[str, Entry | None] = {}
+        self._new: list[Entry] = []
+        self._saved: dict[tuple[str, str], Account] = {}
+        self._saved_periods: dict[Period, Account] = {}
+        self._users: dict[str, str] = {}
+        self._undo: list[Callable[[], object]] = []
+
+    def lock(self) -> Head:
+        """The head of the chain, held until the transaction ends (SQLite holds the whole file instead)."""
+        if self._head is None:
+            self._head = records.read_head(self._execute(self._sql.lock).first())
+        return self._head
+
+    def load(self, needs: Iterable[Needs]) -> None:
+        """Read at once what several operations are going to look up."""
+        wanted = tuple(needs)
+        self._load_receipts([number for one in wanted for number in one.receipts])
+        self._load_answers([key for one in wanted for key in one.answers])
+
+    def attempt(self, work: Callable[[Transaction], V]) -> V:
+        """Do it, or nothing of it."""
+        self._undo.clear()
+        try:
+            return work(self)
+        except BaseException:
+            for step in reversed(self._undo):
+                step()
+            raise
+
+    def aside(self, work: Callable[[Connection], V]) -> V:
+        """Do something with the connection itself, after what was done before it and before what follows."""
+        self.flush()
+        return work(self.connection)
+
+    def payers(self, dataset: str, analyst: str | None) -> list[Account]:
+        """Who pays: the data set, and the analyst if budgets for analysts are kept under it."""
+        known = self.known_payers(dataset, analyst)
+        return checked_payers(known, dataset, analyst, lambda: self._has_analysts(dataset))
+
+    def known_payers(self, dataset: str, analyst: str | None) -> list[Account]:
+        """The account of the data set, if there is one, and after it that of the analyst, if there is one."""
+        keys = [(dataset, DATASET)] if analyst is None else [(dataset, DATASET), (dataset, analyst)]
+        if any(key not in self._accounts for key in keys):
+            self._load_payers(dataset, analyst or DATASET)
+        return [account for account in map(self._accounts.get, keys) if account is not None]
+
+    def drawn(self, payer: Account, reach: Reach | None) -> Drawn:
+        """The accounts of a payer that a question draws on, as they stand."""
+        return drawn_with(payer, reach, lambda labels: self._stored(payer, labels))
+
+    def reservation(self, number: int) -> Entry | None:
+        """The entry with this number, or None."""
+        if number not in self._entries:
+            self._load_receipts([number])
+        return self._entries[number]
+
+    def settlement(self, number: int) -> Entry | None:
+        """The entry that settled the reservation of this number, or None."""
+        if number not in self._settlements:
+            self._load_receipts([number])
+        return self._settlements[number]
+
+    def answer(self, key: str) -> Entry | None:
+        """The newest settled entry with this answer key, or None."""
+        if key not in self._answers:
+            self._load_answers([key])
+        return self._answers[key]
+
+    def append(self, draft: Draft, time: datetime) -> Entry:
+        """The next entry of the chain."""
+        at = self.lock()
+        entry = chained(draft, sequence=at.length + 1, previous=at.hash, time=time)
+        self._undo.append(lambda: self._take_back(at))
+        self._new.append(entry)
+        self._head = Head(entry.sequence, entry.hash)
+        self._set(self._entries, entry.sequence, entry)
+        if entry.kind == "settled" and entry.receipt is not None:
+            self._set(self._settlements, entry.receipt, entry)
+            if entry.answer_key is not None:
+                self._set(self._answers, entry.answer_key, entry)
+        return entry
+
+    def save(self, drawn: Drawn) -> None:
+        """Keep the new balances of what was drawn on."""
+        for part in drawn.parts:
+            account = part.account
+            key = (account.dataset, account.analyst or DATASET)
+            if account.period is None:
+                self._set(self._accounts, key, account)
+                self._set(self._saved, key, account)
+            else:
+                self._set(self._periods, (*key, account.period, account.span), account.balance)
+                self._set(self._saved_periods, (*key, account.period, account.span), account)
+
+    def fix_user(self, dataset: str, user: str) -> None:
+        """Keep the user column of a data set, from now on."""
+        own = self._accounts[dataset, DATASET]
+        assert own is not None, "a data set that is charged has an account"
+        self._set(self._accounts, (dataset, DATASET), records.about(own, user))
+        self._set(self._users, dataset, user)
+
+    def flush(self) -> None:
+        """Write everything, and forget what was read."""
+        sql, head = self._sql, self._head
+        if self._new:
+            rows = [tuple(vars(entry).values()) for entry in self._new]
+            self._execute(sql.append, rows if self._sqlite else tuple(statements.columns(rows)))
+            assert head is not None, "an entry is appended at the head"
+            self._execute(sql.move_head, (head.length, head.hash))
+        self._execute_all(sql.save, [(*_sums(one), *key) for key, one in self._saved.items()])
+        self._execute_all(sql.save_period, [(*_sums(one), *key) for key, one in self._saved_periods.items()])
+        self._execute_all(sql.fix_user, [(user, dataset) for dataset, user in self._users.items()])
+        self._begin()
+
+    def _set(self, kept: dict[K, V], key: K, value: V) -> None:
+        if key in kept:
+            before = kept[key]
+            self._undo.append(lambda: kept.__setitem__(key, before))
+        else:
+            self._undo.append(lambda: kept.__delitem__(key))
+        kept[key] = value
+
+    def _take_back(self, at: Head) -> None:
+        self._new.pop()
+        self._head = at
+
+    def _load_payers(self, dataset: str, who: str) -> None:
+        found: dict[str, Account | None] = {DATASET: None, who: None}
+        found.update({row.analyst: to_account(row) for row in self._execute(self._sql.payers, (dataset, who))})
+        for name, account in found.items():
+            self._accounts.setdefault((dataset, name), account)
+
+    def _has_analysts(self, dataset: str) -> bool:
+        if dataset not in self._analysts:
+            self._analysts[dataset] = self._execute(self._sql.analysts, (dataset,)).first() is not None
+        return self._analysts[dataset]
+
+    def _stored(self, payer: Account, labels: list[str]) -> dict[tuple[str, int], Balance]:
+        """The balances of periods, and of windows that begin with them, which have a row."""
+        budget, whose = payer.balance.budget, (payer.dataset, payer.analyst or DATASET)
+        spans = (1,) if budget.cap is None else (1, budget.cap.periods)
+        wanted = {(label, span): (*whose, label, span) for label in labels for span in spans}
+        missing = sorted({label for (label, _), key in wanted.items() if key not in self._periods})
+        if missing:
+            rows = self._execute(self._sql.periods, (*whose, self._listed(missing)))
+            for row in rows:
+                if row.span in spans:
+                    self._periods.setdefault((*whose, row.period, row.span), told(row, budget))
+            for key in wanted.values():
+                self._periods.setdefault(key, None)
+        known = {short: self._periods[key] for short, key in wanted.items()}
+        return {short: balance for short, balance in known.items() if balance is not None}
+
+    def _load_receipts(self, numbers: list[int]) -> None:
+        if numbers:
+            listed = (self._listed(numbers),)
+            found = {entry.sequence: entry for entry in self._read(self._sql.reservations, listed)}
+            closed = {entry.receipt: entry for entry in self._read(self._sql.settlements, listed)}
+            for number in numbers:
+                self._entries.setdefault(number, found.get(number))
+                self._settlements.setdefault(number, closed.get(number))
+
+    def _load_answers(self, keys: list[str]) -> None:
+        if keys:
+            found = {entry.answer_key: entry for entry in self._read(self._sql.answers, (self._listed(keys),))}
+            for key in keys:
+                self._answers.setdefault(key, found.get(key))
+
+    def _listed(self, values: Sequence[str | int]) -> object:
+        return json.dumps(values) if self._sqlite else values
+
+    def _read(self, statement: str, parameters: Row) -> list[Entry]:
+        return [to_entry(row) for row in self._execute(statement, parameters)]
+
+    def _execute(self, statement: str, parameters: Row | list[Row] | None = None) -> CursorResult[Any]:
+        return self.connection.exec_driver_sql(statement, parameters)
+
+    def _execute_all(self, statement: str, rows: list[Row]) -> None:
+        if rows:
+            self._execute(statement, rows if len(rows) > 1 else rows[0])
+
+
+def _sums(account: Account) -> tuple[str, str]:
+    kept = sums(account.balance)
+    return kept["settled"], kept["held"]
