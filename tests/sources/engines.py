@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
+from contextlib import closing
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -97,6 +101,50 @@ class Postgres:
                     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
                         copy.write_row(row)
         return open_source(f"{self.url}/{schema}", table="events")
+
+
+_SQLITE_TYPES = {
+    "string": "text collate nocase", "int64": "integer", "double": "real", "bool": "boolean", "date32[day]": "date",
+    "timestamp[us]": "timestamp", "timestamp[us, tz=UTC]": "timestamptz", "binary": "blob", "int16": "smallint",
+    "int32": "int", "float": "float",
+}  # fmt: skip
+
+
+class SQLite:
+    name = "sqlite"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+        path = self._folder / f"{next(_NUMBERS)}.sqlite"
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("begin")
+            for name, table in {"events": events, **others}.items():
+                columns = ", ".join(f"{_quoted(field.name)} {_sqlite_type(field.type)}" for field in table.schema)
+                connection.execute(f"create table {name} ({columns})")
+                places = ", ".join("?" * table.num_columns)
+                rows = zip(*(map(_stored, column.to_pylist()) for column in table.columns), strict=True)
+                connection.executemany(f"insert into {name} values ({places})", rows)
+            connection.execute("commit")
+        return open_source(f"sqlite:///{path}", table="events")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _sqlite_type(kind: pa.DataType) -> str:
+    return _SQLITE_TYPES.get(str(kind), "numeric")
+
+
+def _stored(value: Any) -> Any:
+    """As people put values into SQLite: decimals as numbers, times as text."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 class Spark:

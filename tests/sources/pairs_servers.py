@@ -78,7 +78,34 @@ def spark_columns() -> tuple[tuple[Column, str], ...]:
     )
 
 
-def selects(columns: Sequence[tuple[Column, str]], with_user: bool) -> list[str]:
+def sqlite_columns() -> tuple[tuple[Column, str], ...]:
+    """Columns with SQLite's name of their types, each with values of every type it can store."""
+    odd = ("null", "'text'", "'12 apples'", "x'00ff'", "cast(x'c328' as text)", "9e999", "-9e999", "1.5", "''")
+    whole = ("9223372036854775807", "-9223372036854775808", *odd)
+    floats = ("-0.0", "1.7e308", "5e-324", "9223372036854775807", *odd)
+    days = ("'2026-02-30'", "'0000-01-01'", "'-4713-11-24'", "'9999-12-31'", "'now'", "'2026-01-31 '", "2451545", *odd)
+    moments = ("'0001-01-01 00:00:00+14:00'", "'9999-12-31T23:59:59.999999-14:00'", "'2026-01-31 25:00'", *days)
+    noon = ("'2026-01-31 12:00:00'", "'2026-02-01 00:00:00.5'", "'1970-01-01'")
+    return (
+        (Column("words", "string", ("'1'", "'b'", "''"), ("'5'", "'nan'", "'a' || char(0) || 'b'", *odd)), "text"),
+        (Column("careless", "string", ("'1'", "'b'", "''"), ("'B'", "'b '", *odd)), "varchar(10) collate nocase"),
+        (Column("anything", "string", ("'1'", "'b'", "''"), ("1", *odd)), ""),
+        (Column("int8", "int64", ("1", "2", "5"), whole), "integer"),
+        (Column("int2", "int64", ("1", "2", "5"), whole), "smallint"),
+        (Column("double", "double", ("1", "2", "5.5"), floats), "real"),
+        (Column("money", "double", ("1", "2", "5.5"), ("'99999999999999999999999999.99'", *floats)), "decimal(9, 2)"),
+        (Column("truth", "bool", ("1", "0", "1"), ("2", *odd)), "boolean"),
+        (Column("day", "date32[day]", ("'2026-01-31'", "'2026-02-01'", "'1970-01-01'"), days), "date"),
+        (Column("at", "timestamp[us]", noon, moments), "timestamp"),
+        (Column("at_zone", "timestamp[us, tz=UTC]", noon, moments), "timestamptz"),
+        (Column("raw", "binary", ("x'61'", "x'62'", "x''"), odd), "blob"),
+        (Column("identifier", "uuid", _uuids(1, 2, 3), (*_uuids(2**128 - 1, 0), *odd)), "uuid"),
+    )
+
+
+def selects(
+    columns: Sequence[tuple[Column, str]], with_user: bool, written: str = "cast({value} as {kind})"
+) -> list[str]:
     """One row of the table as a list of SQL expressions each: three ordinary people, and the one user."""
     most = max(len(column.ends) for column, _ in columns) if with_user else 0
     rows = [(f"u{n}", item, n, None) for n in range(3) for item in ("tea", "coffee")[: 1 + (n == 0)]]
@@ -86,7 +113,7 @@ def selects(columns: Sequence[tuple[Column, str]], with_user: bool) -> list[str]
     made = []
     for user, item, place, end in rows:
         values = [
-            f"cast({column.usual[place] if end is None else column.ends[end % len(column.ends)]} as {kind})"
+            written.format(value=column.usual[place] if end is None else column.ends[end % len(column.ends)], kind=kind)
             for column, kind in columns
         ]
         made.append(", ".join([f"'{user}'", f"'{item}'", *values]))

@@ -9,13 +9,8 @@ import pytest
 
 from crestline.errors import SourceError
 from crestline.sources import open_source
-from tests.sources.conformance import SourceConformance, ask, question
-from tests.sources.conformance_coarse import CoarseConformance
-from tests.sources.conformance_coverage import CoverageConformance
-from tests.sources.conformance_groups import GroupConformance
-from tests.sources.conformance_periods import PeriodConformance
-from tests.sources.conformance_scores import ScoreConformance
-from tests.sources.conformance_views import ViewConformance
+from tests.sources.conformance import ask, question
+from tests.sources.conforming import Conformance
 from tests.sources.engines import DuckDB
 
 
@@ -24,15 +19,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDB:
     return DuckDB(tmp_path_factory.mktemp("duckdb"))
 
 
-class TestDuckDB(
-    SourceConformance,
-    CoarseConformance,
-    PeriodConformance,
-    ScoreConformance,
-    ViewConformance,
-    GroupConformance,
-    CoverageConformance,
-):
+class TestDuckDB(Conformance):
+    tested_engine = "duckdb"
+
     def test_a_collation_neither_merges_nor_reorders_items(self, tmp_path: Path) -> None:
         path = tmp_path / "t.duckdb"
         with duckdb.connect(path) as connection:

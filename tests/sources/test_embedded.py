@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.conformance import SourceConformance
-from tests.sources.conformance_coarse import CoarseConformance
-from tests.sources.conformance_coverage import CoverageConformance
-from tests.sources.conformance_groups import GroupConformance
-from tests.sources.conformance_periods import PeriodConformance
-from tests.sources.conformance_scores import ScoreConformance
-from tests.sources.conformance_views import ViewConformance
+from tests.sources.conforming import Conformance
 from tests.sources.engines import Embedded
 
 
@@ -19,13 +13,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Embedded:
     return Embedded(tmp_path_factory.mktemp("embedded"))
 
 
-class TestEmbedded(
-    SourceConformance,
-    CoarseConformance,
-    PeriodConformance,
-    ScoreConformance,
-    ViewConformance,
-    GroupConformance,
-    CoverageConformance,
-):
-    """Everything in the two suites."""
+class TestEmbedded(Conformance):
+    """Everything in the suite."""
+
+    tested_engine = "embedded"

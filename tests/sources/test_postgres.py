@@ -17,13 +17,8 @@ from crestline.histogram.labels import Padding
 from crestline.sources import open_source
 from crestline.sources.expression import score
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
-from tests.sources.conformance import SourceConformance, ask, question
-from tests.sources.conformance_coarse import CoarseConformance
-from tests.sources.conformance_coverage import CoverageConformance
-from tests.sources.conformance_groups import GroupConformance
-from tests.sources.conformance_periods import PeriodConformance
-from tests.sources.conformance_scores import ScoreConformance
-from tests.sources.conformance_views import ViewConformance
+from tests.sources.conformance import ask, question
+from tests.sources.conforming import Conformance
 from tests.sources.engines import Postgres
 from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import postgres_columns, selects
@@ -50,15 +45,9 @@ def rows_of(table: pa.Table) -> str:
     return ", ".join(f"({user}, {item})" for user, item in zip(*table.to_pydict().values(), strict=True))
 
 
-class TestPostgres(
-    SourceConformance,
-    CoarseConformance,
-    PeriodConformance,
-    ScoreConformance,
-    ViewConformance,
-    GroupConformance,
-    CoverageConformance,
-):
+class TestPostgres(Conformance):
+    tested_engine = "postgres"
+
     def test_a_locale_does_not_reorder_items(self, engine: Postgres) -> None:
         try:
             prepared(engine, "create collation people (provider = libc, locale = 'en_US.UTF-8')")

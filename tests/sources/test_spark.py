@@ -17,13 +17,8 @@ from crestline.sources import open_source
 from crestline.sources.expression import score
 from tests.patience import PATIENCE
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
-from tests.sources.conformance import SourceConformance, ask, events, question
-from tests.sources.conformance_coarse import CoarseConformance
-from tests.sources.conformance_coverage import CoverageConformance
-from tests.sources.conformance_groups import GroupConformance
-from tests.sources.conformance_periods import PeriodConformance
-from tests.sources.conformance_scores import ScoreConformance
-from tests.sources.conformance_views import ViewConformance
+from tests.sources.conformance import ask, events, question
+from tests.sources.conforming import Conformance
 from tests.sources.engines import Spark
 from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import names, selects, spark_columns
@@ -69,15 +64,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
         session.stop()
 
 
-class TestSpark(
-    SourceConformance,
-    CoarseConformance,
-    PeriodConformance,
-    ScoreConformance,
-    ViewConformance,
-    GroupConformance,
-    CoverageConformance,
-):
+class TestSpark(Conformance):
+    tested_engine = "pyspark"
+
     def test_times_with_a_zone_come_back_in_utc(self, engine: Spark) -> None:
         """Ibis does not tell Spark's two kinds of timestamp apart, so the label is UTC without saying so."""
         moment = datetime(2026, 1, 31, 12, tzinfo=UTC)

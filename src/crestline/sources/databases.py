@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import Connection, Driver, Engine
 from crestline.sources.engine.dialects.postgres import milliseconds
-from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.engines import Expression, dialect
 from crestline.sources.expression.columns import column
 from crestline.sources.table import TableSource
 
@@ -51,7 +51,7 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
 
 
 def _found(engine: Engine, table: str) -> Expression:
-    _utf8(engine)  # before anything is asked
+    dialect(engine.name).opened(engine)  # before anything is asked
     found = _find(engine, table)
     if found is None:
         raise QuestionError(f"there is no table {table!r} that this connection may read; give its name, or schema.name")
@@ -65,7 +65,10 @@ def ibis_source(table: object, timeout: float) -> TableSource:
     if not isinstance(table, Table):
         raise QuestionError(f"of Ibis, a source is a table, not a {type(table).__name__}")
     name = table.get_name() if type(table.op()).__name__ == "DatabaseTable" else "Ibis table"
-    return _source(table, Connection(table.get_backend(), timeout), name)  # not ours to close
+    engine = table.get_backend()
+    dialect(engine.name).opened(engine)
+    dialect(engine.name).given(table)
+    return _source(table, Connection(engine, timeout), name)  # not ours to close
 
 
 def connect(url: str, timeout: float) -> Engine:
@@ -89,6 +92,7 @@ def _sqlite(rest: str) -> Engine:
     def opened(ibis: Ibis) -> Engine:
         # Questions come from several threads, one at a time (`Runner`).
         connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        connection.execute("PRAGMA temp_store = MEMORY")  # nothing that is counted goes to a disk
         engine: Engine = ibis.sqlite.from_connection(connection)
         return engine
 
@@ -109,16 +113,6 @@ def _file(scheme: str, product: str, rest: str) -> str:
             "slashes for a path from the root"
         )
     return path
-
-
-def _utf8(engine: Engine) -> None:
-    """Refuse a PostgreSQL of another encoding: some of its texts may have no UTF-8, and one row would make an error."""
-    encoding = engine.con.info.parameter_status("server_encoding") if engine.name == "postgres" else "UTF8"
-    if encoding != "UTF8":
-        raise QuestionError(
-            f"the database is encoded in {encoding}; only UTF8 can be asked, because other text may have no UTF-8: "
-            "copy the table to a database with encoding UTF8"
-        )
 
 
 def _postgres_options(timeout: float) -> str:
@@ -167,7 +161,6 @@ def _schemes() -> list[str]:
 
 def _source(table: Expression, connection: Connection, name: str) -> TableSource:
     engine = connection.engine
-    _utf8(engine)
 
     def lookup(other: str) -> Expression:
         return named_domain(engine, other)
@@ -189,14 +182,14 @@ def named_domain(engine: Engine, name: str) -> Expression:
 
 def _find(engine: Engine, name: str) -> Expression | None:
     schema, _, last = name.rpartition(".")
-    places: list[tuple[str, dict[str, str]]] = [(name, {})]
+    places: list[tuple[str, str | None]] = [(name, None)]
     if schema:
-        places.append((last, {"database": schema}))
+        places.append((last, schema))
     if schema and engine.name == "pyspark":
         del places[0]  # its catalogue takes the whole for schema.name, under which no statement finds a table
-    for place, options in places:
+    for place in places:
         try:
-            return engine.table(place, **options)
+            return dialect(engine.name).found(engine, *place)
         except Exception:  # noqa: S112 -- whatever the engine says, the table is not there under this name
             continue
     return None

@@ -41,7 +41,7 @@ SUPPORTED: tuple[SourceKind, ...] = (
         "conformance suite, cluster of two workers",
     ),
     SourceKind("Spark Connect", "sc://host", "all", "as the session, time limit", "a sample of that suite"),
-    SourceKind("SQLite", "sqlite:///shop.sqlite", "whole numbers only", "reads only, time limit", "tests of snapshots"),
+    SourceKind("SQLite", "sqlite:///shop.sqlite", "all; no decimals", "reads only, time limit", "conformance suite"),
     SourceKind("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
     SourceKind(
         "other engines", "what ibis.connect takes", "no text as user or item", "none of ours: give a role", "not tested"

@@ -17,7 +17,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, View
 from crestline.question import NO_LIMITS, Question
 from crestline.sources.engine.connection import Connection
-from crestline.sources.engine.engines import EMBEDDED, Expression, allowed, one_period
+from crestline.sources.engine.engines import EMBEDDED, Expression, one_period, readable
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import Counting
 from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting, public_list
@@ -55,6 +55,7 @@ class TableSource:
         self.name = name
         self._runner = Runner(connection.engine, connection.timeout)
         self._dialect = dialect = EMBEDDED if embedded else self._runner.name
+        table = readable(table, dialect)
         self._counting = lru_cache(_KEPT)(lambda question: Counting(table, question, dialect, untyped))
         self._lookup = lookup or _no_lookup
         if connection.close is not None:
@@ -64,7 +65,6 @@ class TableSource:
 
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
-        allowed(question, self._dialect)
         if view.kind != SLOTS.kind and not (self._runner.has_tables or self._runner.has_snapshots):
             one_period(question, self._dialect)
         if question.by and view.kind == "observed":

@@ -14,6 +14,7 @@ import pytest
 
 from crestline.errors import SourceError
 from crestline.sources import open_source
+from crestline.sources.engine.running import Runner
 from crestline.sources.expression.snapshot import free_place
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered
 
@@ -74,6 +75,13 @@ def sqlite_file(path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def without_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite as an engine that keeps nothing for later statements."""
+    monkeypatch.setattr(Runner, "keeps_lists", False)
+
+
+@pytest.mark.usefixtures("without_snapshots")
 def test_an_engine_without_snapshots(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "t.sqlite")
 
@@ -86,6 +94,7 @@ def test_an_engine_without_snapshots(tmp_path: Path) -> None:
     assert answered(open_source(f"sqlite:///{path}", table="events"), write, "catalogue").items == NAMED
 
 
+@pytest.mark.usefixtures("without_snapshots")
 def test_a_public_list_that_shrinks_where_there_are_no_snapshots(tmp_path: Path) -> None:
     """It is public, so the error may say so."""
     path = sqlite_file(tmp_path / "t.sqlite")

@@ -25,6 +25,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def compiler(self) -> Driver:
+        """What makes SQL of an expression."""
+        ...
+
+    @property
     def _session(self) -> Driver:
         """Of Spark alone."""
         ...
@@ -44,9 +49,6 @@ class Engine(Protocol):
 
 class DuckDB(Engine, Protocol):
     """What files need of a DuckDB besides."""
-
-    @property
-    def compiler(self) -> Driver: ...
 
     def read_csv(self, paths: list[str], /, *, table_name: str, **options: object) -> Expression: ...
 

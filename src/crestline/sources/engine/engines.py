@@ -65,29 +65,14 @@ def codec(engine: str) -> Codec:
     return found
 
 
-def comparable(value: Expression, name: str, engine: str) -> Expression:
-    """A column that is to be a key. A column of SQLite may hold values of any type: only whole numbers are taken, and
-    whatever else stands there is made one by the engine, which cannot fail."""
-    if engine != "sqlite":
-        return value
-    if not value.type().is_integer():
-        raise QuestionError(
-            f"column {name!r} is of type {value.type()}; on SQLite users and items must be whole numbers, because its "
-            f"columns hold values of any type and compare text by a collation. {_ADVICE}"
-        )
-    return value & -1
+def readable(table: Expression, engine: str) -> Expression:
+    """A table whose columns hold nothing but values of their types."""
+    return dialect(engine).readable(table)
 
 
-def allowed(question: Question, engine: str) -> None:
-    """Refuse what an engine has no functions for."""
-    if engine == "sqlite" and question.by:
-        raise QuestionError(f"SQLite has no hash function to choose a user's groups by: no `by`. {_ADVICE}")
-    if engine == "sqlite" and question.contribution is not None:
-        raise QuestionError(f"SQLite has no hash function to choose a user's items by: no `contribution`. {_ADVICE}")
-    if engine == "sqlite" and question.period is not None:
-        raise QuestionError(f"columns of SQLite hold values of any type: no time, and so no periods. {_ADVICE}")
-    if engine == "sqlite" and question.score is not None:
-        raise QuestionError(f"columns of SQLite hold values of any type, which cannot be summed: no `score`. {_ADVICE}")
+def remainder(value: Expression, size: int, engine: str) -> Expression:
+    """What is left of a whole number after division by another, with the sign of the first."""
+    return dialect(engine).remainder(value, size)
 
 
 def one_period(question: Question, engine: str) -> None:

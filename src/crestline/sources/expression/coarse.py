@@ -25,6 +25,7 @@ from crestline.sources.engine.engines import (
     dialect,
     floored,
     in_utc,
+    remainder,
     total_cast,
 )
 from crestline.sources.expression.columns import column, representable
@@ -109,7 +110,8 @@ def _time(value: Expression, coarse: Coarse, engine: str) -> Expression:
     if coarse.function == "date":
         return inside if value.type().is_date() else attempted(inside.date(), engine)
     parts: dict[str, Callable[[], Expression]] = {"week": lambda: inside.week_of_year()}
-    return attempted(parts.get(coarse.function, lambda: getattr(inside, coarse.function)())(), engine)
+    part = parts.get(coarse.function, lambda: getattr(inside, coarse.function)())()
+    return attempted(dialect(engine).part(part), engine)
 
 
 def _text(value: Expression, coarse: Coarse, engine: str) -> Expression:
@@ -131,11 +133,11 @@ def _bucket(value: Expression, size: int, coarse: Coarse, engine: str) -> Expres
     value = number_in(value, engine)
     kind = value.type()
     if kind.is_unsigned_integer():
-        return attempted(value - value % size, engine)
+        return attempted(value - remainder(value, size, engine), engine)
     if kind.is_integer():
         lowest = -(2**63 // size) * size
         whole = value.cast("int64")
-        rest = whole % size  # with the sign of the number
+        rest = remainder(whole, size, engine)  # with the sign of the number
         floor = ibis.cases((rest < 0, whole - rest - size), else_=whole - rest)
         return attempted(ibis.cases((whole < lowest + size, ibis.literal(lowest, "int64")), else_=floor), engine)
     if kind.is_decimal() and dialect(engine).any_decimal:  # of any length: not every one fits a double

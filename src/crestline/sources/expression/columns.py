@@ -19,7 +19,6 @@ from crestline.sources.engine.engines import (
     Function,
     attempted,
     codec,
-    comparable,
     dialect,
     total_cast,
 )
@@ -34,15 +33,15 @@ class Key:
     value    the expression to group and rank by
     usable   conditions a row must meet to be counted
     label    from what came back to a plain Python value
-    fetched  from the grouped column to what is sent back
     text     from the grouped column to a text that only equal values share
+    fetched  from the grouped column to what is sent back
     """
 
     value: Expression
     usable: tuple[Expression, ...]
     label: Callable[[Any], Label]
+    text: Function
     fetched: Function = lambda grouped: grouped
-    text: Function = lambda grouped: grouped.cast("string")
 
 
 def column(table: Expression, name: str) -> Expression:
@@ -60,18 +59,18 @@ def representable(value: Expression, engine: str) -> Expression:
 
 def key_of(value: Expression, name: str, engine: str) -> Key:
     """A column as a key. Refuses types that have no plain Python value; `name` is for the refusal."""
-    value = comparable(representable(value, engine), name, engine)
+    value = representable(value, engine)
     kind = value.type()
     if kind.is_string() or kind.is_uuid():
         return _text(value, engine)
     if kind.is_boolean() or kind.is_integer():
-        return Key(value, (value.notnull(),), bool if kind.is_boolean() else int)
+        return Key(value, (value.notnull(),), bool if kind.is_boolean() else int, text=dialect(engine).text_of)
     if kind.is_floating():
         return _floating(value, engine)
     if kind.is_decimal():
         return _decimal(value, engine)
     if kind.is_date():
-        return Key(value, (value.notnull(), value.between(date.min, date.max)), _date)
+        return Key(value, (value.notnull(), value.between(date.min, date.max)), _date, text=dialect(engine).text_of)
     if kind.is_timestamp():
         return _timestamp(value, engine)
     if kind.is_binary():
@@ -96,7 +95,7 @@ def _floating(value: Expression, engine: str) -> Key:
 
     value = value.cast("float64")
     one_zero = ibis.ifelse(value == 0.0, ibis.literal(0.0), value)  # 0.0 and -0.0 are equal: always label them 0.0
-    return Key(one_zero, (value.notnull(), dialect(engine).is_number(value)), float)
+    return Key(one_zero, (value.notnull(), dialect(engine).is_number(value)), float, text=dialect(engine).text_of)
 
 
 def _decimal(value: Expression, engine: str) -> Key:
@@ -106,7 +105,7 @@ def _decimal(value: Expression, engine: str) -> Key:
         return Key(
             value, usable, _shortest, fetched=_as_text, text=lambda grouped: _as_text(dialect(engine).trimmed(grouped))
         )
-    return Key(value, usable, _shortest, fetched=_as_text)
+    return Key(value, usable, _shortest, fetched=_as_text, text=dialect(engine).text_of)
 
 
 def _as_text(value: Expression) -> Expression:
@@ -131,7 +130,7 @@ def _timestamp(value: Expression, engine: str) -> Key:
     first, last = datetime(1, 1, 2), datetime(9999, 12, 30)  # a day from the edge: zones cannot push it over
     if zone:
         first, last = first.replace(tzinfo=UTC), last.replace(tzinfo=UTC)
-    return Key(value, (value.notnull(), value.between(first, last)), _moment)
+    return Key(value, (value.notnull(), value.between(first, last)), _moment, text=dialect(engine).text_of)
 
 
 def _moment(moment: datetime) -> datetime:

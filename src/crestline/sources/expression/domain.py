@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Label
-from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.engines import Expression, readable
 from crestline.sources.engine.running import refused_as
 from crestline.sources.engine.small_tables import lifted
 from crestline.sources.expression.coarse import valued
@@ -155,9 +155,9 @@ def _kind(kind: DataType) -> str:
 def _table(counting: Counting, names: Sequence[str], domain: Domain, lookup: Lookup) -> Expression:
     library = type(domain).__module__.partition(".")[0]
     if isinstance(domain, str):
-        return lookup(domain)
+        return readable(lookup(domain), counting.engine)
     if library == "ibis":
-        return domain.as_table()
+        return readable(domain.as_table(), counting.engine)
     if library in ("pandas", "polars", "pyarrow"):
         from crestline.sources.arrow.tables import arrow_table
 

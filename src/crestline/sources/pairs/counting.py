@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crestline.histogram.pairs import CELLS, Counts
-from crestline.sources.engine.engines import Expression, md5, number_of
+from crestline.sources.engine.engines import Expression, md5, number_of, remainder
 from crestline.sources.engine.small_tables import small_table
 from crestline.sources.expression.contribution import keyed_message
 from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting
@@ -150,7 +150,8 @@ class PairCounting:
         joined = pairs.inner_join(drawn, whose).inner_join(
             self._hashed(key + b"item", _PRIME - 1, _OF_ITEM), list(self.item)
         )
-        order = [joined[_OF_USER] * (joined[_OF_ITEM] + 1) % _PRIME, *(joined[name] for name in self.item)]
+        product = joined[_OF_USER] * (joined[_OF_ITEM] + 1)
+        order = [remainder(product, _PRIME, self.counting.engine), *(joined[name] for name in self.item)]
         placed = joined.mutate(**{_PLACE: ibis.row_number().over(group_by=whose, order_by=order)})
         return placed.filter(placed[_PLACE] < cap)
 
@@ -162,7 +163,7 @@ class PairCounting:
     def _hash(self, texts: Sequence[Expression], key: bytes, below: int) -> Expression:
         engine = self.counting.engine
         digits = md5(keyed_message(texts, key, engine), _DIGITS, engine)
-        return (number_of(digits, engine) % below).fill_null(0).cast("int64")
+        return remainder(number_of(digits, engine), below, engine).fill_null(0).cast("int64")
 
     def _weights(self, weights: Counts) -> Expression:
         return self._table({_MANY: range(1, len(weights) + 1), _WEIGHT: weights.tolist()})

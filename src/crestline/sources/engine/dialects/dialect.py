@@ -48,6 +48,14 @@ def listed(table: Expression) -> Rows:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
+def ibis_table(engine: Engine, name: str, database: str | None = None) -> Expression:
+    return engine.table(name) if database is None else engine.table(name, database=database)
+
+
+def unchanged(subject: object) -> None:
+    """Nothing to do, and nothing to refuse."""
+
+
 def pinged(engine: Engine) -> None:
     with closing(engine.raw_sql("SELECT 1")):
         pass
@@ -141,12 +149,19 @@ class Dialect:
     representable    a column in a type that can be compared with every value of ours
     is_number        whether a double is a number
     in_utc           a moment as what a clock in UTC showed; null where that is not defined
+    part             a part of a moment (its year, week, …) as a whole number
     floored          the largest multiple of a whole number that is not above a small number
     any_decimal      decimals have any length, and some are no numbers
     careful          products of doubles that are too close to zero fail
     nanoseconds      timestamps without a zone may be in nanoseconds, and are compared in them
     in_utc_unmarked  timestamps without a zone are moments in UTC
+    remainder        of a division of whole numbers, with the sign of the first
     trimmed          a decimal without the zeros at its end, where they are kept
+
+    Connections
+    opened           what is done with a connection before anything is asked; may refuse it
+    found            a table by its name, and that of its schema
+    given            refuses a table of Ibis that somebody else made, where that cannot be asked
 
     Statements
     lifted           an Arrow table without nulls as an expression, without writing to the engine
@@ -175,12 +190,18 @@ class Dialect:
     representable: Function = same
     is_number: Function = lambda value: ~value.isnan()
     in_utc: Function = lambda value: value.cast("timestamp(6)")
+    part: Function = same
     floored: Callable[[Expression, int], Expression] = floor_in_doubles
     any_decimal: bool = False
     careful: bool = False
     nanoseconds: bool = False
     in_utc_unmarked: bool = False
+    remainder: Callable[[Expression, int], Expression] = lambda value, size: value % size
     trimmed: Function = same
+
+    opened: Callable[[Engine], None] = unchanged
+    found: Callable[..., Expression] = ibis_table
+    given: Callable[[Expression], None] = unchanged
 
     lifted: Callable[[pyarrow.Table], Expression] = in_memory
     fetched: Callable[[Engine, Expression], Rows] = ibis_rows

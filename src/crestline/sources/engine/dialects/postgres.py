@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from crestline.errors import QuestionError
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, floor_in_doubles
 from crestline.sources.engine.dialects.functions import Expression, declared
@@ -91,6 +92,16 @@ def _is_idle(engine: Engine) -> bool:
     return int(engine.con.info.transaction_status) == 0
 
 
+def _opened(engine: Engine) -> None:
+    """Refuse another encoding: some of its texts may have no UTF-8, and one row would make an error."""
+    encoding = engine.con.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise QuestionError(
+            f"the database is encoded in {encoding}; only UTF8 can be asked, because other text may have no UTF-8: "
+            "copy the table to a database with encoding UTF8"
+        )
+
+
 POSTGRES = Dialect(
     "postgres",
     Codec(_encoded, _decoded, _hex),
@@ -100,6 +111,7 @@ POSTGRES = Dialect(
     any_decimal=True,
     careful=True,
     trimmed=_trimmed,
+    opened=_opened,
     lifted=_lifted,
     fetched=_fetched,
     reading=_reading,
