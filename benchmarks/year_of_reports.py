@@ -76,7 +76,9 @@ def main(folder: Path, users: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     clock, path = Clock(), folder / "purchases.duckdb"
     ledger = Ledger.create(folder / "ledger.db", BUDGET, user="user", clock=clock)
-    report = Report("weekly_top", Question(k=10, user="user", item=("sku",), contribution=3), "week", "2026-W01")
+    report = Report(
+        "weekly_top", Question(k=10, user="user", item=("sku",), contribution=3), "week", "2026-W01", ahead=4
+    )
     outcomes, started, rows = Counter[str](), time.process_time(), 0
     for week in range(WEEKS):
         table = purchases(week, users)

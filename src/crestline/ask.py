@@ -12,7 +12,7 @@ from typing import Any
 from crestline.answer.answer import Answer
 from crestline.answer.groups import GroupItems, together
 from crestline.answer.notes import noted
-from crestline.charging import charging
+from crestline.charging import Charged, charging
 from crestline.errors import charged
 from crestline.identity import Identity
 from crestline.ledger.ledger import Ledger
@@ -32,13 +32,16 @@ def ask(
     ledger: Ledger | None = None,
     analyst: str | None = None,
     version: str | None = None,
+    reserved: int | None = None,
 ) -> Answer:
     """Ask one prepared question of one source, at the expense of a ledger (or of none).
 
     `version` is a public label of the data, under which an answer is stored instead of under the source's own version.
+    `reserved` is the number of what `reserve_ahead` has reserved: if it was for the same question, it pays, and nothing
+    else does.
     """
     source.check(prepared.question, prepared.view)
-    charge, known = charging(ledger, analyst), Identity(prepared, source, entropy, version)
+    charge, known = charging(ledger, analyst, reserved), Identity(prepared, source, entropy, version)
     stored = charge.find(known)
     if stored is not None:
         return stored
@@ -50,6 +53,12 @@ def ask(
             selection = _selected(prepared, connected, entropy)
     with charged():
         return charge.settle(receipt, prepared.settled(selection), noted(_answer(prepared, selection, source, entropy)))
+
+
+def reserve_ahead(prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str) -> int:
+    """Hold what a question will cost that is asked later; no row is read. Returns the number of the reservation."""
+    source.check(prepared.question, prepared.view)
+    return Charged(ledger, None).reserve_ahead(prepared, Identity(prepared, source, entropy, version)).number
 
 
 def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection | GroupSelections:

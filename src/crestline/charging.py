@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from crestline.answer.answer import Answer, Bill
 from crestline.guarantees.cost import Cost
@@ -11,7 +12,7 @@ from crestline.identity import Identity, find_stored, may_be_served
 from crestline.ledger.amount import Amount
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import Reach, promises
-from crestline.ledger.receipt import Receipt, StoredAnswer
+from crestline.ledger.receipt import Asking, Receipt, StoredAnswer
 from crestline.ledger.rules import Balance
 from crestline.ledger.shares import part_of, times, worth
 from crestline.prepare import Prepared
@@ -27,9 +28,9 @@ class Charging(Protocol):
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer: ...
 
 
-def charging(ledger: Ledger | None, analyst: str | None) -> Charging:
-    """The one who pays."""
-    return NoLedger() if ledger is None else Charged(ledger, analyst)
+def charging(ledger: Ledger | None, analyst: str | None, reserved: int | None = None) -> Charging:
+    """The one who pays; `reserved` is the number of a reservation that was made ahead."""
+    return NoLedger() if ledger is None else Charged(ledger, analyst, reserved)
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,14 @@ class NoLedger:
 
 @dataclass(frozen=True)
 class Charged:
-    """A ledger, and the analyst at whose expense it is asked (None: the data set's own)."""
+    """A ledger, and the analyst at whose expense it is asked (None: the data set's own).
+
+    `reserved` is the number of a reservation that was made ahead, and is used if it was made for the same question.
+    """
 
     ledger: Ledger
     analyst: str | None
+    reserved: int | None = None
 
     def find(self, known: Identity) -> Answer | None:
         """The stored answer to the same question on the same version of the data; serving it is recorded."""
@@ -59,17 +64,27 @@ class Charged:
         return None if found is None else _served(found)
 
     def reserve(self, prepared: Prepared, known: Identity) -> Receipt | Answer:
-        """Hold the worst case, durably, before a row is read; or the answer, if it was paid for since `find`."""
-        found = self.ledger.find_or_reserve(
-            prepared.cost,
-            usable=may_be_served,
-            question=known.question,
+        """Hold the worst case, durably, before a row is read, unless that was done ahead; or the answer, if it was paid
+        for since `find`."""
+        begun = None if self.reserved is None else self.ledger.begin(self.reserved, _ahead(known))
+        if begun is not None:
+            return begun
+        asking = self._asking(prepared, known, known.question)
+        found = self.ledger.find_or_reserve(prepared.cost, usable=may_be_served, **asking)
+        return found if isinstance(found, Receipt) else _served(found)
+
+    def reserve_ahead(self, prepared: Prepared, known: Identity) -> Receipt:
+        """Hold the worst case of a question that is asked later, by the number of this reservation."""
+        return self.ledger.reserve(prepared.cost, **self._asking(prepared, known, _ahead(known)))
+
+    def _asking(self, prepared: Prepared, known: Identity, question: Mapping[str, Any]) -> Asking:
+        return Asking(
+            question=question,
             data_version=known.version,
             analyst=self.analyst,
             mechanism=prepared.choice.name,
             reach=prepared.reach,
         )
-        return found if isinstance(found, Receipt) else _served(found)
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
         """Charge the cost, and keep the answer with its bill."""
@@ -81,6 +96,11 @@ class Charged:
 
 def _served(found: StoredAnswer) -> Answer:
     return replace(Answer.from_dict(found.answer), stored=True)
+
+
+def _ahead(known: Identity) -> dict[str, Any]:
+    """How the ledger names a question that is reserved ahead: no answer to it is looked for under that name."""
+    return {**known.question, "ahead": True}
 
 
 def _promises(ledger: Ledger, receipt: Receipt) -> tuple[str, ...]:

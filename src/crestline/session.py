@@ -192,18 +192,22 @@ class Dataset:
 
 
 @with_question_fields
-def report(data: Dataset, name: str = "report", *, every: str, **question: Unpack[QuestionFields]) -> Series:
+def report(
+    data: Dataset, name: str = "report", *, every: str, ahead: int = 0, **question: Unpack[QuestionFields]
+) -> Series:
     """A recurring report on a data set whose budget is by period: each period that has ended is asked once.
 
     `every` is day, week, month, quarter or year, and `since` the first period; the other arguments are those of
-    `top_k`, without periods. Called again, it asks only what has become due since. Show it in a notebook, or take
+    `top_k`, without periods. For the next `ahead` periods, the running one among them, its cost is reserved, so that no
+    other question can take it. Called again, it asks only what has become due since. Show it in a notebook, or take
     `rows()`, `to_pandas()`, `svg()`.
     """
     from crestline.reports.report import Report, run
 
     since = question.pop("since", None)
     asked = Question.of({"user": data.user, "contribution": data.contribution, **question})
-    return run(Report(name, asked, every, since or ""), source=data.source, ledger=data.ledger, entropy=data.entropy)
+    made = Report(name, asked, every, since or "", ahead)
+    return run(made, source=data.source, ledger=data.ledger, entropy=data.entropy)
 
 
 def _store_in_memory() -> Store:

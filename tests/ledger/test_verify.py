@@ -292,6 +292,16 @@ def test_a_budget_that_is_opened_twice_is_found(path: Path) -> None:
     assert "entry 11: data set 'sales' is opened twice" in found.findings
 
 
+@pytest.mark.parametrize(("receipt", "found"), [(11, False), (9, True), (999, True)])
+def test_only_what_is_reserved_can_be_taken_up(path: Path, receipt: int, found: bool) -> None:
+    """Entry 11 is a reservation that is open, entry 9 one that was settled."""
+    with Ledger.open(path) as ledger:
+        assert ledger.begin(11, {}) is not None
+    column = sql("UPDATE crestline_entries SET receipt = ? WHERE sequence = 12", receipt)
+    faults = verified(path, edit_body(12, lambda content: content.update(receipt=receipt)), column, rewrite).findings
+    assert ("entry 12: it takes up what is not reserved, or was taken up already" in faults) is found
+
+
 def test_a_kind_that_is_not_known_is_found(path: Path) -> None:
     found = verified(path, edit_body(6, lambda content: content.update(kind="erased")), rewrite)
     assert "entry 6: its kind is not known" in found.findings

@@ -124,7 +124,7 @@ def test_what_was_charged_and_lost_is_not_asked_again(monkeypatch: pytest.Monkey
         raise SourceError("the engine went away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "settle", lost)
+        patched.setattr(ledger, "settlement", lost)
         assert made(ledger).editions[0].reason == "the engine went away"
     charged = ledger.spent(period="2026-W41")
     again = made(ledger)

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount, fraction_text
 
-EntryKind: TypeAlias = Literal["opened", "reserved", "settled", "answered", "refused"]
+EntryKind: TypeAlias = Literal["opened", "reserved", "begun", "settled", "answered", "refused"]
 
 # What reading a text that somebody tampered with can raise.
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
@@ -48,6 +48,11 @@ class Entry:
     def time(self) -> str:
         """When the entry was written, by the ledger's clock, in UTC."""
         return str(self.content["time"])
+
+    @property
+    def ahead(self) -> bool:
+        """Whether it is a reservation for a question that is asked later, such as a report that is not due yet."""
+        return self.kind == "reserved" and bool((self.content.get("question") or {}).get("ahead"))
 
     def charge_of(self, analyst: str | None) -> Amount:
         """What this reservation or settlement charges to an analyst's account; None stands for the data set's.

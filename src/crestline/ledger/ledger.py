@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -164,6 +165,11 @@ class Ledger:
             return cost_of_k(size), size  # one item that does not fit is refused like any other cost
 
         return self._store.reserve(self._order(**asking), choose)
+
+    def begin(self, number: int, question: Mapping[str, Any]) -> Receipt | None:
+        """The receipt of a reservation that was made ahead for this question, which is about to be asked; None where it
+        was made for another. It is taken up once, durably: what is lost after that is not asked again."""
+        return self._store.begin(number, json.loads(canonical(question)))
 
     def settle(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Amount:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).

@@ -57,8 +57,13 @@ def account_row(account: Account) -> dict[str, str]:
 
 
 def calendar_of(accounts: Sequence[Account]) -> tuple[list[str], list[list[str]]]:
-    """The accounts of periods as a calendar: how much is left of each, windows left out."""
-    return calendar_grid({one.period: f"{1 - used(one):.0%}" for one in accounts if one.period and one.span == 1})
+    """The accounts of periods as a calendar: how much is left of each, and how much is reserved; windows left out."""
+    return calendar_grid({one.period: _left(one) for one in accounts if one.period and one.span == 1})
+
+
+def _left(account: Account) -> str:
+    held = part_of(account.balance.held, account.balance.budget.limit)
+    return f"{1 - used(account):.0%}" + (f", {held:.0%} reserved" if held else "")
 
 
 def account_fields(account: Account) -> list[list[str]]:
@@ -153,7 +158,7 @@ def _charge(entry: Entry) -> str:
 
 def _question(content: dict[str, Any]) -> str:
     """The question, cut to fit; escaped, so that nothing in it can reach the terminal."""
-    if content["kind"] in ("settled", "answered"):
+    if content["kind"] in ("begun", "settled", "answered"):
         return f"question {content['receipt']}"
     text = canonical(content["question"]) if content.get("question") else ""
     return text if len(text) <= _LONGEST_QUESTION else text[: _LONGEST_QUESTION - 1] + "…"

@@ -128,6 +128,7 @@ class _Replay:
         self.balances: dict[Key, Balance] = {}
         self.users: dict[str, str] = {}
         self._held: dict[int, list[tuple[Key, Amount, int]]] = {}
+        self._begun: set[int] = set()
 
     def apply(self, content: dict[str, Any]) -> list[str]:
         """Charge what an entry says, and say what the rules would not have allowed."""
@@ -137,6 +138,8 @@ class _Replay:
             return self._reserved(content)
         if content["kind"] == "settled":
             return self._settled(content)
+        if content["kind"] == "begun":
+            return self._began(content["receipt"])
         return [] if content["kind"] in ("answered", "refused") else ["its kind is not known"]
 
     def _opened(self, content: dict[str, Any]) -> list[str]:
@@ -169,6 +172,13 @@ class _Replay:
             f"it asks about the users of column {user!r}, and data set {dataset!r} is about those of "
             f"{self.users[dataset]!r}: its budget bounds neither"
         ]
+
+    def _began(self, receipt: int) -> list[str]:
+        """A reservation that was made ahead is taken up once, and before it is settled."""
+        if receipt not in self._held or receipt in self._begun:
+            return ["it takes up what is not reserved, or was taken up already"]
+        self._begun.add(receipt)
+        return []
 
     def _settled(self, content: dict[str, Any]) -> list[str]:
         if content["receipt"] not in self._held:

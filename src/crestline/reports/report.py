@@ -13,12 +13,14 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from crestline.answer.answer import Answer
-from crestline.ask import ask
+from crestline.ask import ask, reserve_ahead
 from crestline.errors import BudgetExhausted, ParameterError, QuestionError, SourceError
 from crestline.histogram.labels import Label
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.rules import fits
+from crestline.parameters import whole
 from crestline.periods.calendar import KINDS, Calendar, days_of, first_day, index_of, label_of
-from crestline.prepare import prepare
+from crestline.prepare import Prepared, prepare
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.sources.source import Source
@@ -26,6 +28,7 @@ from crestline.sources.source import Source
 Status: TypeAlias = Literal["published", "stopped", "missed"]
 
 MOST_PERIODS = 1000  # of one report
+MOST_AHEAD = 100
 _MADE_OF = {
     "day": KINDS,
     "week": ("week",),
@@ -43,14 +46,17 @@ class Report:
     question   without periods: those follow from the clock
     every      how long a period of the report is: a period of the budget, or several of them
     since      the first period that is reported
+    ahead      for how many periods that have not ended its cost is reserved, so that no other question takes it
     """
 
     name: str
     question: Question
     every: str
     since: str
+    ahead: int = 0
 
     def __post_init__(self) -> None:
+        whole(self.ahead, "ahead", at_least=0, at_most=MOST_AHEAD)
         if self.every not in KINDS:
             raise ParameterError(f"every must be one of {', '.join(KINDS)}, not {self.every!r}")
         if self.question.period is not None:
@@ -74,6 +80,12 @@ class Report:
         if running - start > MOST_PERIODS:
             raise QuestionError(f"a report has at most {MOST_PERIODS} periods: begin later than {self.since}")
         return [label_of(self.every, index) for index in range(start, running)]
+
+    def coming(self, calendar: Calendar, now: datetime) -> list[str]:
+        """The periods of the report that have not ended and are reserved ahead: the running one is the first."""
+        running = Calendar(self.every, calendar.time, calendar.zone).running(now)
+        start = max(running, index_of(self.every, days_of(self.since)[0]))
+        return [label_of(self.every, index) for index in range(start, running + self.ahead)]
 
     def version(self, label: str) -> str:
         """Under which version of the data an answer is stored: a public label, which no row decides."""
@@ -99,12 +111,22 @@ class Edition:
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """A period that has not ended, and whether the report's cost is reserved in it; if not, `reason` says why."""
+
+    period: str
+    reserved: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Series:
     """A report so far: its editions in order of time."""
 
     report: Report
     editions: tuple[Edition, ...]
     asked: int = 0  # how many of them were asked in this run
+    ahead: tuple[Ahead, ...] = ()
 
     def __len__(self) -> int:
         return len(self.editions)
@@ -132,30 +154,52 @@ class Series:
 
 
 def run(report: Report, *, source: Source, ledger: Ledger, entropy: Entropy, asking: bool = True) -> Series:
-    """The report so far. What is due and was never asked is asked now, unless `asking` is off; nothing twice."""
+    """The report so far. What is due and was never asked is asked now, and what is wanted ahead is reserved, unless
+    `asking` is off; nothing twice."""
     now, budget = ledger.now(), ledger.budget
     if budget.calendar is None:
         raise QuestionError("a report needs a budget by period, such as per='week', time='day': its periods pay")
     report.check(budget.calendar)
-    known = _asked_before(ledger)
+    known, asking_with = _asked_before(ledger), _Asking(report, source, ledger, entropy)
     editions: list[Edition] = []
     asked = 0
     for label in report.due(budget.calendar, now):
-        number = known.get(report.version(label))
+        number = known.taken.get(report.version(label))
         if number is not None:
             editions.append(_stored(ledger, label, number))
         elif asking:
-            editions.append(_new(report, label, source, ledger, entropy))
+            editions.append(asking_with.edition(label, known.ahead.get(report.version(label))))
             asked += editions[-1].answer is not None
         else:
             editions.append(Edition(label, "missed", reason="not asked yet"))
-    return Series(report, tuple(editions), asked)
+    ahead = []
+    for label in report.coming(budget.calendar, now):
+        there = report.version(label) in known.ahead
+        ahead.append(
+            Ahead(label, there, "" if there else "not reserved yet") if there or not asking else asking_with.hold(label)
+        )
+    return Series(report, tuple(editions), asked, tuple(ahead))
 
 
-def _asked_before(ledger: Ledger) -> Mapping[str, int]:
-    """Receipts by version. A question that was reserved is never reserved again, whatever became of it."""
-    entries = (entry for entry in ledger.history() if entry.kind == "reserved")
-    return {str(entry.content["data_version"]): entry.sequence for entry in entries}
+@dataclass(frozen=True)
+class _Before:
+    """Receipts by version: of what was asked or taken up, whatever became of it, and of what is reserved ahead."""
+
+    taken: Mapping[str, int]
+    ahead: Mapping[str, int]
+
+
+def _asked_before(ledger: Ledger) -> _Before:
+    """What the ledger knows. A question that was reserved is never reserved again, whatever became of it."""
+    entries = ledger.history()
+    begun = {entry.receipt for entry in entries if entry.kind in ("begun", "settled")}
+    taken: dict[str, int] = {}
+    ahead: dict[str, int] = {}
+    for entry in entries:
+        if entry.kind == "reserved":
+            waiting = entry.ahead and entry.sequence not in begun
+            (ahead if waiting else taken)[str(entry.content["data_version"])] = entry.sequence
+    return _Before(taken, ahead)
 
 
 def _stored(ledger: Ledger, label: str, number: int) -> Edition:
@@ -165,18 +209,47 @@ def _stored(ledger: Ledger, label: str, number: int) -> Edition:
     return _edition(label, Answer.from_dict(found.answer))
 
 
-def _new(report: Report, label: str, source: Source, ledger: Ledger, entropy: Entropy) -> Edition:
-    budget = ledger.budget
-    assert budget.calendar is not None, "checked by whoever runs the report"
-    question = replace(report.question, period=budget.calendar.covering(*days_of(label)))
-    try:
-        prepared = prepare(question, budget=budget, limits=source.limits, now=ledger.now())
-        answer = ask(prepared, source=source, entropy=entropy, ledger=ledger, version=report.version(label))
-    except BudgetExhausted as refusal:
-        return Edition(label, "missed", reason=str(refusal))
-    except SourceError as error:
-        return Edition(label, "missed", reason=str(error))
-    return _edition(label, answer)
+@dataclass(frozen=True)
+class _Asking:
+    """Asks a report's question of one period, or reserves what that will cost."""
+
+    report: Report
+    source: Source
+    ledger: Ledger
+    entropy: Entropy
+
+    def edition(self, label: str, reserved: int | None) -> Edition:
+        """Ask now, at the expense of what was reserved ahead where there is something."""
+        try:
+            answer = ask(
+                self._prepared(label),
+                source=self.source,
+                entropy=self.entropy,
+                ledger=self.ledger,
+                version=self.report.version(label),
+                reserved=reserved,
+            )
+        except (BudgetExhausted, SourceError) as error:
+            return Edition(label, "missed", reason=str(error))
+        return _edition(label, answer)
+
+    def hold(self, label: str) -> Ahead:
+        """Reserve, if every account can pay: what does not fit is not asked for, so that no refusal is written down."""
+        prepared = self._prepared(label)
+        if not all(
+            fits(part.account.balance, prepared.cost, part.times) for part in self.ledger.drawn(None, prepared.reach)
+        ):
+            return Ahead(label, False, "not enough is left of this period's budget")
+        reserve_ahead(
+            prepared, source=self.source, entropy=self.entropy, ledger=self.ledger, version=self.report.version(label)
+        )
+        return Ahead(label, True)
+
+    def _prepared(self, label: str) -> Prepared:
+        budget = self.ledger.budget
+        assert budget.calendar is not None, "checked by whoever runs the report"
+        question = replace(self.report.question, period=budget.calendar.covering(*days_of(label)))
+        return prepare(question, budget=budget, limits=self.source.limits, now=self.ledger.now())
 
 
 def _edition(label: str, answer: Answer) -> Edition:

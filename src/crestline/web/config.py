@@ -209,7 +209,7 @@ class _Reader:
         )
 
     def _report(self, datasets: Mapping[str, DatasetConfig], name: str, part: Section) -> ReportConfig:
-        part.only("dataset", "every", "since", "folder", "question")
+        part.only("dataset", "every", "since", "folder", "question", "ahead")
         dataset = datasets.get(part.text("dataset"))
         if dataset is None:
             raise part.mistake(
@@ -224,7 +224,7 @@ class _Reader:
         try:
             question = Question.of(cast(QuestionFields, {"contribution": dataset.contribution, **asked.values}))
             question = replace(question, user=dataset.user, domain=_listed(dataset, asked))
-            report = Report(name, question, every, part.text("since"))
+            report = Report(name, question, every, part.text("since"), part.whole("ahead", None) or 0)
             report.check(calendar)
         except (CrestlineError, TypeError) as error:
             raise Mistake(asked.path, f"{'.'.join(part.path)}: {error}") from None

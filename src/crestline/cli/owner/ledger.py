@@ -306,13 +306,28 @@ def _print_calendar(whole: Account, periods: list[Account]) -> None:
             console().print(promise, markup=False)
 
 
+def _print_ahead(entries: list[Entry]) -> None:
+    """What is held for reports that are not due yet."""
+    rows = [
+        {"sequence": entry.sequence, "what": entry.content["data_version"], "charge": str(entry.charge_of(None))}
+        for entry in entries
+    ]
+    title = "Reserved ahead, for reports that are not due yet"
+    print_rows({"sequence": "#", "what": "for", "charge": "charge"}, rows, Format.TABLE, title)
+
+
 def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
     """What a table of sums does not say: whose presence is hidden, reservations that hang, and the checksum to keep."""
     from crestline.ledger.report import ENTRY_COLUMNS, entry_row
 
-    if waiting:
+    ahead = store.waiting_ahead()
+    numbers = {entry.sequence for entry in ahead}
+    ahead, hanging = [[entry for entry in waiting if (entry.sequence in numbers) is said] for said in (True, False)]
+    if ahead:
+        _print_ahead(ahead)
+    if hanging:
         title = "Reserved and not settled: being answered now, or lost in a crash. They stay charged."
-        print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in waiting], Format.TABLE, title)
+        print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in hanging], Format.TABLE, title)
     for account in accounts:
         _print_calendar(account, _periods(store, account))
     for account in accounts:

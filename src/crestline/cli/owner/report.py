@@ -34,6 +34,8 @@ def due(
 ) -> None:
     """Ask each period that has ended, once, and publish every report as CSV, JSON, HTML and SVG.
 
+    Where a report says so (ahead = 4), what it will cost is reserved in the next periods, too.
+
     Run it as often as you like: what was asked is not asked again, and what was not is caught up on. Exit code 1 when
     an edition was missed.
 
@@ -65,10 +67,14 @@ def _published(state: ServiceState, name: str, part: ReportConfig) -> list[dict[
     with _alone(part.folder / f".{name}.lock"):
         series = run(part.report, source=served.source, ledger=served.ledger, entropy=system())
         publish(series, part.folder, served.ledger)
-    return [
+    lines: list[dict[str, object]] = [
         {"report": name, "period": one.period, "status": one.status, "items": len(one.items), "reason": one.reason}
         for one in series.editions
     ]
+    for one in series.ahead:
+        status = "reserved ahead" if one.reserved else "not reserved"
+        lines.append({"report": name, "period": one.period, "status": status, "items": "", "reason": one.reason})
+    return lines
 
 
 @contextmanager

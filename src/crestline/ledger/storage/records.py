@@ -166,6 +166,11 @@ def settlement_of(connection: Connection, receipt: int) -> Entry | None:
     return None if row is None else to_entry(row)
 
 
+def begun(connection: Connection, receipt: int) -> bool:
+    """Whether the reservation of this number, which was made ahead, has been taken up."""
+    return connection.execute(_BEGUN, {"wanted": receipt}).first() is not None
+
+
 def latest_answer(connection: Connection, key: str) -> Entry | None:
     """The newest settled entry with this answer key."""
     row = connection.execute(_ANSWER, {"wanted": key}).first()
@@ -177,6 +182,11 @@ def has_asked(connection: Connection, dataset: str, analyst: str) -> bool:
     mine = select(entries).where(entries.c.dataset == dataset, entries.c.analyst == analyst)
     asked = mine.where(entries.c.kind.in_(("reserved", "answered")))
     return bool(connection.execute(select(asked.exists())).scalar())
+
+
+def taken_up(connection: Connection) -> set[int]:
+    """The numbers of all reservations that were made ahead and have been taken up."""
+    return {int(number) for number in connection.execute(_TAKEN_UP).scalars()}
 
 
 def open_reservations(connection: Connection, dataset: str | None = None) -> list[Entry]:
@@ -264,6 +274,8 @@ _MOVE_HEAD = update(chain_head)
 _APPEND = insert(entries)
 _ENTRY = select(entries).where(entries.c.sequence == bindparam("wanted"))
 _SETTLEMENT = select(entries).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "settled")
+_TAKEN_UP = select(entries.c.receipt).where(entries.c.kind == "begun")
+_BEGUN = select(entries.c.sequence).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "begun")
 _PAYERS = _ACCOUNTS.where(
     accounts.c.dataset == bindparam("wanted"),
     or_(accounts.c.analyst == DATASET, accounts.c.analyst == bindparam("who")),

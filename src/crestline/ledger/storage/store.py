@@ -130,6 +130,25 @@ class Store:
             raise outcome
         return outcome
 
+    def begin(self, number: int, question: Mapping[str, Any]) -> Receipt | None:
+        """Take up a reservation that was made ahead, which happens once, and before a row is read: what settles it.
+        None where it was made for another question; nothing happens then."""
+
+        def work(connection: Connection) -> Receipt | None:
+            head = records.lock(connection)
+            entry = records.load_entry(connection, number)
+            if entry is None or entry.kind != "reserved" or entry.content["question"] != question:
+                return None
+            if records.begun(connection, number) or records.settlement_of(connection, number) is not None:
+                raise LedgerError(f"reservation {number} was taken up already; it is taken up once")
+            payers = records.load_payers(connection, entry.dataset, entry.analyst)
+            draft = Draft("begun", entry.dataset, entry.analyst, number, entry.answer_key)
+            records.append(connection, head, draft, self._clock())
+            held, reach = entry.charge_of(entry.analyst), _reach(entry, payers[0].balance.budget)
+            return Receipt(number, entry.hash, entry.dataset, entry.analyst, held, None, reach)
+
+        return self._database.write(work)
+
     def find_or_reserve(self, order: Order, choose: Choose, usable: Usable) -> Entry | Receipt:
         """The stored answer, as `find_answer`, or else a reservation, in one transaction: of those who ask the same at
         the same time nobody pays for what another has paid for already."""
@@ -197,8 +216,7 @@ class Store:
         found = []
         for payer, exact in zip(payers, charged, strict=True):
             budget = payer.balance.budget
-            reach = Reach.of_json(content["periods"], budget) if "periods" in content else None
-            found.append((transaction.drawn(payer, reach), Amount.from_json(exact, budget.limit.units)))
+            found.append((transaction.drawn(payer, _reach(entry, budget)), Amount.from_json(exact, budget.limit.units)))
         return found
 
     def find_answer(self, order: Order, *, usable: Usable, record: bool) -> Entry | None:
@@ -266,6 +284,16 @@ class Store:
         """Reservations that were never settled; they stay charged."""
         return self._database.read(lambda connection: records.open_reservations(connection, dataset))
 
+    def waiting_ahead(self, dataset: str | None = None) -> list[Entry]:
+        """Those of the open reservations that were made ahead, for a question that has not been asked yet."""
+
+        def work(connection: Connection) -> list[Entry]:
+            taken = records.taken_up(connection)
+            found = records.open_reservations(connection, dataset)
+            return [entry for entry in found if entry.ahead and entry.sequence not in taken]
+
+        return self._database.read(work)
+
     def entries(self, dataset: str | None = None, last: int | None = None, analyst: str | None = None) -> list[Entry]:
         """Entries in order; only those of one data set, of one analyst, only the last so many, if asked for."""
         query = select(schema.entries).order_by(schema.entries.c.sequence.desc()).limit(last)
@@ -321,6 +349,12 @@ def _asked(order: Order, k: int | None) -> dict[str, Any]:
     largest = {} if k is None else {"k": k}
     asked = {"question": order.question, "data_version": order.data_version, "mechanism": order.mechanism}
     return {**asked, **largest, **({} if order.reach is None else {"periods": order.reach.to_json()})}
+
+
+def _reach(entry: Entry, budget: Budget) -> Reach | None:
+    """Which periods a reservation was for."""
+    content = entry.content
+    return Reach.of_json(content["periods"], budget) if "periods" in content else None
 
 
 def _charge(amounts: list[Amount]) -> dict[str, Any]:

@@ -32,11 +32,14 @@ class Asked:
 def asked(entries: Sequence[Entry], payer: str | None) -> list[Asked]:
     """The lines, the newest first. Costs are those of the payer's own budget; None stands for the data set's."""
     settled = {entry.receipt: entry for entry in entries if entry.kind == "settled"}
+    begun = {entry.receipt for entry in entries if entry.kind == "begun"}
     lines = []
     for entry in entries:
-        if entry.kind == "settled":
+        if entry.kind in ("begun", "settled"):
             continue  # told with its reservation
         words, outcome, cost = _told(entry, settled.get(entry.sequence), payer)
+        if entry.ahead and entry.sequence not in settled and entry.sequence not in begun:
+            outcome, cost = _tag("reserved ahead"), amount(entry.charge_of(payer))
         lines.append(Asked(entry.sequence, entry.time, entry.dataset, entry.analyst, words, outcome, cost))
     return sorted(lines, key=lambda line: line.sequence, reverse=True)
 

@@ -1,0 +1,264 @@
+"""Reports that are reserved ahead: no other question takes their share, and none of them is ever paid for twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.reports.test_report import REPORT, SOURCE, WEEKLY, Clock, rows
+from tests.web.conftest import CONFIG
+
+import crestline as cl
+from crestline.cli.main import run as command
+from crestline.errors import BudgetExhausted, LedgerError, ParameterError, SourceUnavailable
+from crestline.ledger.ledger import Ledger
+from crestline.randomness.entropy import system
+from crestline.reports.report import Report, Series, run
+
+PLAIN = replace(REPORT, since="2026-W44", question=replace(REPORT.question, k=1, mechanism="LimitedDomain"))
+AHEAD = replace(PLAIN, ahead=3)
+TABLE = rows()
+MakeLedger = Callable[[Clock], Ledger]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLedger]:
+    """Opens the same ledger each time, as a process does that starts again."""
+    address = tmp_path / "ledger.db" if request.param == "sqlite" else request.getfixturevalue("postgres_database")
+    opened: list[Ledger] = []
+
+    def make(clock: Clock) -> Ledger:
+        opened.append(Ledger.open_or_create(address, WEEKLY, clock=clock))
+        return opened[-1]
+
+    yield make
+    for ledger in opened:
+        ledger.close()
+
+
+def made(ledger: Ledger, report: Report = AHEAD, *, asking: bool = True) -> Series:
+    return run(report, source=SOURCE, ledger=ledger, entropy=system(), asking=asking)
+
+
+def spend_all(ledger: Ledger, period: str) -> int:
+    """Ask until nothing more fits."""
+    for number in range(1000):
+        try:
+            asked = f"user <> {number + 10**6}"
+            cl.top_k(TABLE, k=1, ledger=ledger, period=period, open=True, where=asked, mechanism="LimitedDomain")
+        except BudgetExhausted:
+            return number
+    raise AssertionError("a budget that never ends")
+
+
+def test_the_next_periods_are_reserved_and_no_other_question_takes_them(make: MakeLedger) -> None:
+    clock = Clock()
+    ledger = make(clock)
+    first = made(ledger)
+    assert [(one.period, one.reserved) for one in first.ahead] == [(f"2026-W{week}", True) for week in (45, 46, 47)]
+    length = len(ledger.history())
+    assert made(ledger).ahead == first.ahead  # nothing is reserved twice
+    assert len(ledger.history()) == length
+    assert spend_all(ledger, "2026-W45") >= 5
+    held = ledger.spent(period="2026-W45")
+    clock.now += timedelta(days=7)
+    with make(clock) as again:  # a process that starts again
+        late = made(again)
+        assert (late.editions[-1].period, late.editions[-1].status) == ("2026-W45", "published")
+        assert [one.period for one in late.ahead] == ["2026-W46", "2026-W47", "2026-W48"]
+        assert again.spent(period="2026-W45").loss <= held.loss  # settled, at no more than was reserved
+        assert len([one for one in again.open_reservations() if "W45" in str(one.content["data_version"])]) == 0
+        assert made(again).asked == 0
+        assert again.verify().findings == ()
+
+
+def test_without_a_reservation_the_others_take_it_all() -> None:
+    clock = Clock()
+    ledger = Ledger.in_memory(WEEKLY, clock=clock)
+    made(ledger, PLAIN)
+    spend_all(ledger, "2026-W45")
+    clock.now += timedelta(days=7)
+    assert made(ledger, PLAIN).editions[-1].status == "missed"
+
+
+def test_after_downtime_it_catches_up_from_what_is_reserved_and_beyond(make: MakeLedger) -> None:
+    clock = Clock()
+    ledger = make(clock)
+    made(ledger)
+    before = {week: ledger.spent(period=f"2026-W{week}").loss for week in (45, 46, 47, 48)}
+    clock.now += timedelta(days=28)
+    late = made(ledger)
+    assert (late.asked, late.editions[-1].period) == (4, "2026-W48")
+    after = {week: ledger.spent(period=f"2026-W{week}").loss for week in before}
+    assert all(0 < after[week] <= before[week] for week in (45, 46, 47))
+    assert (before[48], after[48] > 0) == (0, True)  # it was not reserved ahead, and pays like any other
+
+
+def test_looking_reserves_nothing() -> None:
+    ledger = Ledger.in_memory(WEEKLY, clock=Clock())
+    assert {one.reserved for one in made(ledger, asking=False).ahead} == {False}
+    assert ledger.periods() == []
+
+
+def test_a_connection_that_is_lost_costs_nothing_and_it_is_asked_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    ledger = Ledger.in_memory(WEEKLY, clock=clock)
+    made(ledger)
+    clock.now += timedelta(days=7)
+
+    def gone() -> None:
+        raise SourceUnavailable("the database does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SOURCE, "ready", gone)
+        missed = made(ledger).editions[-1]
+    assert missed.status == "missed"
+    assert "nothing was charged" in missed.reason
+    assert made(ledger).editions[-1].status == "published"
+
+
+def test_what_was_begun_and_lost_is_not_asked_again(make: MakeLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    ledger = make(clock)
+    made(ledger)
+    clock.now += timedelta(days=7)
+    charged = ledger.spent(period="2026-W45")
+
+    def lost(*_: object, **__: object) -> None:
+        raise SystemExit  # the process ends once rows have been read
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "settlement", lost)
+        with pytest.raises(SystemExit):
+            made(ledger)
+    with make(clock) as again:
+        edition = made(again).editions[-1]
+        assert (edition.status, "it is not asked again" in edition.reason) == ("missed", True)
+        assert again.spent(period="2026-W45") == charged
+        assert again.verify().findings == ()
+
+
+KILLED = """
+import os, signal, sys
+from datetime import UTC, datetime
+import crestline as cl
+from crestline.ledger.ledger import Ledger
+from crestline.randomness.entropy import system
+from crestline.reports.report import run
+from crestline.sources.table import TableSource
+from tests.reports.test_ahead import AHEAD, SOURCE, WEEKLY
+
+if sys.argv[3] == "reading":
+    TableSource.reading = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+else:
+    from crestline.reports import report
+    report.reserve_ahead = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+ledger = Ledger.open(sys.argv[1], clock=lambda: datetime.fromisoformat(sys.argv[2]))
+run(AHEAD, source=SOURCE, ledger=ledger, entropy=system())
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("where", "status"), [("reading", "missed"), ("reserving", "published")])
+def test_a_process_that_is_killed_neither_asks_nor_pays_twice(tmp_path: Path, where: str, status: str) -> None:
+    clock, path = Clock(), tmp_path / "ledger.db"
+    with Ledger.create(path, WEEKLY, clock=clock) as ledger:
+        made(ledger)
+    clock.now += timedelta(days=7)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), clock.now.isoformat(), where], check=False)
+    assert killed.returncode == -9
+    with Ledger.open(path, clock=clock) as ledger:
+        charged = ledger.spent(period="2026-W45")
+        series = made(ledger)
+        assert (series.asked, series.editions[-1].period, series.editions[-1].status) == (0, "2026-W45", status)
+        assert [one.reserved for one in series.ahead] == [True] * 3
+        assert ledger.spent(period="2026-W45") == charged
+        assert ledger.verify().findings == ()
+
+
+def test_a_reservation_for_another_question_is_left_alone() -> None:
+    clock = Clock()
+    ledger = Ledger.in_memory(WEEKLY, clock=clock)
+    made(ledger)
+    held = ledger.spent(period="2026-W45").loss
+    clock.now += timedelta(days=7)
+    changed = replace(AHEAD, question=replace(AHEAD.question, where="user > 0"))
+    assert made(ledger, changed).editions[-1].status == "published"
+    assert ledger.spent(period="2026-W45").loss > held  # what was reserved for the earlier question stays charged
+    assert made(ledger, changed).asked == 0
+
+
+def test_where_too_little_is_left_nothing_is_reserved_and_no_refusal_is_written() -> None:
+    ledger = Ledger.in_memory(WEEKLY, clock=Clock())
+    made(ledger, PLAIN)
+    spend_all(ledger, "2026-W45")
+    length = len(ledger.history())
+    ahead = made(ledger).ahead
+    assert [(one.reserved, one.reason) for one in ahead] == [
+        (False, "not enough is left of this period's budget"),
+        (True, ""),
+        (True, ""),
+    ]
+    assert [entry.kind for entry in ledger.history()[length:]] == ["reserved", "reserved"]
+
+
+def test_a_reservation_is_taken_up_once() -> None:
+    ledger = Ledger.in_memory(WEEKLY, clock=Clock())
+    made(ledger)
+    (first, *_) = [entry for entry in ledger.history() if entry.ahead]
+    question = first.content["question"]
+    assert ledger.begin(first.sequence, {**question, "k": 7}) is None
+    assert ledger.begin(first.sequence + 1000, question) is None
+    receipt = ledger.begin(first.sequence, question)
+    assert receipt is not None
+    assert (receipt.number, receipt.reserved) == (first.sequence, first.charge_of(None))
+    with pytest.raises(LedgerError, match="taken up once"):
+        ledger.begin(first.sequence, question)
+    assert ledger.verify().findings == ()
+
+
+@pytest.mark.parametrize("ahead", [-1, 101, "4"])
+def test_how_far_ahead(ahead: int) -> None:
+    with pytest.raises(ParameterError, match="ahead must be"):
+        replace(REPORT, ahead=ahead)
+
+
+def test_a_report_that_begins_later_reserves_from_its_first_period_on() -> None:
+    ledger = Ledger.in_memory(WEEKLY, clock=Clock())
+    assert [one.period for one in made(ledger, replace(AHEAD, since="2026-W46")).ahead] == ["2026-W46", "2026-W47"]
+
+
+def test_a_notebook_reserves_ahead_too() -> None:
+    budget = cl.Budget(epsilon=4, delta="1e-6", per="year", time="day")
+    data = cl.connect(TABLE).dataset("t", user="user", budget=budget)
+    since = str(datetime.now(UTC).year)
+    series = cl.report(data, "yearly", every="year", since=since, ahead=2, k=1, item="item")
+    assert [one.reserved for one in series.ahead] == [True, True]
+
+
+def test_the_configuration_the_command_and_the_ledger_show_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    today = datetime.now(UTC).date()
+    lines = "".join(f"r{reader},Rivers,nature,DE,{today - timedelta(days=40)}\n" for reader in range(50))
+    (tmp_path / "loans.csv").write_text("reader,title,genre,country,day\n" + lines)
+    monthly = 'per = "month", time = "day"'
+    config = CONFIG.replace("delta = 1e-4 }", f"delta = 1e-4, {monthly} }}").replace(
+        "delta = 1e-5 }", f"delta = 1e-5, {monthly} }}"
+    )
+    report = f'\n[reports.top]\ndataset = "loans"\nsince = "{today:%Y-%m}"\nahead = 2\n'
+    (tmp_path / "crestline.toml").write_text(config + report + 'question = { k = 1, item = "title" }\n')
+    assert command(["report", "due", str(tmp_path / "crestline.toml"), "--format", "table"]) == 0
+    assert capsys.readouterr().out.count("reserved ahead") == 2
+    ledgers = [str(path) for path in tmp_path.iterdir() if path.suffix == ".db"]
+    assert command(["ledger", "show", *ledgers, "--format", "table"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Reserved ahead, for reports that are not due yet" in shown
+    assert f"report top {today:%Y-%m}" in shown
+    assert "reserved" in shown
+    assert "lost in a crash" not in shown
