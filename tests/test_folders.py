@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources/expression": {"engine", "arrow"},
     "sources/pairs": {"engine", "expression"},
     "sources/groups": {"engine", "expression"},
+    "sources/shapes": {"engine", "expression", "pairs"},
     "sources/files": {"engine", "arrow", "delegated", "source", "table"},
     "audit/testers": {"claims", "finding", "neighbours", "outcomes", "subject"},
     "audit/program": set(),

@@ -77,18 +77,16 @@ def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection
 
 
 def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:
-    margin = prepared.margin_of(selection) if isinstance(selection, Selection) else prepared.margin
-    one_user = prepared.question.clip or 1
+    """The answer. What it only explains with is computed when somebody looks at it."""
     released = _released(selection, ordered=prepared.mechanism.ordered)
-    spread = None if released["counts"] is None else prepared.spread
     return Answer(
         **released,
         guarantee=prepared.promise,
         question=prepared.as_answered,
         source=source.name,
         mechanism=prepared.choice,
-        margin=None if margin is None else margin * one_user,
-        spread=None if spread is None else spread * one_user,
+        margin=lambda: prepared.margin_of(selection),
+        spread=None if released["counts"] is None else lambda: prepared.spread,
         replayed=entropy.replayable,
     )
 

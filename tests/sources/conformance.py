@@ -20,7 +20,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
 from crestline.question import Question
 from crestline.sources import Source
-from crestline.sources.engine import running
+from crestline.sources.engine.running import Runner
 from crestline.sources.table import TableSource
 from tests.sources import oracle, total
 from tests.sources.engines import Engine
@@ -261,14 +261,18 @@ class SourceConformance:
     def test_no_query_returns_more_than_k_bar_and_one_rows(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        source, fetched, original = engine.source(events(pa.string(), TEXTS)), [], running.fetched
+        source, fetched = engine.source(events(pa.string(), TEXTS)), list[int]()
 
-        def spy(engine: Any, expression: Any) -> Any:
-            answer = original(engine, expression)
-            fetched.append(len(answer))
-            return answer
+        def spied(original: Any) -> Any:
+            def spy(*asked: Any) -> Any:
+                answer = original(*asked)
+                fetched.append(len(answer))
+                return answer
 
-        monkeypatch.setattr(running, "fetched", spy)
+            return spy
+
+        for name in ("rows", "bound_rows"):
+            monkeypatch.setattr(Runner, name, spied(getattr(Runner, name)))
         for k_bar in (1, 3, 10):
             for options in ({}, {"contribution": 1}, {"where": "item <> 'a'"}):
                 ask(source, question(k_bar, **options))

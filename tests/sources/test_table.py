@@ -9,6 +9,7 @@ from crestline.errors import QuestionError
 from crestline.histogram.labels import Padding
 from crestline.question import Question
 from crestline.sources.expression import where
+from crestline.sources.expression.filtering import Filter
 from crestline.sources.opening import open_source
 
 VISITS = pandas.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": list("abacad"), "year": [1, 2, 2, 2, 2, 2]})
@@ -19,16 +20,16 @@ def asked(**options: object) -> Question:
 
 
 def test_a_question_is_built_once_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[str] = []
-    parse = where.parse
-    monkeypatch.setattr(where, "parse", lambda text: built.append(text) or parse(text))
+    built: list[where.Condition] = []
+    build = Filter.condition
+    monkeypatch.setattr(Filter, "condition", lambda self, tree: built.append(tree) or build(self, tree))
     source, question = open_source(VISITS), asked(where="year = 2")
     source.check(question)
     first, second = (source.top_counts(question, bytes([number]) * 32) for number in (1, 2))
     assert first.items[0] == second.items[0] == "a"
-    assert built == ["year = 2"]
+    assert built == [where.parse("year = 2")]
     source.check(asked(where="year = 1"))
-    assert built == ["year = 2", "year = 1"]
+    assert built == [where.parse("year = 2"), where.parse("year = 1")]
 
 
 def test_the_rows_are_read_every_time() -> None:

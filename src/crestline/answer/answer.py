@@ -11,6 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from crestline.answer.later import Later, WithLater
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.covered import Covered
 from crestline.histogram.labels import Label, label_order
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(WithLater):
     """Which mechanism answered, with its exact parameters, why it was chosen, and what the next best would have given.
     All of it follows from the call alone."""
 
     name: str
     parameters: Mapping[str, str]
     reason: str
-    instead: str = ""
+    instead: Later[str] = Later("")  # noqa: RUF009 -- a descriptor, not a value that instances would share
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def more_like_it(number: int | None) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(WithLater):
     """What is said back.
 
     items       the released items, in the released order (a frozenset where the mechanism releases a set)
@@ -113,8 +114,8 @@ class Answer:
     source: str
     mechanism: Choice
     counts: tuple[Fraction, ...] | None = None
-    margin: float | None = None
-    spread: float | None = None
+    margin: Later[float | None] = Later(None)  # noqa: RUF009 -- a descriptor
+    spread: Later[float | None] = Later(None)  # noqa: RUF009 -- a descriptor
     route: Route | None = None
     bill: Bill | None = None
     stored: bool = False

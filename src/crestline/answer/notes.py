@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -21,7 +20,7 @@ PAIR = math.sqrt(2)
 
 def noted(answer: Answer) -> Answer:
     """The answer with its notes."""
-    return replace(answer, notes=(*answer.notes, *_large(answer), *_contradictions(answer)))
+    return answer.changed(notes=(*answer.notes, *_large(answer), *_contradictions(answer)))
 
 
 def too_close(answer: Answer) -> float | None:

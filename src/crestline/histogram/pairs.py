@@ -6,9 +6,9 @@ simulations and audits run without a database. Users and items are numbers there
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from crestline.histogram.labels import Label
 from crestline.histogram.observed import ObservedItems
 
 Counts = NDArray[np.int64]
+Naming: TypeAlias = Callable[[list[int]], list[Label]]  # from items' numbers to their labels, in their order
 
 CELLS = 13
 """Users are counted by their number of items in the cells 1, 2, 3–4, 5–8, …; the last cell is open-ended."""
@@ -56,8 +57,21 @@ class PairViews(Protocol):
         ...
 
 
+class Hashing(Protocol):
+    """Keyed hashes of pairs in memory. For every key, what is said of an item is said for all its users."""
+
+    def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
+        """The bucket of each of the first so many items."""
+        ...
+
+    def places(self, key: bytes, users: Counts, items: Counts) -> Counts | NDArray[np.uint64]:
+        """For every pair a number: each user keeps the items of the smallest."""
+        ...
+
+
 class Pairs:
-    """Pairs in memory: `users` and `items` are arrays of equal length of whole numbers from zero on."""
+    """Pairs in memory: `users` and `items` are arrays of equal length of whole numbers from zero on. `labels` names
+    items by their numbers, which are in label order where the order of equal counts matters."""
 
     def __init__(self, users: Counts, items: Counts, labels: Sequence[Label] | None = None) -> None:
         if users.shape != items.shape or users.ndim != 1:
@@ -65,7 +79,15 @@ class Pairs:
         width = int(items.max(initial=-1)) + 1
         distinct = _distinct(users.astype(np.int64) * max(width, 1) + items)
         self._users, self._items = np.divmod(distinct, max(width, 1))
-        self._labels = labels
+        self._named: Naming = _numbers if labels is None else lambda chosen: [labels[item] for item in chosen]
+        self._hashing: Hashing = _Mixing()
+
+    @classmethod
+    def distinct(cls, users: Counts, items: Counts, named: Naming, hashing: Hashing) -> Pairs:
+        """Pairs that are known to be distinct, with a naming and with hashes of their own."""
+        made = cls.__new__(cls)
+        made._users, made._items, made._named, made._hashing = users, items, named, hashing
+        return made
 
     def users_with(self, rank: int) -> int:
         counts = self._users_of_items
@@ -78,7 +100,7 @@ class Pairs:
 
     def loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
         placed = _distinct(self._users * buckets + self._buckets(key, buckets)[self._items])
-        users, bucket = np.divmod(placed, buckets)
+        users, bucket = _divided(placed, buckets)
         different = np.bincount(users)
         result = np.zeros(buckets, dtype=np.int64)
         np.add.at(result, bucket, weights[different[users] - 1])
@@ -86,33 +108,30 @@ class Pairs:
 
     def within(self, key: bytes, kept: NDArray[np.bool_]) -> Pairs:
         alive = kept[self._buckets(key, len(kept))[self._items]]
-        return self._of(self._users[alive], self._items[alive], self._labels)
-
-    @classmethod
-    def _of(cls, users: Counts, items: Counts, labels: Sequence[Label] | None) -> Pairs:
-        """Pairs that are known to be distinct, and in order."""
-        made = cls.__new__(cls)
-        made._users, made._items, made._labels = users, items, labels
-        return made
+        return self.distinct(self._users[alive], self._items[alive], self._named, self._hashing)
 
     def observed(self, key: bytes, weights: Counts) -> ObservedItems:
         users, items = self._capped(key, len(weights))
         many = np.bincount(users)
         scores = np.zeros(int(items.max(initial=-1)) + 1, dtype=np.int64)
         np.add.at(scores, items, weights[many[users] - 1])
-        ranked = np.argsort(-scores, kind="stable")[: len(np.unique(items))]
-        values, sizes = np.unique(scores[ranked], return_counts=True)
-        labels = ranked.tolist() if self._labels is None else [self._labels[item] for item in ranked]
+        there = np.flatnonzero(scores)  # no weight is zero
+        ranked = there[np.argsort(-scores[there], kind="stable")]
+        values, first, sizes = np.unique(-scores[ranked], return_index=True, return_counts=True)
+        start = dict(zip((-values).tolist(), first.tolist(), strict=True))
+
+        def named(picks: Sequence[tuple[int, int]]) -> list[Label]:
+            return self._named([int(ranked[start[score] + index]) for score, index in picks])
+
         return ObservedItems(
-            dict(zip(values.tolist(), sizes.tolist(), strict=True)), unit=_full(weights), labels=labels
+            dict(zip((-values).tolist(), sizes.tolist(), strict=True)), unit=_full(weights), named=named
         )
 
     def slots(self, k_bar: int) -> Histogram:
         counts = np.bincount(self._items)
         largest = np.sort(counts)[::-1][: k_bar + 1]
         near = np.flatnonzero((counts > 0) & (counts >= largest[-1:].sum()))  # all others are left out in any case
-        labels = near.tolist() if self._labels is None else [self._labels[item] for item in near.tolist()]
-        ranked = dict(zip(labels, counts[near].tolist(), strict=True))
+        ranked = dict(zip(self._named(near.tolist()), counts[near].tolist(), strict=True))
         return Histogram.from_counts(ranked, k_bar)
 
     @cached_property
@@ -125,18 +144,40 @@ class Pairs:
         return np.bincount(self._users)
 
     def _capped(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
-        if self._items_of_users.max(initial=0) <= cap:
+        over = self._items_of_users[self._users] > cap
+        if not over.any():
             return self._users, self._items
-        order = np.lexsort((_mixed(key, self._users, self._items), self._users))
-        users = self._users[order]
-        place = np.arange(len(users)) - np.searchsorted(users, users)
+        users, items = self._users[over], self._items[over]
+        order = np.lexsort((items, self._hashing.places(key, users, items), users))
+        sorted_users = users[order]
+        place = np.arange(len(users)) - np.searchsorted(sorted_users, sorted_users)
         kept = order[place < cap]
-        return self._users[kept], self._items[kept]
+        return np.append(self._users[~over], users[kept]), np.append(self._items[~over], items[kept])
 
     def _buckets(self, key: bytes, buckets: int) -> Counts:
-        items = np.arange(int(self._items.max(initial=-1)) + 1)
-        placed: Counts = (_mixed(key, items) % np.uint64(buckets)).astype(np.int64)
+        return self._hashing.buckets(key, buckets, int(self._items.max(initial=-1)) + 1)
+
+
+class _Mixing:
+    """Hashes of the numbers themselves, for simulations and audits, where a number always means the same item."""
+
+    def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
+        placed: Counts = (_mixed(key, np.arange(items)) % np.uint64(buckets)).astype(np.int64)
         return placed
+
+    def places(self, key: bytes, users: Counts, items: Counts) -> NDArray[np.uint64]:
+        return _mixed(key, users, items)
+
+
+def _numbers(chosen: list[int]) -> list[Label]:
+    return [*chosen]
+
+
+def _divided(numbers: Counts, by: int) -> tuple[Counts, Counts]:
+    """Quotients and rests. Of a power of two they are bits, which are found ten times as fast."""
+    if by & (by - 1):
+        return np.divmod(numbers, by)
+    return numbers >> (by.bit_length() - 1), numbers & (by - 1)
 
 
 def _distinct(numbers: Counts) -> Counts:

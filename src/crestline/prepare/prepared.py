@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from crestline.answer.answer import Choice
 from crestline.guarantees.cost import Cost
@@ -29,6 +29,7 @@ class Prepared:
     promise     the guarantee of one answer
     in_groups   the mechanism in every group, where the question has groups
     coverage    the release that follows the selection, where the question asks for one; `cost` and `promise` have it
+    computed    what was computed of the mechanism when it was asked for
     """
 
     question: Question
@@ -38,6 +39,7 @@ class Prepared:
     promise: Guarantee
     in_groups: InGroups | None = None
     coverage: Coverage | None = None
+    computed: dict[str, float | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def identity(self) -> Mapping[str, str] | None:
@@ -60,20 +62,32 @@ class Prepared:
     def margin(self) -> float | None:
         """By how many users an item must lead to be named; None where nothing is left out, or nobody can say. Of all
         observed items so many users are needed, and a floor takes off what it hides (P17.6)."""
-        margin = self.mechanism.margin
         hidden = self.question.floor - 1 if self.view.kind == "observed" else 0
-        return None if margin is None else float(margin()) + hidden
+        return self._computed("margin", self.mechanism.margin, hidden)
 
-    def margin_of(self, selection: Selection) -> float | None:
+    def margin_of(self, selection: Selection | GroupSelections) -> float | None:
         """The same for the mechanism that answered, where the one that was asked chose between others."""
-        margin = self.mechanism.answering(selection).margin
-        return None if margin is None else float(margin())
+        if isinstance(selection, GroupSelections):
+            return self.margin
+        answering = self.mechanism.answering(selection)
+        if answering is self.mechanism:
+            return self.margin
+        return self._in_units(answering.margin)
 
     @property
     def spread(self) -> float | None:
-        """95% of the noise in a published count stays within this many users; None where nobody can say."""
-        spread = self.mechanism.spread
-        return None if spread is None else float(spread())
+        """95% of the noise in a published count stays within this many users (or this much of a score); None where
+        nobody can say."""
+        return self._computed("spread", self.mechanism.spread)
+
+    def _computed(self, name: str, number: Callable[[], float] | None, hidden: int = 0) -> float | None:
+        """Computed once for all questions that were prepared together."""
+        if name not in self.computed:
+            self.computed[name] = self._in_units(number, hidden)
+        return self.computed[name]
+
+    def _in_units(self, number: Callable[[], float] | None, hidden: int = 0) -> float | None:
+        return None if number is None else (float(number()) + hidden) * (self.question.clip or 1)
 
     @property
     def reach(self) -> Reach | None:

@@ -54,7 +54,7 @@ def _without_periods(question: Question, budget: Budget | None, limits: Limits, 
     public_list = question.domain is not None or limits.public_list
     if not isinstance(question.mechanism, str):
         return _prepared(question, given(question), "given in the question", public_list, limits)
-    wanted = replace(question, domain=None, groups=None)
+    wanted = replace(question, domain=None, groups=None, where=None)  # which decide nothing here
     made = _remembered(asker, wanted, limits, budget, public_list, question.groups is not None)
     return replace(made, question=replace(question, k_bar=made.question.k_bar))
 
@@ -77,7 +77,7 @@ def _remembered(
     question = with_total(question, budget, limits, lambda asked: slotted(rule, asked, limits))
     listed = replace(question, groups=PUBLIC_GROUPS if public_groups else None)
     made = _prepared(listed, slotted(rule, question, limits), rule.reason, public_list, limits)
-    return replace(made, choice=replace(made.choice, instead=instead(rules, question, limits)))
+    return replace(made, choice=made.choice.changed(instead=lambda: instead(rules, question, limits)))
 
 
 def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool, limits: Limits) -> Prepared:

@@ -172,13 +172,12 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
     """The price of a question for the accounts that pay for it, the data set's first. A stored answer costs nothing."""
     charges = tuple(_nothing(*payer) for payer in payers) if stored else charges_of(prepared, payers)
     question = prepared.question
-    margin, spread, one_user = prepared.margin, prepared.spread if question.counts else None, question.clip or 1
     return Price(
         charges,
         prepared.choice,
         prepared.promise,
-        margin=None if margin is None else margin * one_user,
-        spread=None if spread is None else spread * one_user,
+        margin=prepared.margin,
+        spread=prepared.spread if question.counts else None,
         threshold=None if prepared.view.kind == "observed" else question.slots + 1,
         unit=question.unit,
         stored=stored,

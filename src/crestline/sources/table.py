@@ -18,8 +18,11 @@ from crestline.histogram.views import SLOTS, View
 from crestline.question import NO_LIMITS, Question
 from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import EMBEDDED, Expression, one_period, readable
+from crestline.sources.engine.fetching import Rows
 from crestline.sources.engine.running import Runner
-from crestline.sources.expression.counting import Counting
+from crestline.sources.expression.coarse import valued
+from crestline.sources.expression.contribution import key_values
+from crestline.sources.expression.counting import PERIOD, Counting
 from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting, public_list
 from crestline.sources.expression.snapshot import over_list
 from crestline.sources.groups.counting import GroupCounting
@@ -29,6 +32,8 @@ from crestline.sources.groups.tables import over_groups
 from crestline.sources.pairs.reached import check as check_reached
 from crestline.sources.pairs.reached import held, reached
 from crestline.sources.pairs.views import over_pairs
+from crestline.sources.shapes.kept import Shapes
+from crestline.sources.shapes.shape import Shape, shape_of
 from crestline.sources.source import Reading
 
 _KEPT = 32
@@ -57,6 +62,8 @@ class TableSource:
         self._dialect = dialect = EMBEDDED if embedded else self._runner.name
         table = readable(table, dialect)
         self._counting = lru_cache(_KEPT)(lambda question: Counting(table, question, dialect, untyped))
+        self._shapes = Shapes(self._runner, lambda shape: Counting(table, shape.question, dialect, untyped, shape.tree))
+        self._is_text = lru_cache(_KEPT)(lambda name: _is_text(table, name, dialect))
         self._lookup = lookup or _no_lookup
         if connection.close is not None:
             weakref.finalize(self, connection.close)  # the connection was opened for this source, and ends with it
@@ -72,7 +79,7 @@ class TableSource:
         elif question.by:
             self._in_groups(question).top(bytes(32))
         elif question.domain is None:
-            self.expression(question, bytes(32))
+            self._shapes.top(self._shape(question))
         else:
             self._over(question, self._counting(question)).every_count(bytes(32))
         if question.coverage:
@@ -92,6 +99,10 @@ class TableSource:
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Iterator[Reading]:
         """Run the expression: the engine counts, and `k_bar + 1` rows come back. Over a public list its items are
         `(count, index)` pairs until they are named."""
+        if not (question.coverage or question.by or question.domain is not None):
+            with self._read_shape(question, key, view) as reading:
+                yield reading
+            return
         counting = self._counting(question)
         if not question.coverage:
             with self._read(question, counting, key, view) as reading:
@@ -99,6 +110,19 @@ class TableSource:
             return
         with held(self._runner, counting) as stored, self._read(question, stored, key, view) as reading:
             yield replace(reading, reached=lambda labels: reached(self._runner, stored, labels))
+
+    @contextmanager
+    def _read_shape(self, question: Question, key: bytes, view: View) -> Iterator[Reading]:
+        """What a question without groups or a public list reads: its statements may have been written before."""
+        shape = self._shape(question)
+        counting = self._shapes.counting(shape)
+        if view.kind == SLOTS.kind:
+            unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
+            yield Reading(self._counted(shape, key), unit)
+            return
+        coded = self._runner.has_arrays and PERIOD not in counting.whose
+        with self._shapes.pairs(shape) if coded else over_pairs(self._runner, self._counting(question)) as pairs:
+            yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
 
     @contextmanager
     def _read(self, question: Question, counting: Counting, key: bytes, view: View) -> Iterator[Reading]:
@@ -125,13 +149,20 @@ class TableSource:
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram alone, without a public list."""
-        return self._top_counts(self._counting(question), key)
+        return self._counted(self._shape(question), key)
+
+    def _shape(self, question: Question) -> Shape:
+        return shape_of(question, self._is_text) if self._runner.binds else Shape(question)
+
+    def _counted(self, shape: Shape, key: bytes) -> Histogram:
+        counting = self._shapes.counting(shape)
+        if not self._runner.binds:
+            return self._top_counts(counting, key)
+        values = shape.values if shape.question.contribution is None else {**shape.values, **key_values(key)}
+        return _ranked(counting, self._runner.bound_rows(self._shapes.top(shape), values))
 
     def _top_counts(self, counting: Counting, key: bytes) -> Histogram:
-        items = counting.items
-        rows = self._runner.rows(counting.top(key))
-        labelled = [(items.label(row[:-1]), row[-1]) for row in rows]
-        return Histogram.from_ranked(labelled, counting.question.slots, unit=counting.step)
+        return _ranked(counting, self._runner.rows(counting.top(key)))
 
     def version(self) -> str | None:
         return None
@@ -145,6 +176,19 @@ class TableSource:
 
     def _over(self, question: Question, counting: Counting) -> DomainCounting:
         return domain_counting(counting, question.domain, self._lookup)
+
+
+def _ranked(counting: Counting, rows: Rows) -> Histogram:
+    labelled = [(counting.items.label(row[:-1]), row[-1]) for row in rows]
+    return Histogram.from_ranked(labelled, counting.question.slots, unit=counting.step)
+
+
+def _is_text(table: Expression, name: str, engine: str) -> bool:
+    """Whether a column, or a function of one, is text; one that is not there is refused when it is used."""
+    try:
+        return bool(valued(table, name, engine).type().is_string())
+    except QuestionError:
+        return False
 
 
 def _no_lookup(name: str) -> Expression:

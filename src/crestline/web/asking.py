@@ -21,6 +21,7 @@ from crestline.prepare import Prepared, prepare
 from crestline.question import Limits as QuestionLimits
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
+from crestline.sources.engine.asker import asked_by
 from crestline.sources.expression import where
 from crestline.sources.expression.coarse import base_column
 from crestline.web.config import OWNER, AnalystConfig, Limits
@@ -72,6 +73,11 @@ class Caller:
 
 def answered(served: Served, caller: Caller, question: Question, limits: Limits, entropy: Entropy) -> dict[str, Any]:
     """Ask, and give the answer as JSON with its number. `entropy` must be this request's own."""
+    with asked_by(caller.person.name):
+        return _answered(served, caller, question, limits, entropy)
+
+
+def _answered(served: Served, caller: Caller, question: Question, limits: Limits, entropy: Entropy) -> dict[str, Any]:
     ready = prepared(served, caller, question, limits)
     answer = ask(ready, source=served.source, entropy=entropy, ledger=served.ledger, analyst=caller.payer)
     if answer.bill is not None:
@@ -164,7 +170,7 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
     ready = prepare(asked, budget=budget, limits=slots, asker=caller.person.name, now=now)
     if asked.domain is None:
         _limited("k_bar", ready.question.slots, limits.k_bar)
-    _answerable(served, ready)
+    _answerable(served, ready, caller.person.name)
     return ready
 
 
@@ -203,10 +209,11 @@ def filter_columns(tree: where.Condition) -> set[str]:
             return {base_column(tree.column)}
 
 
-def _answerable(served: Served, ready: Prepared) -> None:
+def _answerable(served: Served, ready: Prepared, asker: str) -> None:
     """Refuse what the source refuses, in words that name no column which the caller did not."""
     try:
-        served.source.check(ready.question, ready.view)
+        with asked_by(asker):
+            served.source.check(ready.question, ready.view)
         return
     except QuestionError:
         pass

@@ -130,5 +130,5 @@ def _by_user(pairs: Pairs) -> dict[int, list[Any]]:
     """The labels of every user's items."""
     result: dict[int, list[Any]] = {}
     for user, item in zip(pairs._users.tolist(), pairs._items.tolist(), strict=True):
-        result.setdefault(user, []).append(item if pairs._labels is None else pairs._labels[item])
+        result.setdefault(user, []).extend(pairs._named([item]))
     return result

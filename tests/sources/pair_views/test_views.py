@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import ibis
@@ -34,14 +32,14 @@ def test_a_file_that_is_replaced(tmp_path: Path) -> None:
 def test_a_source_that_reads_the_table_again_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same without the stored pairs: every statement reads the file as it is by then, and the check says so."""
 
-    @contextmanager
-    def read_again(self: Runner, expression: Expression) -> Iterator[Expression]:
-        yield expression
+    def read_again(self: Runner, name: str, expression: Expression) -> Expression:
+        return expression
 
     path, next_path = tmp_path / "t.parquet", tmp_path / "next.parquet"
     pq.write_table(BEFORE, path)
-    pq.write_table(AFTER, next_path)
-    monkeypatch.setattr(Runner, "table_of", read_again)
+    first = pa.table({"user": [1], "item": [9]})  # every number of an item is another then
+    pq.write_table(pa.concat_tables([AFTER, first]), next_path)
+    monkeypatch.setattr(Runner, "stored_as", read_again)
     assert views_stay(open_source(path), lambda: None)
     assert not views_stay(open_source(path), lambda: os.replace(next_path, path))
 

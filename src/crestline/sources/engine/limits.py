@@ -8,8 +8,7 @@ from contextlib import contextmanager
 
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.engines import dialect
-
-_AGAIN = 0.01
+from crestline.sources.engine.watch import watched
 
 
 @contextmanager
@@ -20,20 +19,5 @@ def limited(engine: Engine, timeout: float, late: threading.Event) -> Iterator[N
         if interrupt is None:
             yield
             return
-        done = threading.Event()
-
-        def watch() -> None:
-            """An interrupt between two statements or jobs is forgotten: it is repeated until ours has ended."""
-            wait = timeout
-            while not done.wait(wait):
-                late.set()
-                interrupt()
-                wait = _AGAIN
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
+        with watched(timeout, late, interrupt):
             yield
-        finally:
-            done.set()
-            watcher.join()

@@ -7,12 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crestline.errors import CrestlineError, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.connection import Engine
+from crestline.sources.engine.dialects.dialect import Arrays
 from crestline.sources.engine.engines import Expression, dialect
 from crestline.sources.engine.failures import failed
 from crestline.sources.engine.fetching import dropped, fetched, pinged, temporary
 from crestline.sources.engine.limits import limited
+from crestline.sources.engine.places import NOTHING, Values
+from crestline.sources.engine.statements import Statements
 
 __all__ = ["Runner", "fetched", "refused_as"]
 
@@ -25,6 +31,8 @@ class Runner:
     def __init__(self, engine: Engine, timeout: float) -> None:
         self._engine = engine
         self._dialect = dialect(engine.name)
+        binding = self._dialect.binding
+        self._known = Statements(engine, numbered=binding is not None and binding.numbered)
         self._timeout = timeout
         self._lock = threading.RLock()
         self._held = False  # whether a snapshot of ours is under way
@@ -49,6 +57,46 @@ class Runner:
     def rows(self, expression: Expression) -> list[tuple[Any, ...]]:
         """The rows of an expression, as tuples of Python values."""
         return self._run(lambda: fetched(self._engine, expression))
+
+    def bound_rows(self, expression: Expression, values: Values) -> list[tuple[Any, ...]]:
+        """The same with values in the places of the expression (where `binds`). The statement is kept, to be run
+        again with others."""
+        binding = self._dialect.binding
+        assert binding is not None, "asked only where values are bound"
+        return self._run(lambda: binding.rows(self._engine, expression, self._known.of(expression, values), values))
+
+    @property
+    def binds(self) -> bool:
+        """Whether an expression may have places for values."""
+        return self._dialect.binding is not None
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether tables with names and arrays of numbers can be had."""
+        return self._dialect.arrays is not None
+
+    def columns(self, expression: Expression, values: Values = NOTHING) -> list[NDArray[np.int64]]:
+        """The columns of an expression of whole numbers without nulls (where `has_arrays`)."""
+        return self._run(lambda: self._arrays.columns(self._engine, self._known.of(expression, values), values))
+
+    def stored(self, name: str, expression: Expression, values: Values = NOTHING) -> int:
+        """Store the rows of an expression under a name until it is dropped, and say how many they are (where
+        `has_arrays`)."""
+        return self._run(lambda: self._arrays.stored(self._engine, name, self._known.of(expression, values), values))
+
+    def stored_as(self, name: str, expression: Expression) -> Expression:
+        """The table in which `stored` keeps the rows of an expression."""
+        return self._arrays.table(self._engine, name, expression)
+
+    def drop(self, *names: str) -> None:
+        """Drop what was stored; the connection may be gone, and the tables with it."""
+        with suppress(CrestlineError):
+            self._run(lambda: self._arrays.dropped(self._engine, names))
+
+    @property
+    def _arrays(self) -> Arrays:
+        assert self._dialect.arrays is not None, "asked only where there are arrays"
+        return self._dialect.arrays
 
     @contextmanager
     def table_of(self, expression: Expression) -> Iterator[Expression]:

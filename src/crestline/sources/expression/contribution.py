@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from crestline.errors import ParameterError
 from crestline.randomness.entropy import Entropy
 from crestline.sources.engine.engines import Expression, joined, md5
+from crestline.sources.engine.places import KEY
 
 _SHORTEST_KEY = 16
+_NO_KEY = f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes"
 _DIGITS = 12  # 48 bits tell one user's items apart, and engines sort short texts much faster
 _PLACE = "place"
 
@@ -40,7 +42,7 @@ def bounded(
     import ibis
 
     if len(key) < _SHORTEST_KEY:
-        raise ParameterError(f"a contribution bound needs a fresh random key of at least {_SHORTEST_KEY} bytes")
+        raise ParameterError(_NO_KEY)
     # The label breaks ties of the hash, so that the choice is a function of the user's items even then.
     order = [md5(keyed_message(texts, key, engine), _DIGITS, engine), *(pairs[name] for name in items)]
     placed = pairs.mutate(**{_PLACE: ibis.row_number().over(group_by=list(whose), order_by=order)})
@@ -48,13 +50,22 @@ def bounded(
 
 
 def keyed_message(texts: Sequence[Expression], key: bytes, engine: str) -> Expression:
-    """Key and texts in one text that can be read back in one way only: all parts but the last carry their length.
-
-    The key is made 32 digits long, so that a usual message is one block of MD5.
-    """
+    """Key and texts in one text that can be read back in one way only: all parts but the last carry their length."""
     import ibis
 
-    parts = [ibis.literal(hashlib.sha256(key).hexdigest()[:32])]
+    parts = [ibis.literal(digits_of(key))]
     for text in texts[:-1]:
         parts += [text.length().cast("string"), ibis.literal(":"), text]
     return joined([*parts, texts[-1]], engine)
+
+
+def key_values(key: bytes, *endings: bytes) -> dict[str, str]:
+    """What stands in the place of a key, and of those that are made of it by an ending."""
+    if len(key) < _SHORTEST_KEY:
+        raise ParameterError(_NO_KEY)
+    return {digits_of(KEY + ending): digits_of(key + ending) for ending in (b"", *endings)}
+
+
+def digits_of(key: bytes) -> str:
+    """The key as 32 digits, so that a usual message is one block of MD5."""
+    return hashlib.sha256(key).hexdigest()[:32]

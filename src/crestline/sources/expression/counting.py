@@ -63,12 +63,14 @@ class Counting:
 
     engine    the name of the engine, whose own functions are used
     untyped   the columns are text, whatever they mean (CSV, JSON lines)
+    tree      a filter beside the question's own, as a tree
     """
 
     table: Expression
     question: Question
     engine: str
     untyped: bool = False
+    tree: where.Condition | None = None
 
     @cached_property
     def user(self) -> Key:
@@ -119,9 +121,9 @@ class Counting:
             conditions += within(self.table, periods, self.engine)
         if periods is not None and PERIOD in self.whose:
             columns[PERIOD] = number_of_period(self.table, periods, self.engine)
-        if self.question.where is not None:
-            tree = where.parse(self.question.where)
-            conditions.append(Filter(self.table, self.engine, self.untyped).condition(tree))
+        written = None if self.question.where is None else where.parse(self.question.where)
+        filters = Filter(self.table, self.engine, self.untyped)
+        conditions += [filters.condition(tree) for tree in (written, self.tree) if tree is not None]
         if score is None:
             return self.table.filter(*conditions).select(**columns).distinct()
         rows = self.table.filter(*conditions, *score.usable).select(**columns, **{UNITS: score.units})

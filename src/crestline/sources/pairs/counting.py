@@ -20,9 +20,10 @@ from crestline.sources.expression.picks import Pick, picked
 NUMBER = "number"
 _USERS = "users"
 _BUCKET, _MANY, _CELL, _WEIGHT = "bucket", "many", "cell", "weight"
-_PLACE, _OF_USER, _OF_ITEM = "place", "of_user", "of_item"
+_PLACE, OF_USER, OF_ITEM = "place", "of_user", "of_item"
 _DIGITS = 8  # 32 bits of the hash, which fit into whole numbers of 64 bits with a sign
-_PRIME = (1 << 31) - 1  # a product of two numbers below it fits as well
+USER_KEY, ITEM_KEY = b"user", b"item"
+PRIME = (1 << 31) - 1  # a product of two numbers below it fits as well
 
 
 def listing_of(counting: Counting, pairs: Expression) -> Expression:
@@ -143,17 +144,26 @@ class PairCounting:
         """
         import ibis
 
-        texts = self.counting.texts(users, (USER,))
-        # From 1 on: zero would put all items of a user, or one item of all users, at the same place.
-        drawn = users.mutate(**{_OF_USER: self._hash(texts, key + b"user", _PRIME - 1) + 1})
         whose = list(self.counting.whose)
-        joined = pairs.inner_join(drawn, whose).inner_join(
-            self._hashed(key + b"item", _PRIME - 1, _OF_ITEM), list(self.item)
-        )
-        product = joined[_OF_USER] * (joined[_OF_ITEM] + 1)
-        order = [remainder(product, _PRIME, self.counting.engine), *(joined[name] for name in self.item)]
+        joined = pairs.inner_join(self.of_users(users, key), whose).inner_join(self.of_items(key), list(self.item))
+        product = joined[OF_USER] * (joined[OF_ITEM] + 1)
+        order = [remainder(product, PRIME, self.counting.engine), *(joined[name] for name in self.item)]
         placed = joined.mutate(**{_PLACE: ibis.row_number().over(group_by=whose, order_by=order)})
         return placed.filter(placed[_PLACE] < cap)
+
+    def of_users(self, users: Expression, key: bytes) -> Expression:
+        """Users with their factor in the products. From 1 on: zero would put all items of a user, or one item of all
+        users, at the same place."""
+        texts = self.counting.texts(users, (USER,))
+        return users.mutate(**{OF_USER: self._hash(texts, key + USER_KEY, PRIME - 1) + 1})
+
+    def of_items(self, key: bytes) -> Expression:
+        """Every item with its factor in the products, less one."""
+        return self._hashed(key + ITEM_KEY, PRIME - 1, OF_ITEM)
+
+    def in_buckets(self, key: bytes, buckets: int) -> Expression:
+        """Every item with its bucket."""
+        return self._hashed(key, buckets)
 
     def _hashed(self, key: bytes, below: int, name: str = _BUCKET) -> Expression:
         """Every item with a number below a bound: a keyed hash of the item alone, the same for every user."""

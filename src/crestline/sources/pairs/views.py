@@ -55,14 +55,21 @@ def over_pairs(runner: Runner, counting: Counting) -> Iterator[PairViews]:
 
 def _stored(runner: Runner, counting: Counting, held: ExitStack) -> EnginePairs:
     """Items as numbers, which every later statement groups and joins faster than texts."""
-
-    def store(expression: Expression) -> Expression:
-        return held.enter_context(runner.table_of(expression))
-
     with runner.table_of(counting.pairs) as pairs:
-        listing = store(numbered(counting, pairs))
+        listing = held.enter_context(runner.table_of(numbered(counting, pairs)))
+        return held.enter_context(over_stored(runner, counting, pairs, listing))
+
+
+@contextmanager
+def over_stored(runner: Runner, counting: Counting, pairs: Expression, listing: Expression) -> Iterator[EnginePairs]:
+    """Pairs and their numbered items that are stored already; the pairs are not needed for longer than this takes."""
+    with ExitStack() as held:
+
+        def store(expression: Expression) -> Expression:
+            return held.enter_context(runner.table_of(expression))
+
         numbers = store(by_number(counting, pairs, listing))
-    return EnginePairs(runner, PairCounting(counting, (NUMBER,), listing), numbers, listing, store)
+        yield EnginePairs(runner, PairCounting(counting, (NUMBER,), listing), numbers, listing, store)
 
 
 def _in_memory(runner: Runner, counting: Counting) -> Pairs:

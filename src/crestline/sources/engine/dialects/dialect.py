@@ -15,8 +15,13 @@ from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.functions import Expression, Function, declared, same
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow
     from ibis.expr.datatypes import DataType
+    from numpy.typing import NDArray
+
+    from crestline.sources.engine.places import Values
+    from crestline.sources.engine.statements import Statement
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 Interrupt: TypeAlias = Callable[[], None]
@@ -128,6 +133,35 @@ class Keeping:
 
 
 @dataclass(frozen=True)
+class Binding:
+    """How an engine runs a statement that was written before, with values in its places.
+
+    rows       its rows
+    numbered   whether values are sent beside the statement, as parameters with numbers; else they are written into its
+               tree as literals
+    """
+
+    rows: Callable[[Engine, Expression, Statement, Values], Rows]
+    numbered: bool
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """How an engine in this process hands whole numbers over, and keeps rows in tables whose names are given.
+
+    table     the table of a name, with the columns of an expression; it need not be there yet
+    stored    store the rows of a statement under a name (letters, digits, underscores), and say how many they are
+    dropped   drop tables, as far as they are there
+    columns   the columns of a statement of whole numbers without nulls
+    """
+
+    table: Callable[[Engine, str, Expression], Expression]
+    stored: Callable[[Engine, str, Statement, Values], int]
+    dropped: Callable[[Engine, Sequence[str]], None]
+    columns: Callable[[Engine, Statement, Values], list[NDArray[np.int64]]]
+
+
+@dataclass(frozen=True)
 class Dialect:
     """An engine. Every function of a value is defined for each value of its type: none can fail on a row.
 
@@ -166,6 +200,8 @@ class Dialect:
     Statements
     lifted           an Arrow table without nulls as an expression, without writing to the engine
     fetched          the rows of an expression as Python values
+    binding          how statements are run again with other values; None: each is written anew
+    arrays           how pairs are brought into this process as numbers; None: they are counted in the engine
     pinged           fails where the connection is lost; None: the engine is in this process
     reading          a transaction that only reads, sees one state of the tables and gives statements up in time
     interrupting     how to interrupt what this thread runs; None: we cannot
@@ -205,6 +241,8 @@ class Dialect:
 
     lifted: Callable[[pyarrow.Table], Expression] = in_memory
     fetched: Callable[[Engine, Expression], Rows] = ibis_rows
+    binding: Binding | None = None
+    arrays: Arrays | None = None
     pinged: Callable[[Engine], None] | None = pinged
     reading: Callable[[Engine, float], AbstractContextManager[None]] = as_it_is
     interrupting: Callable[[Engine], AbstractContextManager[Interrupt | None]] = unlimited

@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import (
+    Arrays,
+    Binding,
     Codec,
     Dialect,
     Interrupt,
     Keeping,
     Rows,
     ibis_rows,
+    listed,
     try_cast,
 )
 from crestline.sources.engine.dialects.functions import Expression, declared, same
+
+if TYPE_CHECKING:
+    from crestline.sources.engine.places import Values
+    from crestline.sources.engine.statements import Statement
 
 EMBEDDED = "embedded"
 _MICROSECONDS, _NANOSECONDS = 6, 9
@@ -85,16 +96,48 @@ def _fetched(engine: Engine, expression: Expression) -> Rows:
     return ibis_rows(engine, expression)
 
 
+def _bound_rows(engine: Engine, expression: Expression, statement: Statement, values: Values) -> Rows:
+    """The same for a statement that was written before."""
+    if statement.plain:
+        rows: Rows = engine.con.execute(statement.text, statement.bound(values)).fetchall()
+        return rows
+    from ibis.backends.duckdb.converter import DuckDBPyArrowData
+
+    found = engine.con.sql(statement.text, params=statement.bound(values) or None).to_arrow_table()
+    return listed(expression.__pyarrow_result__(found, data_mapper=DuckDBPyArrowData))
+
+
+def _columns(engine: Engine, statement: Statement, values: Values) -> list[NDArray[np.int64]]:
+    found = engine.con.execute(statement.text, statement.bound(values)).fetchnumpy()
+    return [np.asarray(column, dtype=np.int64) for column in found.values()]
+
+
+def _table(engine: Engine, name: str, expression: Expression) -> Expression:
+    from ibis.expr.operations import DatabaseTable, Namespace
+
+    namespace = Namespace(catalog="temp", database="main")
+    return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
+
+
+def _stored_as(engine: Engine, name: str, statement: Statement, values: Values) -> int:
+    sql = f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {statement.text}"
+    ((rows,),) = engine.con.execute(sql, statement.bound(values)).fetchall()
+    return int(rows)
+
+
+def _dropped_all(engine: Engine, names: Sequence[str]) -> None:
+    for name in names:
+        engine.con.execute(f"DROP TABLE IF EXISTS {name}")
+
+
 def _stored(engine: Engine, expression: Expression) -> Expression:
     """A temporary table, which also a read-only connection may have."""
     import ibis
-    from ibis.expr.operations import DatabaseTable, Namespace
 
     name = ibis.util.gen_name("crestline")  # letters, digits and underscores
     engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
     engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {engine.compile(expression)}")
-    namespace = Namespace(catalog="temp", database="main")
-    return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
+    return _table(engine, name, expression)
 
 
 def _dropped(engine: Engine, table: Expression) -> None:
@@ -119,6 +162,8 @@ DUCKDB = Dialect(
     in_utc=_in_utc,
     nanoseconds=True,
     fetched=_fetched,
+    binding=Binding(_bound_rows, numbered=True),
+    arrays=Arrays(_table, _stored_as, _dropped_all, _columns),
     pinged=None,
     interrupting=interrupting,
     keeping=Keeping(_stored, _dropped),

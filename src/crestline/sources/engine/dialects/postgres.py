@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, floor_in_doubles
+from crestline.sources.engine.dialects.dialect import Binding, Codec, Dialect, Rows, floor_in_doubles
 from crestline.sources.engine.dialects.functions import Expression, declared
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from crestline.sources.engine.places import Values
+    from crestline.sources.engine.statements import Statement
 
 
 def _encoded(text: Expression) -> Expression:
@@ -63,9 +66,17 @@ def _lifted(table: pyarrow.Table) -> Expression:
 
 def _fetched(engine: Engine, expression: Expression) -> Rows:
     engine._run_pre_execute_hooks(expression)
+    return _rows(engine, engine.compile(expression), [kind.is_integer() for kind in expression.schema().types])
+
+
+def _bound_rows(engine: Engine, expression: Expression, statement: Statement, values: Values) -> Rows:
+    return _rows(engine, statement.written(engine, values), statement.whole)
+
+
+def _rows(engine: Engine, text: str, whole: Sequence[bool]) -> Rows:
+    """The rows of a statement; its sums of whole numbers come as decimals."""
     with engine.con.cursor() as cursor:
-        rows = cursor.execute(engine.compile(expression)).fetchall()
-    whole = [kind.is_integer() for kind in expression.schema().types]  # its sums of whole numbers come as decimals
+        rows = cursor.execute(text).fetchall()
     return [tuple(int(v) if w else v for v, w in zip(row, whole, strict=True)) for row in rows]
 
 
@@ -114,6 +125,7 @@ POSTGRES = Dialect(
     opened=_opened,
     lifted=_lifted,
     fetched=_fetched,
+    binding=Binding(_bound_rows, numbered=False),
     reading=_reading,
     has_snapshots=_is_idle,
 )

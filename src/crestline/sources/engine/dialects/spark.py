@@ -86,7 +86,8 @@ def _tagged(session: Driver) -> Iterator[Interrupt | None]:
         return
     add(tag)
     try:
-        yield lambda: cancel(tag)
+        # In a thread of its own, since it may wait for a server; nothing else carries the tag.
+        yield lambda: threading.Thread(target=cancel, args=(tag,), daemon=True).start()
     finally:
         remove(tag)
 

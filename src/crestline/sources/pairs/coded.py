@@ -1,0 +1,184 @@
+"""Pairs of users and items as numbers in this process, while DuckDB keeps the names.
+
+One statement stores the distinct pairs. Items are numbered in the order of their labels, users in any order, and the
+numbers of all pairs are fetched. Every view is then an operation on arrays. Hashes are the engine's own, of the key and
+the label, so that each view is, for each key, the very same as when the engine computes it (`EnginePairs`): how many
+pairs there are decides where they are counted, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from crestline.errors import SourceError
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.labels import Label
+from crestline.histogram.pairs import Counts, Pairs, PairViews
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.places import KEY, PICKS, Values
+from crestline.sources.engine.running import Runner
+from crestline.sources.expression.contribution import key_values
+from crestline.sources.expression.counting import USER, Counting
+from crestline.sources.pairs.counting import (
+    ITEM_KEY,
+    NUMBER,
+    OF_ITEM,
+    OF_USER,
+    PRIME,
+    USER_KEY,
+    PairCounting,
+    by_number,
+    numbered,
+)
+from crestline.sources.pairs.views import over_stored
+
+MOST_PAIRS = 1 << 22
+"""Up to so many pairs are held in this process: 64 MB, and as much again while they are counted."""
+_CODE = "code"
+
+
+@dataclass(frozen=True)
+class PairTables:
+    """The statements of one shape of question: expressions over three temporary tables, whose names begin with `name`.
+
+    pairs     the distinct pairs, as `counting` finds them
+    listing   every item with its number, in label order
+    users     every user with a number
+    """
+
+    counting: Counting
+    runner: Runner
+    name: str
+    _placed: dict[int, Expression] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def pairs(self) -> Expression:
+        return self.runner.stored_as(f"{self.name}_pairs", self.counting.pairs)
+
+    @cached_property
+    def items_numbered(self) -> Expression:
+        return numbered(self.counting, self.pairs)
+
+    @cached_property
+    def listing(self) -> Expression:
+        return self.runner.stored_as(f"{self.name}_items", self.items_numbered)
+
+    @cached_property
+    def users_numbered(self) -> Expression:
+        import ibis
+
+        return self.pairs.select(USER).distinct().mutate(**{_CODE: ibis.row_number()})
+
+    @cached_property
+    def users(self) -> Expression:
+        return self.runner.stored_as(f"{self.name}_users", self.users_numbered)
+
+    @cached_property
+    def codes(self) -> Expression:
+        """The numbers of the user and of the item of every pair."""
+        return by_number(self.counting, self.pairs, self.listing).inner_join(self.users, USER).select(_CODE, NUMBER)
+
+    @cached_property
+    def _hashing(self) -> PairCounting:
+        return PairCounting(self.counting, (NUMBER,), self.listing)
+
+    @cached_property
+    def of_users(self) -> Expression:
+        return self._hashing.of_users(self.users, KEY).select(_CODE, OF_USER)
+
+    @cached_property
+    def of_items(self) -> Expression:
+        return self._hashing.of_items(KEY).select(NUMBER, OF_ITEM)
+
+    def in_buckets(self, buckets: int) -> Expression:
+        """Every item with its bucket."""
+        if buckets not in self._placed:
+            self._placed[buckets] = self._hashing.in_buckets(KEY, buckets)
+        return self._placed[buckets]
+
+    @cached_property
+    def labels(self) -> Expression:
+        """The labels of the items whose numbers stand in the place for picks."""
+        import ibis
+
+        one_row = ibis.literal(0).name("one").as_table()
+        picks = one_row.select(**{NUMBER: ibis.literal(PICKS).split(",").unnest().cast("int64")})
+        found = self.listing.semi_join(picks, NUMBER)
+        return found.select(found[NUMBER], **self.counting.items.fetched(found))
+
+
+@contextmanager
+def over_codes(tables: PairTables, values: Values) -> Iterator[PairViews]:
+    """The distinct pairs of a question with these values, in one snapshot that lasts as long as the context."""
+    runner = tables.runner
+    try:
+        many = runner.stored(f"{tables.name}_pairs", tables.counting.pairs, values)
+        runner.stored(f"{tables.name}_items", tables.items_numbered)
+        if many > MOST_PAIRS:
+            with over_stored(runner, tables.counting, tables.pairs, tables.listing) as pairs:
+                runner.drop(f"{tables.name}_pairs")  # its numbers are enough
+                yield pairs
+            return
+        runner.stored(f"{tables.name}_users", tables.users_numbered)
+        users, items = runner.columns(tables.codes)
+        yield CodedPairs.distinct(users, items, _Names(tables), _Hashes(tables))
+    finally:
+        runner.drop(*(f"{tables.name}_{part}" for part in ("pairs", "items", "users")))
+
+
+class CodedPairs(Pairs):
+    """Pairs whose items are numbered in the order of their labels."""
+
+    def slots(self, k_bar: int) -> Histogram:
+        counts = np.bincount(self._items)
+        there = np.flatnonzero(counts)
+        first = there[np.lexsort((there, -counts[there]))][: k_bar + 1].tolist()
+        return Histogram.from_ranked(list(zip(self._named(first), counts[first].tolist(), strict=True)), k_bar)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The labels of items, asked for when they are picked."""
+
+    tables: PairTables
+
+    def __call__(self, numbers: list[int]) -> list[Label]:
+        if not numbers:
+            return []
+        items = self.tables.counting.items
+        rows = self.tables.runner.bound_rows(self.tables.labels, {PICKS: ",".join(map(str, numbers))})
+        known = {number: items.label(values) for number, *values in rows}
+        if len(known) < len(set(numbers)):
+            raise SourceError("what was counted changed before it was named; ask again")
+        return [known[number] for number in numbers]
+
+
+@dataclass(frozen=True)
+class _Hashes:
+    """The engine's hashes of labels, in the order of their numbers."""
+
+    tables: PairTables
+    _last: dict[tuple[bytes, int], Counts] = field(default_factory=dict)
+
+    def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
+        """Asked twice for each key: to add the loads up, and to leave out what is in light buckets."""
+        if (key, buckets) not in self._last:
+            self._last.clear()
+            self._last[key, buckets] = self._in_order(self.tables.in_buckets(buckets), key)
+        return self._last[key, buckets]
+
+    def places(self, key: bytes, users: Counts, items: Counts) -> Counts:
+        of_users, of_items = (self._in_order(asked, key) for asked in (self.tables.of_users, self.tables.of_items))
+        places: Counts = of_users[users] * (of_items[items] + 1) % PRIME
+        return places
+
+    def _in_order(self, asked: Expression, key: bytes) -> Counts:
+        numbers, hashes = self.tables.runner.columns(asked, key_values(key, USER_KEY, ITEM_KEY))
+        ordered = np.empty_like(hashes)
+        ordered[numbers] = hashes
+        return ordered

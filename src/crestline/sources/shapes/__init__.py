@@ -1,0 +1,1 @@
+"""Shapes of questions, which share their expressions and statements."""

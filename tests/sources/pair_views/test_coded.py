@@ -1,0 +1,91 @@
+"""Pairs that are counted in this process, held against the engine's own statements: the same for every key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crestline.histogram.pairs import PairViews
+from crestline.histogram.views import PAIRS
+from crestline.mechanisms.observed.weights import gaussian_weights
+from crestline.question import Question
+from crestline.sources import Source, open_source
+from crestline.sources.pairs import coded
+from crestline.sources.pairs.views import EnginePairs
+
+KEYS = [bytes([number]) * 32 for number in range(3)]
+BUCKETS = 8
+
+
+def table() -> pa.Table:
+    """Users with up to twelve items, texts whose byte order is not that of any language, nulls in every column."""
+    rng = np.random.default_rng(7)
+    users = [None if rng.random() < 0.05 else f"user {rng.integers(60)}" for _ in range(900)]
+    names = ["a", "B", "é", "Z", "z", "", "aa", "ß", "\u2028", "Ω", "10", "9"]
+    items = [None if rng.random() < 0.05 else names[min(11, rng.geometric(0.25) - 1)] for _ in users]
+    return pa.table(
+        {"user": users, "item": items, "year": rng.integers(2020, 2023, 900), "place": rng.choice(["x", "y'"], 900)}
+    )
+
+
+def source(kind: str) -> Source:
+    if kind == "frame":
+        return open_source(table())
+    engine = ibis.duckdb.connect()
+    engine.con.register("arrow", table())
+    engine.con.execute("create table events as from arrow; drop view arrow")
+    return open_source(engine.table("events"))
+
+
+def seen(pairs: PairViews) -> list[Any]:
+    """Everything that may be looked at, also after two rounds of the sieve."""
+    found: list[Any] = [pairs.users_with(rank) for rank in (1, 3, 50)] + [pairs.users_by_items().tolist()]
+    for key in KEYS:
+        found.append(pairs.loads(key, BUCKETS, gaussian_weights(1, BUCKETS)).tolist())
+        left = pairs.within(key, np.arange(BUCKETS) % 3 > 0).within(KEYS[0], np.arange(BUCKETS) != 5)
+        for views in (pairs, left):
+            for cap in (1, 3, 40):
+                items = views.observed(key, gaussian_weights(1, cap))
+                found.append([(items.score_of(rank), items.name(rank)) for rank in range(items.size)])
+            slots = views.slots(4)
+            found.append((slots.items[: slots.filled], slots.counts, slots.next_count))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["frame", "database"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"where": "place = 'y''' and year >= 2021"},
+        {"item": ("item", "year")},
+        {"user": "year", "item": ("user",)},
+        {"where": "place = 'nowhere'"},
+    ],
+    ids=str,
+)
+def test_every_view_is_the_same_in_this_process_and_in_the_engine(
+    kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Question(k=1, k_bar=1, **options)
+    with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
+        assert isinstance(reading.histogram, coded.CodedPairs)
+        here = seen(reading.histogram)
+    monkeypatch.setattr(coded, "MOST_PAIRS", -1)
+    with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
+        assert isinstance(reading.histogram, EnginePairs)
+        assert seen(reading.histogram) == here
+
+
+def test_questions_at_the_same_time_have_tables_of_their_own() -> None:
+    both = source("database")
+    one, other = (Question(k=1, k_bar=1, where=f"year = {year}") for year in (2020, 2021))
+    with both.reading(one, KEYS[0], PAIRS) as first, both.reading(other, KEYS[0], PAIRS) as second:
+        together = [seen(views.histogram) for views in (first, second)]  # type: ignore[arg-type] # pairs were asked for
+    for asked, expected in zip((one, other), together, strict=True):
+        with both.reading(asked, KEYS[0], PAIRS) as alone:
+            assert seen(alone.histogram) == expected  # type: ignore[arg-type] # pairs were asked for

@@ -1,0 +1,95 @@
+"""Statements are written once, hold no value of a question, and are kept for each asker apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+import pytest
+
+from crestline.errors import ParameterError, QuestionError
+from crestline.question import Question
+from crestline.sources.databases import ibis_source
+from crestline.sources.engine import statements
+from crestline.sources.engine.asker import asked_by
+from crestline.sources.engine.places import KEY
+from crestline.sources.expression.contribution import digits_of, key_values
+from crestline.sources.table import TableSource
+
+ROWS = [(1, "a", "DE"), (2, "a", "it's; drop table events --"), (3, "b", "DE"), (3, "b", "$1"), (4, "b", None)]
+
+
+@pytest.fixture
+def events() -> TableSource:
+    engine = ibis.duckdb.connect()
+    engine.con.execute('create table events ("user" integer, item text, country text)')
+    engine.con.executemany("insert into events values (?, ?, ?)", ROWS)
+    return ibis_source(engine.table("events"), 60.0)
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of all statements that were written."""
+    texts: list[str] = []
+    original = statements.compiled
+
+    def spy(*asked: Any, **options: Any) -> statements.Statement:
+        made = original(*asked, **options)
+        texts.append(made.text)
+        return made
+
+    monkeypatch.setattr(statements, "compiled", spy)
+    return texts
+
+
+def counted(source: TableSource, where: str, **options: Any) -> dict[Any, int]:
+    found = source.top_counts(Question(k=1, k_bar=2, where=where, **options), bytes(range(32)))
+    return dict(list(zip(found.items, found.counts, strict=True))[: found.filled])
+
+
+def test_values_are_bound_and_never_written(events: TableSource, written: list[str]) -> None:
+    hostile = "it's; drop table events --"
+    quoted = hostile.replace("'", "''")
+    assert counted(events, f"country = '{quoted}'") == {"a": 1}
+    assert counted(events, "country = '$1'") == {"b": 1}
+    assert counted(events, "country = 'DE'") == {"a": 1, "b": 1}
+    assert len(written) == 1
+    assert "drop" not in written[0]
+
+
+def test_a_key_is_bound_too(events: TableSource, written: list[str]) -> None:
+    asked = Question(k=1, k_bar=2, contribution=1)
+    for number in range(4):
+        events.top_counts(asked, bytes([number]) * 32)
+    assert len(written) == 1
+    for place, value in key_values(bytes(32)).items():
+        assert place not in written[0]
+        assert value not in written[0]
+    with pytest.raises(ParameterError, match="fresh random key"):
+        events.top_counts(asked, b"short")
+
+
+def test_true_and_one_are_not_the_same(events: TableSource) -> None:
+    assert counted(events, '"user" = 1') == {"a": 1}
+    with pytest.raises(QuestionError, match="cannot be compared with true"):
+        events.check(Question(k=1, k_bar=2, where='"user" = true'))
+
+
+def test_nobody_uses_what_was_written_for_somebody_else(events: TableSource, written: list[str]) -> None:
+    for who in ("ada", "bob", "ada", "bob"):
+        with asked_by(who):
+            counted(events, "country = 'DE'")
+    assert len(written) == 2
+
+
+def test_a_place_that_is_left_is_noticed(events: TableSource) -> None:
+    """An expression that hides a place inside a longer text would run with a key that never changes."""
+    engine: Any = ibis.duckdb.connect()
+    hidden = ibis.literal(f"{digits_of(KEY)} and more").name("text").as_table()
+    with pytest.raises(AssertionError, match="a place was left"):
+        statements.compiled(engine, hidden, key_values(bytes(32)), numbered=True)
+
+
+def test_many_texts_are_written_out(events: TableSource) -> None:
+    listed = ", ".join(f"'c{number}'" for number in range(40))
+    assert counted(events, f"country in ({listed}, 'DE')") == {"a": 1, "b": 1}
