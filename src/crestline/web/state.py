@@ -28,6 +28,7 @@ from crestline.web.config import Config, DatasetConfig
 from crestline.web.metrics import DatasetMetrics, Metrics
 from crestline.web.requests.once import Requests
 from crestline.web.requests.queue import QuestionQueue
+from crestline.web.requests.tickets import may_be_charged
 from crestline.web.requests.timeouts import Timeouts
 from crestline.web.tables import open_tables
 
@@ -54,6 +55,7 @@ class ServedSource:
     @contextmanager
     def ready(self) -> Iterator[Source]:
         with self.inner.ready() as connected, self.in_use():
+            may_be_charged()
             yield replace(self, inner=connected)
 
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -187,6 +188,62 @@ def test_a_question_that_cannot_be_asked(visit: Visit, changes: dict[str, str]) 
     page = visit.ask(**changes)
     assert visit.status == 422
     accessible(page)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"k": ""}, "k", "Write a whole number"),
+        ({"k": "51"}, "k", "answers up to 50"),
+        ({"epsilon": "nonsense"}, "epsilon", "Epsilon must be a number"),
+        ({"epsilon": "1000"}, "epsilon", "between"),
+        ({"delta": "9" * 50}, "delta", "short numbers"),
+        ({"where": "country ="}, "where", "here"),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(visit: Visit, changes: dict[str, str], field: str, words: str) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(**changes)
+    wrong = [element for element in page.all("input") if element.get("aria-invalid") == "true"]
+    assert [element["id"] for element in wrong] == [field]
+    assert f"{field}-error" in wrong[0]["aria-describedby"].split()
+    assert [element["id"] for element in page.all("p") if element.get("class") == "field-error"] == [f"{field}-error"]
+    assert words in page.text
+    accessible(page)
+
+
+def test_a_question_that_is_cancelled_before_it_is_charged_never_is(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    key = visit.get("/datasets/loans").hidden("key")
+
+    def cancel() -> Any:
+        return visit.client.post("/cancel", data={"key": key}).json()
+
+    spent = service.spent()
+    first, second = cancel(), cancel()
+    assert first["state"] == second["state"] == "cancelled"
+    assert first["key"] != key
+    page = visit.ask(key=key)  # it comes late
+    assert visit.status == 409
+    assert page.hidden("key") != key
+    assert service.spent() == spent
+    key = page.hidden("key")
+    visit.ask(key=key)
+    number = int(visit.url.rpartition("/")[2])
+    assert cancel() == {"state": "ended", "id": number, "message": None}
+    assert service.spent() != spent
+
+
+def test_only_those_who_asked_learn_what_became_of_it(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    key = visit.get("/datasets/loans").hidden("key")
+    visit.ask(key=key)
+    visit.sign_in("bob")
+    assert visit.client.post("/cancel", data={"key": key}).json()["state"] == "cancelled"  # bob's own key, never used
+    refused = visit.client.post("/cancel", data={"key": key}, headers={"sec-fetch-site": "cross-site"})
+    assert refused.status_code == 403
+    visit.post("/sign-out")
+    assert "Sign in" in visit.post("/cancel", key=key).text
 
 
 def test_nobody_without_rights_gets_anything(visit: Visit, service: Service) -> None:

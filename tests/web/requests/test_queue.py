@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from tests.patience import PATIENCE
 
 from crestline.web.problems import Problem
-from crestline.web.requests.queue import GONE, QuestionQueue
+from crestline.web.requests import tickets
+from crestline.web.requests.queue import QuestionQueue
+from crestline.web.requests.tickets import GONE, may_be_charged
 
 
 async def still_there() -> bool:
@@ -91,3 +94,82 @@ def test_nobody_is_charged_who_has_gone() -> None:
 
     run(attempt)
     assert asked == [2]
+
+
+class Leaving:
+    """An asker who leaves when told to."""
+
+    def __init__(self) -> None:
+        self.left = False
+        self.noticed = threading.Event()
+
+    async def __call__(self) -> bool:
+        if self.left:
+            self.noticed.set()
+        return self.left
+
+
+def test_one_who_leaves_while_the_question_waits_leaves_the_queue() -> None:
+    go_on, leaving, ran = threading.Event(), Leaving(), list[int]()
+
+    async def attempt() -> None:
+        queue = QuestionQueue(1, 1, 1e6)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(queue.run, lambda: go_on.wait(PATIENCE), still_there)
+            await anyio.sleep(0)
+            leaving.left = True
+            with pytest.raises(Problem) as dropped:
+                await queue.run(lambda: ran.append(1), leaving)
+            assert (dropped.value.status, dropped.value.charged) == (GONE, False)
+            assert queue.length == 1
+            go_on.set()
+
+    run(attempt)
+    assert ran == []
+
+
+def ticket_is_given_up() -> bool:
+    """What is noticed is written down a moment later."""
+    end = time.monotonic() + PATIENCE
+    ticket = tickets._current.get()
+    while ticket is not None and not ticket._given_up and time.monotonic() < end:
+        time.sleep(0.001)
+    return ticket is not None and ticket._given_up
+
+
+@pytest.mark.parametrize("charged_first", [False, True])
+def test_one_who_leaves_while_the_question_runs_pays_only_what_was_charged(charged_first: bool) -> None:
+    leaving, done = Leaving(), list[str]()
+
+    def question() -> str:
+        if charged_first:
+            may_be_charged()
+        leaving.left = True
+        assert leaving.noticed.wait(PATIENCE)
+        if not charged_first:
+            assert ticket_is_given_up()
+            may_be_charged()
+        done.append("answered")
+        return "answer"
+
+    async def attempt() -> str:
+        return await QuestionQueue(1, 0, 60.0).run(question, leaving)
+
+    if charged_first:
+        assert run(attempt) == "answer"
+        assert done == ["answered"]
+    else:
+        with pytest.raises(Problem) as dropped:
+            run(attempt)
+        assert (dropped.value.status, dropped.value.charged, done) == (GONE, False, [])
+
+
+def test_an_error_comes_through_as_it_is() -> None:
+    def broken() -> None:
+        raise LookupError("ours")
+
+    async def attempt() -> None:
+        await QuestionQueue(1, 0, 60.0).run(broken, still_there)
+
+    with pytest.raises(LookupError, match="ours"):
+        run(attempt)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import secrets
-from typing import cast
+from typing import TypeAlias, cast
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from crestline.errors import CrestlineError
 from crestline.question import AUTO, Question, QuestionFields
 from crestline.randomness.entropy import system
+from crestline.sources.expression import where
 from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
-from crestline.web.pages.ask_view import ask_page, forecast_part
+from crestline.web.pages.ask_view import Given, ask_page, forecast_part
 from crestline.web.pages.forecast import PER_USER, forecast, offered
 from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, page_response
 from crestline.web.pages.parts.html import Html
@@ -23,9 +25,12 @@ from crestline.web.problems import Problem, problem_of
 
 _MOST_USERS = 10**10
 _LONGEST_NUMBER = 40
+_FIELD = re.compile(r"(epsilon|delta|k|clip|period|since|until|last|groups_per_user)\b")
 _HOW_MUCH = "How much may one user add to one item? Write a whole number."
 
 ask_pages = APIRouter(include_in_schema=False)
+
+Said: TypeAlias = Html | tuple[Html, tuple[str, str] | None] | None  # with the field that it is about, and why
 
 
 @ask_pages.get("/datasets/{name}")
@@ -38,6 +43,7 @@ def empty(name: str, state: CurrentState, caller: SignedIn) -> Response:
 async def asked(request: Request, name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     dataset = caller.dataset(state, name).config
     key, status = one(form, "key")[:200], 200
+    said: Said
     try:
         question = _question(form)
         if one(form, "do") != "forecast":
@@ -47,38 +53,55 @@ async def asked(request: Request, name: str, state: CurrentState, caller: Signed
         said = forecast_part(await run_in_threadpool(forecast, state, caller, name, question, guess, system()))
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
-        said, status = alert(_refusal(problem)), problem.status
+        words, status = _refusal(problem), problem.status
+        field = field_of(problem)
+        said = (alert(words), None if field is None else (field, words))
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
         key = key if open_end else _new_key()
     ticked = [*form.get("item", []), *(f"by {name}" for name in form.get("by", []))]
     return _page(dataset, caller.person.name, form, key or _new_key(), said, items=ticked, status=status)
 
 
+@ask_pages.post("/cancel")
+def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
+    """What became of a question that its asker gave up; asked until it is decided."""
+    key = one(form, "key")[:200]
+    if not key:
+        raise FieldProblem("key", "The key of the question is missing.")
+    found = state.requests.cancel(caller.person.name, key)
+    if isinstance(found, str):
+        return JSONResponse({"state": found, "key": _new_key()})
+    return JSONResponse({"state": "ended", "id": found.body.get("id"), "message": found.body.get("message")})
+
+
 def _page(
-    dataset: DatasetConfig, who: str, form: Form, key: str, said: Html | None, *, items: list[str], status: int = 200
+    dataset: DatasetConfig, who: str, form: Form, key: str, said: Said, *, items: list[str], status: int = 200
 ) -> Response:
+    said, wrong = said if isinstance(said, tuple) else (said, None)
     given = {field: values[0] for field, values in form.items()}
-    body = ask_page(dataset, given, items, key, said)
+    body = ask_page(dataset, Given(given, wrong), items, key, said)
     return page_response(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
 
 
 def _question(form: Form) -> Question:
     if not form.get("item"):
-        raise _bad("Tick at least one column to rank.")
+        raise FieldProblem("item", "Tick at least one column to rank.")
     mechanism = one(form, "mechanism") or AUTO
     if mechanism not in (AUTO, *offered()):
-        raise _bad("Choose a mechanism of the list.")
+        raise FieldProblem("mechanism", "Choose a mechanism of the list.")
     k = _whole(form, "k", "How many items? Write a whole number.", 10**9)
-    where, epsilon, delta = (one(form, name).strip() or None for name in ("where", "epsilon", "delta"))
-    for number in (epsilon, delta):
+    filtered = one(form, "where").strip() or None
+    _readable_filter(filtered)
+    epsilon, delta = (one(form, name).strip() or None for name in ("epsilon", "delta"))
+    for name, number in (("epsilon", epsilon), ("delta", delta)):
         if number is not None and len(number) > _LONGEST_NUMBER:
-            raise _bad("Write ε and δ as short numbers, such as 0.5 or 1e-8.")
+            raise FieldProblem(name, "Write ε and δ as short numbers, such as 0.5 or 1e-8.")
     summed = one(form, "sum")[:200]
     return Question.of(
         {
             "k": k,
             "item": form["item"][:16],
-            "where": where,
+            "where": filtered,
             "epsilon": epsilon,
             "delta": delta,
             "mechanism": mechanism,
@@ -128,7 +151,7 @@ def _guess(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
 def _whole(form: Form, name: str, message: str, most: int) -> int:
     text = one(form, name).strip()
     if not (text.isascii() and text.isdigit() and len(text) <= 12 and 1 <= int(text) <= most):
-        raise _bad(message)
+        raise FieldProblem(name, message)
     return int(text)
 
 
@@ -141,5 +164,25 @@ def _new_key() -> str:
     return secrets.token_urlsafe(16)
 
 
-def _bad(message: str) -> Problem:
-    return Problem(422, "bad_question", message)
+class FieldProblem(Problem):
+    """Something that was written into a field of the form, and cannot be asked."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(422, "bad_question", message)
+        self.field = field
+
+
+def field_of(problem: Problem) -> str | None:
+    """The field that a refusal is about, as far as that is known: the core begins with its name."""
+    if isinstance(problem, FieldProblem):
+        return problem.field
+    named = _FIELD.match(problem.message) if problem.code == "bad_question" else None
+    return None if named is None else named[1]
+
+
+def _readable_filter(text: str | None) -> None:
+    try:
+        if text is not None:
+            where.parse(text)
+    except CrestlineError as error:
+        raise FieldProblem("where", capital(str(error))) from None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.web.access.callers import caller_by_cookie, caller_by_token
-from crestline.web.asking import explained, recalled
 from crestline.web.pages import contents
+from crestline.web.pages.answers.routes import answer_pages
 from crestline.web.pages.ask_routes import ask_pages
 from crestline.web.pages.assets import KINDS, asset
 from crestline.web.pages.forms import COOKIE, CurrentState, Fields, SignedIn, one, page_response
@@ -23,6 +21,7 @@ pages = APIRouter(include_in_schema=False)
 pages.include_router(ask_pages)
 pages.include_router(report_pages)
 pages.include_router(past_pages)
+pages.include_router(answer_pages)
 
 
 @pages.get("/style.css")
@@ -63,13 +62,6 @@ def sign_out(request: Request, state: CurrentState, form: Fields) -> Response:
     response = RedirectResponse("/", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=True)
     return response
-
-
-@pages.get("/answers/{number}")
-def answer(number: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: SignedIn) -> Response:
-    found, time = recalled(state, caller, number)
-    body = contents.answer_page(found, explained(found, width=10**6), time)
-    return page_response(f"Answer {number}", body, who=caller.person.name)
 
 
 @pages.get("/mechanisms")

@@ -37,6 +37,7 @@ class RequestResult:
 
 CONFLICT = "conflict"
 UNFINISHED = "unfinished"
+CANCELLED = "cancelled"
 DAYS = 30
 _BETWEEN = timedelta(hours=1)
 
@@ -54,7 +55,7 @@ class Requests:
 
     def once(self, who: str, key: str, question: object, run: Callable[[], RequestResult]) -> RequestResult | str:
         """What `run` came to, now or earlier; or CONFLICT (the key is another question's), or UNFINISHED."""
-        name = hashlib.sha256(canonical([who, key]).encode()).hexdigest()
+        name = _name(who, key)
         asked = hashlib.sha256(canonical(question).encode()).hexdigest()
         self._prune()
         with self._alone(name):
@@ -69,6 +70,24 @@ class Requests:
                 raise
             self._database.write(lambda connection: _end(connection, name, result))
             return result
+
+    def cancel(self, who: str, key: str) -> RequestResult | str:
+        """What became of a request that its sender gave up: CANCELLED (it was not charged, and never will be),
+        UNFINISHED (it may be charged), or what it came to."""
+        name = _name(who, key)
+
+        def work(connection: Connection) -> RequestResult | str:
+            lock(connection)
+            row = connection.execute(select(requests).where(requests.c.key == name)).first()
+            if row is None:  # from now on the key is nobody's: the request can never be begun
+                now = stamp(self._clock())
+                connection.execute(insert(requests), {"key": name, "question": CANCELLED, "created": now})
+                return CANCELLED
+            if row.question == CANCELLED:
+                return CANCELLED
+            return UNFINISHED if row.outcome is None else RequestResult(**json.loads(row.outcome))
+
+        return self._database.write(work)
 
     def _begin(self, connection: Connection, name: str, asked: str) -> RequestResult | str | None:
         lock(connection)
@@ -104,6 +123,10 @@ class Requests:
                 own, users = self._waiting.pop(name)
                 if users > 1:
                     self._waiting[name] = (own, users - 1)
+
+
+def _name(who: str, key: str) -> str:
+    return hashlib.sha256(canonical([who, key]).encode()).hexdigest()
 
 
 def _end(connection: Connection, name: str, result: RequestResult) -> None:

@@ -11,14 +11,15 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from crestline.web.problems import Problem
+from crestline.web.requests.tickets import Ticket, hold
+from crestline.web.requests.tickets import gone as asker_gone
 
 if TYPE_CHECKING:
     import anyio
 
 Result = TypeVar("Result")
 
-GONE = 499
-"""The status for a request whose sender has gone; nobody reads it."""
+_LOOK = 0.25  # seconds between two looks whether an asker is still there
 
 
 class QuestionQueue:
@@ -47,26 +48,51 @@ class QuestionQueue:
         return self._taken
 
     async def run(self, question: Callable[[], Result], gone: Callable[[], Awaitable[bool]]) -> Result:
-        """What `question` gives, run in a thread when its turn has come. `gone` tells whether the asker has left."""
-        import anyio.to_thread  # with the web server's packages, which a configuration can be checked without
+        """What `question` gives, run in a thread when its turn has come. `gone` tells whether the asker has left.
+
+        One who leaves while the question waits, or runs and is not charged yet, is not charged.
+        """
+        import anyio  # with the web server's packages, which a configuration can be checked without
 
         if self._taken >= self._places:
             raise busy("Too many questions are waiting for this data set.")
         self._taken += 1
+        ticket, outcome = Ticket(), list[Result | Problem]()
         try:
-            threads = self._limiter()
-            with self._place(), anyio.move_on_after(self._seconds) as waiting:
-                await threads.acquire_on_behalf_of(waiting)
-            if waiting.cancelled_caught:
-                raise busy("This data set was busy for too long.")
-            try:
-                if await gone():
-                    raise Problem(GONE, "gone", "The asker has gone; nothing was charged.")
-                return await anyio.to_thread.run_sync(question, limiter=anyio.CapacityLimiter(1))
-            finally:
-                threads.release_on_behalf_of(waiting)
+            async with anyio.create_task_group() as both:
+                both.start_soon(_watch, ticket, gone, both.cancel_scope)
+                try:
+                    outcome.append(await self._in_turn(question, gone, ticket))
+                except Problem as problem:  # a group would wrap it
+                    outcome.append(problem)
+                both.cancel_scope.cancel()
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
         finally:
             self._taken -= 1
+        if not outcome:
+            raise asker_gone()
+        if isinstance(outcome[0], Problem):
+            raise outcome[0]
+        return outcome[0]
+
+    async def _in_turn(
+        self, question: Callable[[], Result], gone: Callable[[], Awaitable[bool]], ticket: Ticket
+    ) -> Result:
+        import anyio.to_thread
+
+        threads = self._limiter()
+        with self._place(), anyio.move_on_after(self._seconds) as waiting:
+            await threads.acquire_on_behalf_of(waiting)
+        if waiting.cancelled_caught:
+            raise busy("This data set was busy for too long.")
+        try:
+            if await gone():
+                raise asker_gone()
+            hold(ticket)
+            return await anyio.to_thread.run_sync(question, limiter=anyio.CapacityLimiter(1))
+        finally:
+            threads.release_on_behalf_of(waiting)
 
     def _limiter(self) -> anyio.CapacityLimiter:
         """Made with the first question, since it belongs to the loop that it is made in."""
@@ -75,6 +101,21 @@ class QuestionQueue:
         if self._threads is None:
             self._threads = anyio.CapacityLimiter(self._at_once)
         return self._threads
+
+
+async def _watch(ticket: Ticket, gone: Callable[[], Awaitable[bool]], waiting: anyio.CancelScope) -> None:
+    """Look now and then whether the asker is still there; a question that waits for its turn is dropped at once.
+
+    A thread cannot be cancelled: it is refused when it is about to charge, or ends its work.
+    """
+    import anyio
+
+    while True:
+        await anyio.sleep(_LOOK)
+        if await gone():
+            ticket.give_up()
+            waiting.cancel()
+            return
 
 
 def busy(why: str) -> Problem:

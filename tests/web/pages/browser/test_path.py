@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.pages.browser.conftest import TELEPHONE, Window, Windows
 
@@ -24,7 +24,7 @@ def walk(window: Window, who: str, name: str) -> None:
     window.sign_in(who)
     page.get_by_role("link", name="loans").click()
     heading(page, "Ask loans")
-    page.get_by_label("How many").fill("5")
+    page.get_by_label("How many", exact=True).fill("5")
     page.get_by_label("Filter").fill("country = 'DE'")
     page.get_by_label("ε of this answer").fill("2")
     page.get_by_label("Release noisy counts, too").check()
@@ -67,7 +67,7 @@ def run_out(window: Window) -> None:
     """What is left does not cover this, and the page says so; the question stands as it was written."""
     window.ask("loans", k="7", epsilon="3.9")
     expect(window.page.get_by_role("alert")).to_contain_text("Refused, and nothing was charged. The budget of")
-    expect(window.page.get_by_label("How many")).to_have_value("7")
+    expect(window.page.get_by_label("How many", exact=True)).to_have_value("7")
     assert "/datasets/loans" in window.page.url
 
 
@@ -91,9 +91,61 @@ def test_a_forecast_loads_no_page_where_scripts_run(windows: Windows) -> None:
     window.page.get_by_label("ε of this answer").fill("nonsense")
     window.page.get_by_role("button", name="Forecast").click()
     expect(window.page.get_by_role("alert")).to_contain_text("Epsilon must be a number")
+    expect(window.page.get_by_label("ε of this answer")).to_have_attribute("aria-invalid", "true")
+    expect(window.page.locator("#epsilon-error")).to_contain_text("Epsilon must be a number")
     window.page.context.clear_cookies()
     window.page.get_by_role("button", name="Forecast").click()
     heading(window.page, "Sign in")
+
+
+@pytest.mark.parametrize("arrives", [False, True], ids=["before the charge", "after it"])
+def test_a_question_that_runs_can_be_cancelled(windows: Windows, arrives: bool) -> None:
+    """The answer does not come back to the page; the question reaches the service, or does not."""
+    window = windows()
+    page = window.page
+    window.sign_in("cyd")
+    window.open("/datasets/visits")
+    reached: list[int] = []
+
+    def hold(route: Route) -> None:
+        if arrives:
+            reached.append(route.fetch(max_redirects=0).status)
+
+    page.route("**/datasets/visits*", hold)
+    page.get_by_label("ε of this answer").fill("0.01")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    said = page.locator("#said")
+    expect(said).to_contain_text("The question waits for its turn, or runs")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    window.keep(f"running-{arrives}")
+    while arrives and not reached:
+        page.wait_for_timeout(20)
+    page.get_by_role("button", name="Cancel").click()
+    if arrives:
+        expect(said).to_contain_text("It was charged before you cancelled it, and stays charged.")
+        page.get_by_role("link", name="See the answer").click()
+        heading(page, re.compile(r"Answer \d+"))
+    else:
+        expect(said).to_contain_text("Cancelled. Nothing was charged.")
+        page.unroute("**/datasets/visits*")
+        page.get_by_role("button", name="Ask", exact=True).click()  # the form can be used again
+        heading(page, re.compile(r"Answer \d+"))
+
+
+def test_an_answer_is_copied_and_kept(windows: Windows) -> None:
+    window = windows()
+    page = window.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    window.sign_in("olga")
+    window.open("/history")
+    page.get_by_role("row").filter(has_text="NoisyCounts").get_by_role("link").first.click()
+    page.get_by_text("As Python", exact=True).click()
+    page.get_by_role("button", name="Copy as Python").click()
+    expect(page.get_by_role("status").filter(has_text="Copied.")).to_be_visible()
+    assert "urllib.request.Request(" in page.evaluate("navigator.clipboard.readText()")
+    with page.expect_download() as kept:
+        page.get_by_role("link", name="Download as CSV").click()
+    assert kept.value.path().read_text().startswith("rank,title,noisy_count")
 
 
 def test_with_the_keyboard_alone(windows: Windows) -> None:

@@ -1,5 +1,6 @@
 "use strict";
-// Every page works without this file. It saves a page load for a forecast, and stops a second press of a button.
+// Every page works without this file. It saves page loads, shows how long a question has been running and lets it be
+// cancelled, stops a second press of a button, and copies code.
 
 const form = document.querySelector("form.ask[data-forecast]");
 const said = document.getElementById("said");
@@ -12,20 +13,40 @@ function busy(on) {
   }
 }
 
+function element(name, text, classes = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (classes !== "") { made.className = classes; }
+  return made;
+}
+
+async function sent(fields, signal) {
+  return fetch(form.action, { method: "POST", body: fields, headers: { Accept: "text/html" }, signal });
+}
+
+async function show(reply) {
+  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  const found = page.getElementById("said");
+  if (found === null) { // signed out meanwhile: the page that came says so
+    location.assign("/");
+    return;
+  }
+  const key = page.querySelector("form.ask input[name=key]");
+  if (key !== null) { form.elements.key.value = key.value; }
+  said.replaceChildren(...found.childNodes);
+  for (const field of form.querySelectorAll("[data-field]")) { // errors stand beside their fields
+    const renewed = page.querySelector(`[data-field="${field.dataset.field}"]`);
+    if (renewed !== null) { field.replaceChildren(...renewed.childNodes); }
+  }
+  said.scrollIntoView({ block: "nearest" });
+}
+
 async function forecast() {
   const fields = new URLSearchParams(new FormData(form));
   fields.set("do", "forecast");
   busy(true);
   try {
-    const reply = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "text/html" } });
-    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-    const found = page.getElementById("said");
-    if (found === null) { // signed out meanwhile: the page that came says so
-      location.assign("/");
-      return;
-    }
-    said.replaceChildren(...found.childNodes);
-    said.scrollIntoView({ block: "nearest" });
+    await show(await sent(fields));
   } catch {
     said.textContent = "The service did not answer. Try again in a moment.";
   } finally {
@@ -33,18 +54,99 @@ async function forecast() {
   }
 }
 
+// What became of a question that was given up: asked until the service knows. Only what was not charged yet costs nothing.
+async function given_up(key) {
+  for (let wait = 300; ; wait = Math.min(2 * wait, 5000)) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    const fields = new URLSearchParams({ key });
+    const reply = await fetch("/cancel", { method: "POST", body: fields, headers: { Accept: "text/html" } });
+    const found = await reply.json();
+    if (found.state === "cancelled") {
+      form.elements.key.value = found.key;
+      said.replaceChildren(element("p", "Cancelled. Nothing was charged.", "note"));
+      return;
+    }
+    if (found.state === "unfinished") {
+      said.replaceChildren(element("p", "It is charged already, or about to be: waiting for how it ends.", "note"));
+      continue;
+    }
+    const words = element("p", "It was charged before you cancelled it, and stays charged. ", "note");
+    if (found.id === null || found.id === undefined) {
+      words.textContent += found.message ?? "";
+    } else {
+      const link = element("a", "See the answer");
+      link.href = `/answers/${found.id}`;
+      words.append(link);
+    }
+    said.replaceChildren(words);
+    return;
+  }
+}
+
+// While a question runs: how long it has been, and a button that gives it up.
+async function ask() {
+  const fields = new URLSearchParams(new FormData(form)), left = new AbortController();
+  fields.set("do", "ask");
+  const begun = performance.now(), line = element("p", "", "note"), bar = document.createElement("progress");
+  const cancel = element("button", "Cancel", "second");
+  bar.setAttribute("aria-label", "The question waits or runs");
+  cancel.type = "button";
+  cancel.addEventListener("click", () => left.abort());
+  const tell = () => {
+    const seconds = Math.floor((performance.now() - begun) / 1000);
+    line.textContent = `The question waits for its turn, or runs: ${seconds} s so far.`;
+  };
+  tell();
+  const clock = setInterval(tell, 1000);
+  busy(true);
+  said.replaceChildren(line, bar, cancel);
+  cancel.focus();
+  try {
+    const reply = await sent(fields, left.signal);
+    if (reply.redirected) {
+      location.assign(reply.url);
+      return;
+    }
+    await show(reply);
+  } catch {
+    if (left.signal.aborted) {
+      said.replaceChildren(element("p", "Cancelling …", "note"));
+      await given_up(fields.get("key")).catch(() => {
+        said.replaceChildren(element("p", "The service did not answer. The history says what was charged.", "alert"));
+      });
+    } else {
+      said.replaceChildren(element("p", "The service did not answer. Press Ask again: nothing is paid for twice.", "alert"));
+    }
+  } finally {
+    clearInterval(clock);
+    busy(false);
+  }
+}
+
 if (form !== null && said !== null) {
   form.addEventListener("submit", (event) => {
-    if (form.hasAttribute("data-busy")) {
-      event.preventDefault();
-      return;
-    }
+    event.preventDefault();
+    if (form.hasAttribute("data-busy")) { return; }
     if (event.submitter !== null && event.submitter.value === "forecast") {
-      event.preventDefault();
       forecast();
-      return;
+    } else {
+      ask(); // the key in the form makes a second press free; this makes it rare
     }
-    busy(true); // the key in the form makes a second press free; this makes it rare
   });
   window.addEventListener("pageshow", () => busy(false)); // back from the answer, the form may be used again
+}
+
+for (const code of document.querySelectorAll("pre[data-copy]")) {
+  const button = element("button", `Copy as ${code.dataset.copy}`, "quiet"), done = element("span", "", "copied");
+  button.type = "button";
+  done.setAttribute("role", "status");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      done.textContent = "Copied.";
+    } catch {
+      done.textContent = "Select the text, and copy it yourself.";
+    }
+  });
+  code.after(button, done);
 }
