@@ -1,7 +1,8 @@
 """The whole journey in one short function: the only module that meets every stage.
 
 question → prepared → reserve → source → histogram → mechanism → settle → answer. A release is charged before it is
-made; if anything fails after `reserve`, the reservation stays charged.
+made; if anything fails after `reserve`, the reservation stays charged, unless it is certain that nothing was sent to
+the engine.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from crestline.answer.answer import Answer
 from crestline.answer.groups import GroupItems, together
 from crestline.answer.notes import noted
 from crestline.charging import Charged, charging
-from crestline.errors import charged
+from crestline.errors import NotSent, SourceUnavailable, charged
 from crestline.identity import Identity
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.selection import GroupSelections, Selection, unordered
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
+from crestline.sources.engine.sending import nothing_sent
 from crestline.sources.source import Source
 
 KEY_BYTES = 32
@@ -49,8 +51,13 @@ def ask(
         receipt = charge.reserve(prepared, known)
         if isinstance(receipt, Answer):  # somebody else paid for it meanwhile
             return receipt
-        with charged():
-            selection = _selected(prepared, connected, entropy)
+        try:
+            with charged(), nothing_sent():
+                selection = _selected(prepared, connected, entropy)
+        except NotSent:
+            with charged():
+                charge.void(receipt)
+            raise SourceUnavailable("the database was lost before the question was sent to it") from None
     with charged():
         return charge.settle(receipt, prepared.settled(selection), noted(_answer(prepared, selection, source, entropy)))
 

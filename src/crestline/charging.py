@@ -27,6 +27,8 @@ class Charging(Protocol):
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer: ...
 
+    def void(self, receipt: Receipt | None) -> None: ...
+
 
 def charging(ledger: Ledger | None, analyst: str | None, reserved: int | None = None) -> Charging:
     """The one who pays; `reserved` is the number of a reservation that was made ahead."""
@@ -45,6 +47,9 @@ class NoLedger:
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
         return answer
+
+    def void(self, receipt: Receipt | None) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,11 @@ class Charged:
         answer = replace(answer, notes=(*answer.notes, *_promises(self.ledger, receipt)))
         settled = self.ledger.settlement(receipt, cost, answer=answer.to_dict())
         return replace(answer, bill=_bill(self.ledger, receipt.number, receipt.reserved, settled.paid, settled.balance))
+
+    def void(self, receipt: Receipt | None) -> None:
+        """Give the reservation back: nothing of the question was sent to the engine."""
+        assert receipt is not None, "a ledger gives a receipt for every reservation"
+        self.ledger.void(receipt)
 
 
 def _served(found: StoredAnswer) -> Answer:

@@ -5,6 +5,7 @@ CrestlineError
 ├── QuestionError           the question cannot be asked of this source (column, filter, file, table)
 ├── SourceError             the engine did not answer (unreachable, timed out, refused)
 │   ├── SourceUnavailable   there is no connection to it; known before anything was charged
+│   ├── NotSent             it was lost after the charge and before the question was sent: the charge is given back
 │   ├── StatementTimeout    the statement took longer than it may
 │   └── EngineDefect        the engine failed on what we asked: a defect of crestline
 ├── HistogramError          the mechanism cannot work on this kind of histogram (known or unknown domain)
@@ -62,6 +63,11 @@ class SourceUnavailable(SourceError):
     def __init__(self, why: str, *, wait: int = 5) -> None:
         super().__init__(f"{why}; nothing was charged, try again in {wait} seconds")
         self.wait = wait
+
+
+class NotSent(SourceError):
+    """The engine was lost before anything of the question was sent to it. No row was read: what was reserved is given
+    back, whatever the rows are."""
 
 
 class StatementTimeout(SourceError):

@@ -196,10 +196,24 @@ class Books(RuleBasedStateMachine):
         with pytest.raises(BudgetError):
             self.ledger.settle(reservation.receipt, more.cost())
 
+    @rule(reservation=consumes(waiting))
+    def void(self, reservation: Reservation) -> None:
+        """Nothing was sent: everything is given back, and what is given back can be neither settled nor given again."""
+        self.ledger.void(reservation.receipt)
+        for who in reservation.payers:
+            self.charge(who, reservation.mechanism.epsilon, -reservation.mechanism.k, -FAILURE[self.kinds[who]])
+        self.open.discard(reservation.receipt.number)
+        with pytest.raises(LedgerError, match="given back already"):
+            self.ledger.settle(reservation.receipt, reservation.mechanism.cost())
+        with pytest.raises(LedgerError, match="given back already"):
+            self.ledger.void(reservation.receipt)
+
     @rule(reservation=done)
     def settle_again(self, reservation: Reservation) -> None:
         with pytest.raises(LedgerError, match="settled already"):
             self.ledger.settle(reservation.receipt, reservation.mechanism.cost())
+        with pytest.raises(LedgerError, match="settled already"):
+            self.ledger.void(reservation.receipt)
 
     @rule(reservation=done, analyst=ANALYST)
     def ask_again(self, reservation: Reservation, analyst: str | None) -> None:

@@ -129,6 +129,11 @@ class Months(RuleBasedStateMachine):
         assert self.ledger.settle(held.receipt, drawn(paid)).loss == paid * EPSILON
         self.charge(held.payers, held.reach, paid - held.k)
 
+    @rule(held=consumes(waiting))
+    def void(self, held: Held) -> None:
+        self.ledger.void(held.receipt)
+        self.charge(held.payers, held.reach, -held.k)
+
     @rule()
     def open_again(self) -> None:
         self.ledger.close()

@@ -17,7 +17,9 @@ from typing import Any, Literal, TypeAlias
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount, fraction_text
 
-EntryKind: TypeAlias = Literal["opened", "reserved", "begun", "settled", "answered", "refused"]
+EntryKind: TypeAlias = Literal["opened", "reserved", "begun", "settled", "voided", "answered", "refused"]
+
+ENDINGS = ("settled", "voided")  # either ends a reservation: what was paid for it, or that it was given back
 
 # What reading a text that somebody tampered with can raise.
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)

@@ -184,6 +184,14 @@ class Ledger:
         canonical(answer)
         return self._store.settle(receipt, cost, answer)
 
+    def void(self, receipt: Receipt) -> None:
+        """Give a reservation back in full, where nothing was read for it.
+
+        Only where it is certain, whatever the rows are, that no statement of the question reached the engine: then no
+        output depends on a row, and there is nothing to pay for. In any doubt leave it: it stays charged.
+        """
+        self._store.void(receipt)
+
     @spelled_out(Asking, {})
     def find_or_reserve(
         self, cost: Cost, *, usable: Callable[[object], bool] = lambda _: True, **asking: Unpack[Asking]
@@ -287,7 +295,7 @@ class Ledger:
         return self.left(account.analyst, Reach(Periods.between(calendar, period, period)))
 
     def open_reservations(self) -> list[Entry]:
-        """Reservations that were never settled (or not yet); they stay charged."""
+        """Reservations that were neither settled (or not yet) nor given back; they stay charged."""
         return self._store.open_reservations(self.dataset)
 
     def history(self, last: int | None = None, *, analyst: str | None = None) -> list[Entry]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crestline.ledger.amount import Amount
-from crestline.ledger.entries import Entry, canonical
+from crestline.ledger.entries import ENDINGS, Entry, canonical
 from crestline.ledger.shares import part_of, times, usual_share, worth
 from crestline.periods.grid import calendar_grid
 
@@ -153,12 +153,14 @@ def _charge(entry: Entry) -> str:
         return str(Budget.from_json(content["budget"]))
     if "requested" in content:
         return f"refused: {Amount.of_entry(content['requested'])}"
+    if entry.kind == "voided":
+        return "nothing: given back, it was never asked"
     return str(entry.charge_of(None)) if "charge" in content else "nothing"
 
 
 def _question(content: dict[str, Any]) -> str:
     """The question, cut to fit; escaped, so that nothing in it can reach the terminal."""
-    if content["kind"] in ("begun", "settled", "answered"):
+    if content["kind"] in ("begun", *ENDINGS, "answered"):
         return f"question {content['receipt']}"
     text = canonical(content["question"]) if content.get("question") else ""
     return text if len(text) <= _LONGEST_QUESTION else text[: _LONGEST_QUESTION - 1] + "…"

@@ -91,6 +91,11 @@ def pay(balance: Balance, reserved: Amount, paid: Amount) -> Balance:
     return replace(balance, held=balance.held - reserved, settled=balance.settled + paid)
 
 
+def give_back(balance: Balance, reserved: Amount) -> Balance:
+    """The balance without a reservation for which nothing was read: no theorem is needed for what never happened."""
+    return replace(balance, held=balance.held - reserved)
+
+
 def largest_k(cost_of_k: Callable[[int], Cost], k: int, balances: Iterable[tuple[Balance, int]]) -> int:
     """The largest number up to `k` whose cost, so many times, fits every balance, or 0; it must not fall as k grows."""
     accounts = tuple(balances)

@@ -18,7 +18,7 @@ from typing import Any
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import GENESIS, UNREADABLE, Entry, canonical, digest
+from crestline.ledger.entries import ENDINGS, GENESIS, UNREADABLE, Entry, canonical, digest
 from crestline.ledger.periods import Reach, limit_of, shares
 from crestline.ledger.rules import Balance
 from crestline.ledger.unit import named_user
@@ -136,8 +136,8 @@ class _Replay:
             return self._opened(content)
         if content["kind"] == "reserved":
             return self._reserved(content)
-        if content["kind"] == "settled":
-            return self._settled(content)
+        if content["kind"] in ENDINGS:
+            return self._ended(content)
         if content["kind"] == "begun":
             return self._began(content["receipt"])
         return [] if content["kind"] in ("answered", "refused") else ["its kind is not known"]
@@ -180,9 +180,11 @@ class _Replay:
         self._begun.add(receipt)
         return []
 
-    def _settled(self, content: dict[str, Any]) -> list[str]:
+    def _ended(self, content: dict[str, Any]) -> list[str]:
+        """A settlement pays what a theorem allows; what is given back as never asked pays nothing."""
         if content["receipt"] not in self._held:
             return ["it settles what is not reserved, or is settled already"]
+        voided = content["kind"] == "voided"
         held_for = self._held.pop(content["receipt"])
         payers = sorted({key[1] for key, *_ in held_for}, key=lambda payer: payer is not None)  # the data set first
         paid_by = dict(zip(payers, content["charge"], strict=True))
@@ -193,7 +195,7 @@ class _Replay:
             self.balances[key] = replace(
                 balance, held=balance.held - held * times, settled=balance.settled + paid * times
             )
-            if paid.is_negative or not paid.fits_in(held) or paid.failure != held.failure:
+            if not (paid == held - held if voided else _payable(paid, held)):
                 faults.append(f"{_title(key)} pays what the rules do not allow")
         return faults
 
@@ -214,6 +216,10 @@ class _Replay:
         amount = Amount.from_json(exact, self.balances[key].budget.limit.units)
         assert canonical(amount.to_json()) == canonical(exact), "an amount is not in its one spelling"
         return amount
+
+
+def _payable(paid: Amount, held: Amount) -> bool:
+    return not paid.is_negative and paid.fits_in(held) and paid.failure == held.failure
 
 
 def _read_checksum(checksum: str | None) -> tuple[int, str] | None:

@@ -190,13 +190,15 @@ class _Before:
 
 
 def _asked_before(ledger: Ledger) -> _Before:
-    """What the ledger knows. A question that was reserved is never reserved again, whatever became of it."""
+    """What the ledger knows. A question that was reserved is never reserved again, whatever became of it; unless it was
+    given back, because it was never sent."""
     entries = ledger.history()
     begun = {entry.receipt for entry in entries if entry.kind in ("begun", "settled")}
+    unsent = {entry.receipt for entry in entries if entry.kind == "voided"}
     taken: dict[str, int] = {}
     ahead: dict[str, int] = {}
     for entry in entries:
-        if entry.kind == "reserved":
+        if entry.kind == "reserved" and entry.sequence not in unsent:
             waiting = entry.ahead and entry.sequence not in begun
             (ahead if waiting else taken)[str(entry.content["data_version"])] = entry.sequence
     return _Before(taken, ahead)

@@ -160,11 +160,11 @@ def test_no_number_is_given_by_the_database(name: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect()], ids=lambda dialect: dialect.name)  # type: ignore[no-untyped-call] # SQLAlchemy
-def test_only_settlements_are_unique_for_their_reservation(dialect: Dialect) -> None:
+def test_only_what_ends_a_reservation_is_unique_for_it(dialect: Dialect) -> None:
     (index,) = (index for index in schema.entries.indexes if index.unique)
     statement = str(CreateIndex(index).compile(dialect=dialect))
     assert statement.startswith("CREATE UNIQUE INDEX")
-    assert statement.endswith("(receipt) WHERE kind = 'settled'")
+    assert statement.endswith("(receipt) WHERE kind IN ('settled', 'voided')")
 
 
 def as_version_1(path: Path) -> None:

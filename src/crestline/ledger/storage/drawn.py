@@ -58,6 +58,10 @@ class Drawn:
         paid = rules.not_above(paid, reserved)
         return self._with(lambda part: rules.pay(part.account.balance, reserved * part.times, paid * part.times)), paid
 
+    def returned(self, reserved: Amount) -> Drawn:
+        """As if it had never been reserved."""
+        return self._with(lambda part: rules.give_back(part.account.balance, reserved * part.times))
+
     def _with(self, balance: Callable[[Part], Balance]) -> Drawn:
         parts = (replace(part, account=replace(part.account, balance=balance(part))) for part in self.parts)
         return Drawn(self.payer, tuple(parts))

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, or_, select, update
 from crestline.errors import BudgetError, LedgerError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import UNREADABLE, Draft, Entry, canonical, chained
+from crestline.ledger.entries import ENDINGS, UNREADABLE, Draft, Entry, canonical, chained
 from crestline.ledger.periods import limit_of
 from crestline.ledger.rules import Balance
 from crestline.ledger.storage.schema import accounts, chain_head, entries, periods
@@ -190,9 +190,10 @@ def taken_up(connection: Connection) -> set[int]:
 
 
 def open_reservations(connection: Connection, dataset: str | None = None) -> list[Entry]:
-    """Reservations that no settlement has closed."""
+    """Reservations that were neither settled nor given back."""
     settled = entries.alias()
-    closed = select(settled.c.sequence).where(settled.c.receipt == entries.c.sequence, settled.c.kind == "settled")
+    ended = settled.c.kind.in_(ENDINGS)
+    closed = select(settled.c.sequence).where(settled.c.receipt == entries.c.sequence, ended)
     query = select(entries).where(entries.c.kind == "reserved", ~closed.exists()).order_by(entries.c.sequence)
     rows = connection.execute(query if dataset is None else query.where(entries.c.dataset == dataset))
     return [to_entry(row) for row in rows]

@@ -31,7 +31,7 @@ from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, UNREADABLE
 from crestline.ledger.unit import named_user
 
-VERSION = 3
+VERSION = 4
 
 metadata = MetaData()
 
@@ -79,13 +79,14 @@ entries = Table(
     Column("hash", Text, nullable=False),
 )
 Index("crestline_entries_answers", entries.c.answer_key)
-# The database itself refuses a second settlement of one reservation.
-Index(
-    "crestline_entries_settled_once",
+# The database itself refuses to settle a reservation twice, or one that was given back.
+_CLOSED = text("kind IN ('settled', 'voided')")
+_closed_once = Index(
+    "crestline_entries_closed_once",
     entries.c.receipt,
     unique=True,
-    sqlite_where=entries.c.kind == "settled",
-    postgresql_where=entries.c.kind == "settled",
+    sqlite_where=_CLOSED,
+    postgresql_where=_CLOSED,
 )
 
 
@@ -166,8 +167,15 @@ def _add_periods(connection: Connection) -> None:
     periods.create(connection, checkfirst=True)
 
 
+def _add_voided(connection: Connection) -> None:
+    """Version 3 gave no reservation back: what ends one is now unique over both ways to end it."""
+    connection.execute(text("DROP INDEX IF EXISTS crestline_entries_settled_once"))
+    _closed_once.create(connection, checkfirst=True)
+
+
 # Version n to n + 1, each in one transaction with the others. A migration never touches an entry: they are hashed.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     1: _add_user_columns,
     2: _add_periods,
+    3: _add_voided,
 }

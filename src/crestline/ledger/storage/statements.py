@@ -36,7 +36,7 @@ class Statements:
         "ON CONFLICT (dataset, analyst, period, span) DO UPDATE SET settled = excluded.settled, held = excluded.held"
     )
     reservations: str = "SELECT {entry} FROM crestline_entries WHERE sequence {any}"
-    settlements: str = "SELECT {entry} FROM crestline_entries WHERE receipt {any} AND kind = 'settled'"
+    endings: str = "SELECT {entry} FROM crestline_entries WHERE receipt {any} AND kind IN ('settled', 'voided')"
     answers: str = "SELECT {entry} FROM crestline_entries WHERE answer_key {any} AND kind = 'settled' ORDER BY sequence"
     append: str = "INSERT INTO crestline_entries ({entry}) {values}"
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, text
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.guarantees.cost import Cost
 from crestline.ledger import rules
-from crestline.ledger.amount import Amount
+from crestline.ledger.amount import Amount, zero
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Draft, Entry, answer_key, digest
 from crestline.ledger.periods import Reach, check_same_calendar
@@ -206,6 +206,20 @@ class Store:
 
         return self._database.charge(work, Needs(receipts=(receipt.number,)))
 
+    def void(self, receipt: Receipt) -> None:
+        """Give a reservation back in full."""
+
+        def work(transaction: Transaction) -> None:
+            entry = _reservation(transaction, receipt)
+            returned = [one.returned(reserved) for one, reserved in self._drawn_then(transaction, entry)]
+            nothing = _charge([zero(one.payer.balance.budget.limit.units) for one in returned])
+            draft = Draft("voided", entry.dataset, entry.analyst, entry.sequence, None, nothing)
+            transaction.append(draft, self._clock())
+            for one in returned:
+                transaction.save(one)
+
+        self._database.charge(work, Needs(receipts=(receipt.number,)))
+
     def _drawn_then(self, transaction: Transaction, entry: Entry) -> list[tuple[Drawn, Amount]]:
         """The accounts that a reservation was charged to, as they stand now, and what each payer's part was."""
         content = entry.content
@@ -371,8 +385,10 @@ def _reservation(transaction: Transaction, receipt: Receipt) -> Entry:
     entry = transaction.reservation(receipt.number)
     if entry is None or entry.kind != "reserved" or entry.hash != receipt.hash:
         raise LedgerError("this receipt is not from this ledger: settle where you reserved")
-    if transaction.settlement(receipt.number) is not None:
-        raise LedgerError(f"reservation {receipt.number} is settled already; it is settled once")
+    ending = transaction.ending(receipt.number)
+    if ending is not None:
+        done = "is settled already; it is settled once" if ending.kind == "settled" else "was given back already"
+        raise LedgerError(f"reservation {receipt.number} {done}")
     return entry
 
 

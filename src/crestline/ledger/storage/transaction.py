@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, CursorResult
 
-from crestline.ledger.entries import Draft, Entry, chained
+from crestline.ledger.entries import ENDINGS, Draft, Entry, chained
 from crestline.ledger.periods import Reach
 from crestline.ledger.rules import Balance
 from crestline.ledger.storage import records, statements
@@ -43,7 +43,7 @@ class Transaction:
         self._analysts: dict[str, bool] = {}
         self._periods: dict[Period, Balance | None] = {}
         self._entries: dict[int, Entry | None] = {}
-        self._settlements: dict[int, Entry | None] = {}
+        self._endings: dict[int, Entry | None] = {}
         self._answers: dict[str, Entry | None] = {}
         self._new: list[Entry] = []
         self._saved: dict[tuple[str, str], Account] = {}
@@ -100,11 +100,11 @@ class Transaction:
             self._load_receipts([number])
         return self._entries[number]
 
-    def settlement(self, number: int) -> Entry | None:
-        """The entry that settled the reservation of this number, or None."""
-        if number not in self._settlements:
+    def ending(self, number: int) -> Entry | None:
+        """The entry that settled the reservation of this number, or gave it back; or None."""
+        if number not in self._endings:
             self._load_receipts([number])
-        return self._settlements[number]
+        return self._endings[number]
 
     def answer(self, key: str) -> Entry | None:
         """The newest settled entry with this answer key, or None."""
@@ -120,10 +120,10 @@ class Transaction:
         self._new.append(entry)
         self._head = Head(entry.sequence, entry.hash)
         self._set(self._entries, entry.sequence, entry)
-        if entry.kind == "settled" and entry.receipt is not None:
-            self._set(self._settlements, entry.receipt, entry)
-            if entry.answer_key is not None:
-                self._set(self._answers, entry.answer_key, entry)
+        if entry.kind in ENDINGS and entry.receipt is not None:
+            self._set(self._endings, entry.receipt, entry)
+        if entry.kind == "settled" and entry.answer_key is not None:
+            self._set(self._answers, entry.answer_key, entry)
         return entry
 
     def save(self, drawn: Drawn) -> None:
@@ -201,10 +201,10 @@ class Transaction:
         if numbers:
             listed = (self._listed(numbers),)
             found = {entry.sequence: entry for entry in self._read(self._sql.reservations, listed)}
-            closed = {entry.receipt: entry for entry in self._read(self._sql.settlements, listed)}
+            closed = {entry.receipt: entry for entry in self._read(self._sql.endings, listed)}
             for number in numbers:
                 self._entries.setdefault(number, found.get(number))
-                self._settlements.setdefault(number, closed.get(number))
+                self._endings.setdefault(number, closed.get(number))
 
     def _load_answers(self, keys: list[str]) -> None:
         if keys:

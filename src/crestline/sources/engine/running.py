@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.errors import CrestlineError, QuestionError, SourceError, SourceUnavailable
+from crestline.errors import CrestlineError, NotSent, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Arrays
 from crestline.sources.engine.engines import Expression, dialect
@@ -18,6 +18,7 @@ from crestline.sources.engine.failures import failed
 from crestline.sources.engine.fetching import dropped, fetched, pinged, temporary
 from crestline.sources.engine.limits import limited
 from crestline.sources.engine.places import NOTHING, Values
+from crestline.sources.engine.sending import is_unsent, sending
 from crestline.sources.engine.statements import Statements
 
 __all__ = ["Runner", "fetched", "refused_as"]
@@ -146,6 +147,7 @@ class Runner:
 
         def held() -> Result:
             with self._lock, self._limits(late):
+                sending()
                 return action()
 
         return self._guarded(held, late)
@@ -157,7 +159,7 @@ class Runner:
             return action()
         except Exception as failure:
             error = failed(failure, late=late is not None and late.is_set(), timeout=self._timeout)
-        raise error
+        raise NotSent(str(error)) if is_unsent() else error
 
     @contextmanager
     def _limits(self, late: threading.Event) -> Iterator[None]:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import Entry
+from crestline.ledger.entries import ENDINGS, Entry
 from crestline.web.pages.parts.html import Html, join, table, tag, void
 from crestline.web.pages.parts.layout import amount, moment
 
@@ -31,11 +31,11 @@ class Asked:
 
 def asked(entries: Sequence[Entry], payer: str | None) -> list[Asked]:
     """The lines, the newest first. Costs are those of the payer's own budget; None stands for the data set's."""
-    settled = {entry.receipt: entry for entry in entries if entry.kind == "settled"}
+    settled = {entry.receipt: entry for entry in entries if entry.kind in ENDINGS}
     begun = {entry.receipt for entry in entries if entry.kind == "begun"}
     lines = []
     for entry in entries:
-        if entry.kind in ("begun", "settled"):
+        if entry.kind in ("begun", *ENDINGS):
             continue  # told with its reservation
         words, outcome, cost = _told(entry, settled.get(entry.sequence), payer)
         if entry.ahead and entry.sequence not in settled and entry.sequence not in begun:
@@ -94,6 +94,8 @@ def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, 
         return words, _tag("refused", bad=True), "nothing"
     if settled is None:
         return words, _tag("not ended", bad=True), join([amount(entry.charge_of(payer)), "(stays charged)"])
+    if settled.kind == "voided":
+        return words, _tag("not asked", bad=True), "nothing"
     return words, _link(entry.sequence, f"answer {entry.sequence}"), amount(settled.charge_of(payer))
 
 

@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 from sqlalchemy import Connection, Select, select
 
-from crestline.ledger.entries import Entry
+from crestline.ledger.entries import ENDINGS, Entry
 from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.records import to_entry
 from crestline.ledger.storage.schema import entries
 
 _BATCH = 200  # entries that are looked at together while something is searched for
-_CHARGING = ("opened", "reserved", "settled")
+_CHARGING = ("opened", "reserved", *ENDINGS)
 
 Fits: TypeAlias = Callable[[Entry, Sequence[str]], bool]
 
@@ -49,10 +49,10 @@ class Reader:
         return self._read(query.limit(most))[::-1]
 
     def settlements(self, reserved: Sequence[int]) -> dict[int, Entry]:
-        """The entries that settled these reservations, by the number of the reservation."""
+        """The entries that ended these reservations, by the number of the reservation."""
         if not reserved:
             return {}
-        query = select(entries).where(entries.c.kind == "settled", entries.c.receipt.in_(reserved))
+        query = select(entries).where(entries.c.kind.in_(ENDINGS), entries.c.receipt.in_(reserved))
         return {entry.receipt: entry for entry in self._read(query) if entry.receipt is not None}
 
     def numbered(self, numbers: Sequence[int]) -> list[Entry]:
@@ -60,7 +60,7 @@ class Reader:
         return self._read(select(entries).where(entries.c.sequence.in_(numbers))) if numbers else []
 
     def _lines(self, before: int | None) -> Select[tuple[object, ...]]:
-        query = self._own(entries.c.kind != "settled", entries.c.dataset.in_(self.datasets))
+        query = self._own(entries.c.kind.not_in(ENDINGS), entries.c.dataset.in_(self.datasets))
         return query if before is None else query.where(entries.c.sequence < before)
 
     def _own(self, *conditions: object) -> Select[tuple[object, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from crestline.ledger.amount import Amount
-from crestline.ledger.entries import Entry
+from crestline.ledger.entries import ENDINGS, Entry
 from crestline.ledger.storage.records import Account
 
 Parts = tuple[float, float]  # of an amount: loss and probability of failure
@@ -42,7 +42,7 @@ class Step:
 
     def concerns(self, account: Account) -> bool:
         """Whether it opened the account or was charged to it."""
-        if self.dataset != account.dataset or self.kind not in ("opened", "reserved", "settled"):
+        if self.dataset != account.dataset or self.kind not in ("opened", "reserved", *ENDINGS):
             return False
         return self.analyst == account.analyst or (account.analyst is None and self.kind != "opened")
 
@@ -75,7 +75,7 @@ def spending(account: Account, steps: Mapping[int, Step], before: Mapping[int, S
 
 def unknown_reservations(steps: Mapping[int, Step]) -> list[int]:
     """The numbers of reservations that are settled in these entries and lie before them."""
-    settled = (step.receipt for step in steps.values() if step.kind == "settled")
+    settled = (step.receipt for step in steps.values() if step.kind in ENDINGS)
     return [number for number in settled if number is not None and number not in steps]
 
 
