@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import crestline as cl
-from crestline.errors import BudgetMismatch, LedgerError
+from crestline.errors import BudgetMismatch, LedgerError, ParameterError
 
 
 @pytest.mark.long
@@ -85,3 +86,18 @@ def test_questions_on_one_ledger_name_one_user_column(loans: Path, tmp_path: Pat
     assert ledger.remaining() == left
     assert cl.top_k(loans, user="reader", **ask).stored
     ledger.close()
+
+
+def test_a_delta_that_is_not_small_against_the_users_is_warned_of() -> None:
+    table = pd.DataFrame({"user": range(300), "item": ["a"] * 300})
+    budget = cl.Budget(epsilon=4, delta="1e-3")
+    said = "delta is not small against one in 200,000 users: choose 1e-07 or less."
+    for users, warned in ((None, False), (100, False), (200_000, True)):
+        data = cl.connect(table).dataset("t", user="user", budget=budget, users=users)
+        asked: dict[str, Any] = {"k": 1, "item": "item", "epsilon": 1, "delta": "6e-6"}
+        price, answer = data.price(**asked), data.top(**asked)
+        assert (price.warnings == (said,)) is warned
+        assert (f"warning: {said}" in str(price)) is warned
+        assert (f"Warning: {said}" in answer.notes) is warned
+    with pytest.raises(ParameterError, match="users must be"):
+        cl.connect(table).dataset("t", user="user", budget=budget, users=0)

@@ -59,7 +59,8 @@ def ask(
                 charge.void(receipt)
             raise SourceUnavailable("the database was lost before the question was sent to it") from None
     with charged():
-        return charge.settle(receipt, prepared.settled(selection), noted(_answer(prepared, selection, source, entropy)))
+        answer = noted(_answer(prepared, selection, source, entropy), prepared.users)
+        return charge.settle(receipt, prepared.settled(selection), answer)
 
 
 def reserve_ahead(prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str) -> int:

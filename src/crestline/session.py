@@ -13,6 +13,7 @@ from crestline.identity import Identity, find_stored, stated_version
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.shares import Remaining
+from crestline.parameters import whole
 from crestline.prepare import Prepared, prepare
 from crestline.price.price import Price, payers_of, price
 from crestline.question import Question, QuestionFields, with_question_fields
@@ -114,6 +115,7 @@ class Connection:
         contribution: int | None = None,
         version: str | None = None,
         entropy: Entropy | None = None,
+        users: int | None = None,
     ) -> Dataset:
         """One table with its user column and its budget. Both are fixed once, and never change: whoever asks for the
         data set again gets the same ledger, and other users or another budget are refused.
@@ -121,13 +123,16 @@ class Connection:
         `name` is the table of a database, and the name of the data set in the ledger; `user` the column that holds the
         user; `budget` what may ever be spent. `contribution` counts at most so many items of each user in every
         question that does not say otherwise. `entropy` is where random bits come from: the operating system unless
-        given. `version` is a public label of the data, such as the day they were loaded: answers are stored under it,
-        and served again until it changes.
+        given. `users` is roughly how many users there are, if that is public: answers and prices then warn of a δ that
+        is not far below one in so many. `version` is a public label of the data, such as the day they were loaded:
+        answers are stored under it, and served again until it changes.
         """
         stated = None if version is None else stated_version(version)
         in_database = isinstance(self.source, str) and "://" in self.source
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
-        return Dataset(source, user, self._ledger(name, budget, user), contribution, entropy or system(), stated)
+        told = None if users is None else whole(users, "users")
+        paying = self._ledger(name, budget, user)
+        return Dataset(source, user, paying, contribution, entropy or system(), stated, told)
 
     def _ledger(self, name: str, budget: Budget, user: str) -> Ledger:
         if self._memory is not None:
@@ -146,6 +151,7 @@ class Dataset:
     contribution: int | None
     entropy: Entropy
     version: str | None = None
+    users: int | None = None
 
     @with_question_fields
     def top(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Answer:
@@ -179,7 +185,8 @@ class Dataset:
         if question.contribution is None:
             question = replace(question, contribution=self.contribution)
         budget = _payer(self.ledger, analyst)
-        return prepare(question, budget=budget, limits=self.source.limits, now=self.ledger.now())
+        limits = replace(self.source.limits, users=self.users)
+        return prepare(question, budget=budget, limits=limits, now=self.ledger.now())
 
     @property
     def remaining(self) -> Remaining:

@@ -74,6 +74,15 @@ def test_coverage_is_released_where_it_is_asked_for(service: Service) -> None:
     assert service.top(coverage="yes").status_code == 422
 
 
+def test_a_delta_that_is_not_small_against_the_public_number_of_users_is_warned_of(folder: Path) -> None:
+    public = CONFIG.replace('version = "2026-11"', 'version = "2026-11"\npublic = { users = 9_000_000 }')
+    (folder / "crestline.toml").write_text(public)
+    with started(folder) as service:
+        notes = service.top(delta="1e-6").json()["notes"]
+        assert "Warning: delta is not small against one in 9,000,000 users: choose 1e-08 or less." in notes
+        assert service.top(delta="1e-8").json()["notes"] == []
+
+
 def test_what_a_question_may_cost_comes_from_the_analysts_own_budget(service: Service) -> None:
     answer = service.top(epsilon=None, delta=None).json()
     own = Budget(epsilon=4, delta="1e-5")

@@ -18,9 +18,20 @@ LARGE_DELTA = Fraction(1, 10**5)
 PAIR = math.sqrt(2)
 
 
-def noted(answer: Answer) -> Answer:
-    """The answer with its notes."""
-    return answer.changed(notes=(*answer.notes, *_large(answer), *_contradictions(answer)))
+def noted(answer: Answer, users: int | None = None) -> Answer:
+    """The answer with its notes; `users` is roughly how many there are, where that is public."""
+    _, delta = approximate(answer.guarantee)
+    few = tuple(f"Warning: {note}" for note in small_against(delta, users))
+    return answer.changed(notes=(*answer.notes, *_large(answer), *few, *_contradictions(answer)))
+
+
+def small_against(delta: Fraction, users: int | None) -> tuple[str, ...]:
+    """What is wrong with a δ that is not far below 1 divided by the number of users; nothing where nobody said how many
+    there are."""
+    if users is None or delta * users < 1:
+        return ()
+    limit = decimal_text(Fraction(1, 10 ** math.ceil(math.log10(10 * users))))
+    return (f"delta is not small against one in {users:,} users: choose {limit} or less.",)
 
 
 def too_close(answer: Answer) -> float | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from crestline.answer.notes import small_against
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.parameters import decimal_text
@@ -84,15 +84,8 @@ def plan_histogram(
         raise ParameterError("a plan needs epsilon and delta: the total of the answer")
     compared = forecast(histogram, question, simulation, mechanisms=mechanisms, domain=domain, crowd=crowd)
     auto = automatic(question, public_list=domain is not None)
-    return Plan(question, *compared, auto.name, _notes(question.delta, users))
+    return Plan(question, *compared, auto.name, small_against(question.delta, users))
 
 
 def _decimal(number: Fraction | None) -> str | None:
     return None if number is None else decimal_text(number, 12)
-
-
-def _notes(delta: Fraction, users: int | None) -> tuple[str, ...]:
-    if users is None or delta * users < 1:
-        return ()
-    limit = decimal_text(Fraction(1, 10 ** math.ceil(math.log10(10 * users))))
-    return (f"delta is not small against one in {users:,} users: choose {limit} or less.",)

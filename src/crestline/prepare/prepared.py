@@ -28,6 +28,7 @@ class Prepared:
     cost        the worst case, step by step: what is reserved before a row is read
     promise     the guarantee of one answer
     in_groups   the mechanism in every group, where the question has groups
+    users       roughly how many users there are, where that is public
     coverage    the release that follows the selection, where the question asks for one; `cost` and `promise` have it
     computed    what was computed of the mechanism when it was asked for
     """
@@ -40,6 +41,7 @@ class Prepared:
     in_groups: InGroups | None = None
     coverage: Coverage | None = None
     computed: dict[str, float | None] = field(default_factory=dict, compare=False, repr=False)
+    users: int | None = None
 
     @property
     def identity(self) -> Mapping[str, str] | None:

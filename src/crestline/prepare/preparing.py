@@ -40,6 +40,11 @@ def prepare(
     what somebody else has asked. `now` decides which periods have ended, where the budget is by period.
     """
     question = replace(question, period=resolve(question.period, None if budget is None else budget.calendar, now))
+    users, limits = limits.users, replace(limits, users=None)  # they change nothing that is chosen
+    return replace(_for_periods(question, budget, limits, asker), users=users)
+
+
+def _for_periods(question: Question, budget: Budget | None, limits: Limits, asker: str) -> Prepared:
     if question.periods is None:
         return _without_periods(question, budget, limits, asker)
     several = question.periods.size > 1

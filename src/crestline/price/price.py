@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from crestline.answer.answer import Choice
+from crestline.answer.notes import small_against
+from crestline.answer.odds import delta_of
 from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.amount import Amount, bounded, zero
 from crestline.ledger.budget import Budget
@@ -101,6 +103,7 @@ class Price:
     threshold  the rank of the first item left out; None where items are compared with a threshold, and `margin` is
                how many users an item needs
     unit       what margin and spread are so many of
+    warnings   what is wrong with the parameters, before anything is asked
     stored     the answer is in the ledger already, and is served again at no cost
     """
 
@@ -112,6 +115,7 @@ class Price:
     threshold: int | None = None
     unit: str = "users"
     stored: bool = False
+    warnings: tuple[str, ...] = ()
     coverage_spread: float | None = None
 
     @property
@@ -154,7 +158,7 @@ class Price:
             lines.append(f"coverage: ±{math.ceil(self.coverage_spread):,} users (95% of the noise stays within)")
         if self.mechanism.instead:
             lines.append(f"alternatives: {self.mechanism.instead}")
-        return tuple(lines)
+        return (*lines, *(f"warning: {warning}" for warning in self.warnings))
 
     @property
     def listed(self) -> tuple[Charge, ...]:
@@ -181,6 +185,7 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
         threshold=None if prepared.view.kind == "observed" else question.slots + 1,
         unit=question.unit,
         stored=stored,
+        warnings=small_against(delta_of(prepared.promise), prepared.users),
         coverage_spread=None if prepared.coverage is None else prepared.coverage.spread(),
     )
 

@@ -166,7 +166,9 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
         groups=served.config.domains[question.groups] if isinstance(question.groups, str) else question.groups,
     )
     budget = served.ledger.payers(caller.payer)[-1].balance.budget
-    slots, now = QuestionLimits(slots=limits.k_bar), served.ledger.now()
+    public = served.config.public
+    slots = QuestionLimits(slots=limits.k_bar, users=None if public is None else public.users)
+    now = served.ledger.now()
     ready = prepare(asked, budget=budget, limits=slots, asker=caller.person.name, now=now)
     if asked.domain is None:
         _limited("k_bar", ready.question.slots, limits.k_bar)

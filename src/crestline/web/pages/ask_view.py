@@ -205,9 +205,10 @@ def _terms(forecast: Forecast) -> Html:
 
 
 def _noise(forecast: Forecast) -> list[tuple[str, str]]:
-    """How sure the numbers of users would be, where coverage is asked for."""
+    """How sure the numbers of users would be, where coverage is asked for; and what is wrong with the parameters."""
     spread = forecast.price.coverage_spread
-    return [] if spread is None else [("Coverage", f"±{math.ceil(spread):,} users (95% of the noise stays within)")]
+    covered = [] if spread is None else [("Coverage", f"±{math.ceil(spread):,} users (95% of the noise stays within)")]
+    return [*covered, *(("Warning", capital(warning)) for warning in forecast.price.warnings)]
 
 
 def _prices(forecast: Forecast) -> Html:
