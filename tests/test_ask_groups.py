@@ -94,6 +94,83 @@ def test_public_groups_are_all_listed() -> None:
     assert "Every group of the public list" in " ".join(answer.explain().split())
 
 
+LISTED = ["bag", "cup", "hat", "pen", "tea", "zip"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "taken"),
+    [
+        ({}, "Lipschitz"),
+        ({"k": 1}, "Lipschitz"),
+        ({"k": 4, "ordered": False}, "CanonicalOrPeeling"),
+        ({"groups_per_user": 3}, "Lipschitz"),
+        ({"k": 4, "ordered": False, "groups_per_user": 3}, "CanonicalOrPeeling"),
+        ({"mechanism": "JointExponential"}, "JointExponential"),
+    ],
+    ids=str,
+)
+def test_public_lists_of_groups_and_items_answer_every_group(changes: dict[str, Any], taken: str) -> None:
+    answer = top(**{"domain": LISTED, "groups": ["LU", "FR", "IT"], "epsilon": 2, **changes})
+    assert answer.mechanism.name == taken
+    assert list(answer.groups) == ["FR", "IT", "LU"]
+    for part in answer.groups.values():
+        assert len(part.items) == len(set(part.items)) == changes.get("k", 2)
+        assert set(part.items) <= set(LISTED)
+    first = answer.groups["FR"].items
+    assert "cup" in first
+    assert answer.guarantee.epsilon is not None
+    assert 1.99 < answer.guarantee.epsilon <= 2
+    assert Answer.from_dict(answer.to_dict()) == answer
+    assert "Every group of the public list is there" in " ".join(answer.explain().split())
+
+
+def test_counts_of_public_lists_stay_with_their_items() -> None:
+    answer = top(domain=LISTED, groups=["FR", "IT"], counts=True, contribution=2, epsilon=100)
+    assert answer.groups["FR"].items == ("cup", "bag")
+    assert answer.groups["FR"].counts == pytest.approx((900, 500), abs=5)
+    assert answer.groups["IT"].counts == pytest.approx((0, 0), abs=5)
+
+
+def test_with_a_ledger_public_lists_pay_for_a_users_groups(tmp_path: Path) -> None:
+    shop = cl.connect(SALES, ledger=tmp_path / "ledger.db")
+    sales = shop.dataset("sales", user="customer", budget=cl.Budget(epsilon=8, delta=1e-4))
+    asked: dict[str, Any] = {
+        "item": "product",
+        "by": "country",
+        "groups": ["FR", "DE", "LU"],
+        "domain": LISTED,
+        "k_bar": 6,
+    }
+    mechanism = cl.mechanisms.Lipschitz(2, "0.2", noise="gumbel")
+    one, two = (sales.price(k=2, mechanism=mechanism, groups_per_user=many, **asked) for many in (1, 2))
+    assert two.charges[0].most.loss == 2 * one.charges[0].most.loss
+    before = sales.remaining
+    assert len(sales.top(k=2, mechanism=mechanism, groups_per_user=2, **asked).groups) == 3
+    assert before.loss - sales.remaining.loss == two.charges[0].most.loss
+
+
+def test_a_threshold_in_groups_costs_the_same_whatever_comes_back(tmp_path: Path) -> None:
+    shop = cl.connect(SALES, ledger=tmp_path / "ledger.db")
+    sales = shop.dataset("sales", user="customer", budget=cl.Budget(epsilon=8, delta=1e-4))
+    asked: dict[str, Any] = {"item": "product", "by": "country", "k": 2, "contribution": 2, "groups_per_user": 3}
+    price = sales.price(**asked)
+    assert price.charges[0].least == price.charges[0].most
+    for where in (None, "country = 'nowhere'"):
+        before = sales.remaining
+        answer = sales.top(where=where, **asked)
+        assert answer.mechanism.name == "Observed"
+        assert before.loss - sales.remaining.loss == price.charges[0].most.loss
+        assert before.failure - sales.remaining.failure == price.charges[0].most.failure
+        assert len(answer.groups) == (2 if where is None else 0)
+
+
+def test_a_floor_is_part_of_what_an_item_needs() -> None:
+    low, high = (top(contribution=1, floor=floor) for floor in (1, 50))
+    assert low.margin is not None
+    assert high.margin == low.margin + 49
+    assert high.groups["FR"].items == ("cup", "bag")
+
+
 def test_a_floor_leaves_counts_what_they_are() -> None:
     exact = {"mechanism": cl.mechanisms.LimitedDomainGauss(2, 2, "0.01", "0.01", 2, counts=True), "contribution": 2}
     for floor in (1, 50):
@@ -168,7 +245,9 @@ class Mine:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"domain": ["cup"]}, "a public list of items is not offered together with groups"),
+        ({"domain": ["cup"]}, "only if the list of groups is public too"),
+        ({"domain": ["cup"], "groups": ["FR"], "floor": 3}, "leave floor or domain out"),
+        ({"domain": ["cup"], "groups": ["FR"], "mechanism": "RestrictedGumbel"}, "leave domain out"),
         ({"mechanism": "Canonical"}, "needs the public list of all items"),
         ({"mechanism": "Sieve"}, "looks at all pairs"),
         ({"mechanism": WEIGHTED, "contribution": 1, "floor": 5}, "leave floor out"),

@@ -91,6 +91,27 @@ def observed(
     return found
 
 
+def listed(source: Source, asked: Question, key: bytes = KEY) -> dict[Label, dict[Label, int]]:
+    """The count of every listed item in every listed group, named by asking for all there are."""
+    source.check(asked)
+    with source.reading(asked, key) as reading:
+        (table,) = list(reading.histogram)  # type: ignore[arg-type] # one table of public lists
+        picks = [
+            (group, (count, at))
+            for group, part in zip(table.groups, table.histograms(), strict=True)
+            for count, many in zip(*part.distinct, strict=True)
+            for at in range(many)
+        ]
+        assert reading.labels_in is not None
+        names = reading.labels_in(picks)
+        assert reading.labels_in([]) == []
+        found: dict[Label, dict[Label, int]] = {group: {} for group in table.groups}
+        for (group, (count, _)), name in zip(picks, names, strict=True):
+            assert name not in found[group]
+            found[group][name] = int(count)
+    return found
+
+
 def grouped(k_bar: int = 5, **options: Any) -> Question:
     return question(k_bar, **({"by": "group"} | options))
 
@@ -210,6 +231,32 @@ class GroupConformance:
         found = observed(engine.source(MANY), asked, (1, 1))
         assert found == oracle_groups.scores(MANY.to_pylist(), asked, KEY, (1, 1))
         assert len(found) == 7
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"groups_per_user": 2},
+            {"groups_per_user": 3, "contribution": 1},
+            {"by": ("group", "year"), "groups": [(TEXTS[0], 2020), ("nobody", 2021)]},
+            {"groups": []},
+            {"domain": []},
+        ],
+        ids=str,
+    )
+    def test_public_lists_have_every_item_in_every_group(self, engine: Engine, options: dict[str, Any]) -> None:
+        asked = grouped(
+            **{"groups": [TEXTS[0], TEXTS[3], "nobody"], "domain": [*TEXTS[:6], "nothing", "more"], **options}
+        )
+        items: Any = asked.domain
+        listed_groups: Any = asked.groups
+        rows = [row for row in MANY.to_pylist() if row["item"] in items]
+        bare = replace(asked, domain=None, k_bar=50)
+        family = oracle_groups.families(rows, bare, KEY, listed=listed_groups)
+        expected = {
+            group: dict.fromkeys(items, 0) | dict(zip(part.items[: part.filled], part.counts, strict=False))
+            for group, part in family.items()
+        }
+        assert listed(engine.source(MANY), asked) == expected
 
     def test_an_empty_table_has_no_scores(self, engine: Engine) -> None:
         nothing = engine.source(MANY.slice(0, 0))

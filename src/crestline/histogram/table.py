@@ -97,6 +97,24 @@ class HistogramTable:
         return (self.histogram(row) for row in range(len(self)))
 
 
+@dataclass(frozen=True)
+class ListedTable:
+    """Histograms over one public list of items, one for each group of a public list of groups."""
+
+    groups: Sequence[Label]
+    parts: Sequence[Histogram]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:  # counts are private
+        return f"ListedTable({len(self)} groups)"
+
+    def histograms(self) -> Iterator[Histogram]:
+        """The histograms one by one."""
+        return iter(self.parts)
+
+
 def ranked_table(
     groups: Sequence[Label],
     starts: NDArray[np.int64],

@@ -21,7 +21,7 @@ from crestline.guarantees.search import largest_within
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
 from crestline.histogram.observed_table import ObservedTable
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.table import HistogramTable, ListedTable
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.mechanisms.total import Total
@@ -120,7 +120,9 @@ class InGroups:
         charged = sum((bill.steps for bill in ranked[:most]), ())
         return Cost(charged, whole.delta)
 
-    def release(self, tables: Iterable[HistogramTable | ObservedTable], entropy: Entropy) -> GroupSelections:
+    def release(
+        self, tables: Iterable[HistogramTable | ObservedTable | ListedTable], entropy: Entropy
+    ) -> GroupSelections:
         """One release for every group, table after table. Of a group without a named item nothing is kept, unless the
         list of groups is public."""
         published: list[tuple[Label, Selection]] = []

@@ -86,11 +86,13 @@ def _charged_by_items(mechanism: object) -> bool:
 
 def may_run_in_groups(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> None:
     """Refuse, in groups, a mechanism that would tell that a group exists (P15.1), or that looks at something else."""
-    if public_list:
+    if public_list and question.groups is None:
         raise MechanismError(
-            "a public list of items is not offered together with groups: ask about one group with where=…, or leave "
-            "domain out"
+            "a public list of items is offered with groups only if the list of groups is public too: give groups=[…], "
+            "ask about one group with where=…, or leave domain out"
         )
+    if public_list and question.floor > 1:
+        raise MechanismError("a floor is for items that are not publicly listed: leave floor or domain out")
     view = view_of(mechanism)
     if view.kind == PAIRS.kind:
         raise MechanismError(

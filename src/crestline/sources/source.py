@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
 from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.table import HistogramTable, ListedTable
 from crestline.histogram.views import SLOTS, View
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.question import Limits, Question
@@ -29,20 +30,31 @@ class Reading:
                 of histograms (or of observed items), one after the other
     unit        what one step of a count is worth where counts are published
     labels      over a public list: from the histogram's items to their labels, in their order
+    labels_in   over public lists of groups and items: the same from groups and items of their histograms
     hidden      what was taken off every count because of a floor, in the units of the column
     reached     where a question asks for coverage: how many users have one of some items, and how many have none of
                 them; exact numbers, which only `Coverage` may see
     """
 
-    histogram: Histogram | PairViews | Iterable[HistogramTable] | Iterable[ObservedTable]
+    histogram: Histogram | PairViews | Iterable[HistogramTable] | Iterable[ObservedTable] | Iterable[ListedTable]
     unit: Fraction = Fraction(1)
     labels: Naming | None = None
+    labels_in: Naming | None = None
     hidden: Fraction = Fraction(0)
     reached: Reached | None = None
 
     def named_groups(self, published: GroupSelections) -> GroupSelections:
         """The same for every group; a floor that was taken off comes back."""
-        return GroupSelections(tuple((group, self._above(self.named(part))) for group, part in published.groups))
+        named = replace(self, labels=self._labels_of(published))
+        return GroupSelections(tuple((group, self._above(named.named(part))) for group, part in published.groups))
+
+    def _labels_of(self, published: GroupSelections) -> Naming | None:
+        """The labels of what is named group after group, all of them asked for at once."""
+        if self.labels_in is None:
+            return None
+        picks = [(group, item) for group, part in published.groups for item in _listed(part)]
+        labels = iter(self.labels_in(picks))
+        return lambda items: list(islice(labels, len(items)))
 
     def _above(self, selection: Selection) -> Selection:
         if selection.counts is None or not self.hidden:
@@ -101,7 +113,12 @@ def _relabelled(picked: Selection, labels_of: Naming) -> Selection:
     """The selection under the names of its picks. Counts stay with their items: those of a set are in label order."""
     if isinstance(picked.items, tuple):
         return replace(picked, items=tuple(labels_of(picked.items)))
-    labels = labels_of(sorted(picked.items, key=label_order))
+    labels = labels_of(_listed(picked))
     order = sorted(range(len(labels)), key=lambda place: label_order(labels[place]))
     counts = None if picked.counts is None else tuple(picked.counts[place] for place in order)
     return replace(picked, items=frozenset(labels), counts=counts)
+
+
+def _listed(picked: Selection) -> list[Label]:
+    """The items of a selection in the order in which they are named: those of a set in label order."""
+    return list(picked.items) if isinstance(picked.items, tuple) else sorted(picked.items, key=label_order)

@@ -26,6 +26,7 @@ from crestline.sources.expression.counting import PERIOD, Counting
 from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting, public_list
 from crestline.sources.expression.snapshot import over_list
 from crestline.sources.groups.counting import GroupCounting
+from crestline.sources.groups.lists import over_lists
 from crestline.sources.groups.observed import over_observed
 from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.groups.tables import over_groups
@@ -76,6 +77,8 @@ class TableSource:
             one_period(question, self._dialect)
         if question.by and view.kind == "observed":
             GroupScoring(self._in_groups(question), view.weights).scores(bytes(32))
+        elif question.by and question.domain is not None:
+            GroupScoring(self._in_groups(question)).scores(bytes(32))
         elif question.by:
             self._in_groups(question).top(bytes(32))
         elif question.domain is None:
@@ -136,6 +139,10 @@ class TableSource:
                 yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
             return
         unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
+        if question.by and question.domain is not None:
+            with over_lists(self._runner, GroupScoring(self._in_groups(question)), key) as listed:
+                yield Reading([listed.table], unit, labels_in=listed.names)
+            return
         if question.by:
             over = self._in_groups(question)
             with over_groups(self._runner, over, key) as tables:
@@ -172,7 +179,8 @@ class TableSource:
         if question.groups is None:
             return GroupCounting(counting)
         listed = public_list(counting, question.by, counting.groups, question.groups, self._lookup)
-        return GroupCounting(counting, listed)
+        items = None if question.domain is None else self._over(question, counting).domain
+        return GroupCounting(counting, listed, items)
 
     def _over(self, question: Question, counting: Counting) -> DomainCounting:
         return domain_counting(counting, question.domain, self._lookup)

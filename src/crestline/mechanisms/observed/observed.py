@@ -46,8 +46,9 @@ from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 # How much of a total δ is left unused, so that the certificate has room; the first share that suffices is taken.
 _ROOM = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 4), Fraction(1, 2))
-# Up to here Laplace noise has the lower threshold (ε = 0.1 to 8, δ = 1e-6 to 1e-10).
-_FEW_EACH = 3
+# Up to here Laplace noise has the lower threshold (ε = 1 to 8, δ = 1e-6 to 1e-10); from three items on it is Gaussian
+# noise that has, up to ε = 4.
+_FEW_EACH = 2
 
 _IN_GROUPS = "P15.1, P17.3"
 

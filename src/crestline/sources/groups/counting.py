@@ -20,10 +20,12 @@ NUMBER = "number"
 
 @dataclass(frozen=True)
 class GroupCounting:
-    """One question with groups, put to one table. `listed` holds a public list of groups, each once, as keys."""
+    """One question with groups, put to one table. `listed` holds a public list of groups, each once, as keys; `items`
+    a public list of all items."""
 
     counting: Counting
     listed: Expression | None = None
+    items: Expression | None = None
 
     @property
     def groups(self) -> Items:
@@ -68,6 +70,8 @@ class GroupCounting:
         pairs = counting.pairs
         if self.listed is not None:  # a group that is not listed must not use up a user's groups
             pairs = pairs.semi_join(self.listed, list(names))
+        if self.items is not None:  # nor an item that is not listed, which is never released
+            pairs = pairs.semi_join(self.items, list(counting.items.names))
         users = pairs.select(*counting.whose, *names).distinct()
         texts = counting.texts(users, (USER, *names))
         most = counting.question.groups_per_user

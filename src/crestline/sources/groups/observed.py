@@ -9,8 +9,10 @@ others          one statement, whose rows are fetched at once and named from mem
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,7 +27,23 @@ from crestline.sources.groups.scoring import GroupScoring
 
 _GROUPS = 1 << 12  # groups that are fetched at a time, at most: memory
 
+_NOBODY = -1  # the number of groups that nobody is in
+
 Names = Callable[[Sequence[Pick]], list[Label]]
+Absent: TypeAlias = tuple[Label, int]  # a group, and a place among the items of a public list that nobody has there
+_Wanted = TypeVar("_Wanted", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The observed items of all groups, and the way back to what they were read from.
+
+    tables   the observed items, some groups at a time
+    absent   the labels of items of a public list that nobody has: of a group, and a place among them in label order
+    """
+
+    tables: Iterator[ObservedTable]
+    absent: Callable[[Sequence[Absent]], list[Label]]
 
 
 @contextmanager
@@ -33,29 +51,54 @@ def over_observed(runner: Runner, scoring: GroupScoring, key: bytes) -> Iterator
     """The observed items of all groups, in one snapshot that lasts as long as the context."""
     over = scoring.over
     every = None if over.listed is None else [over.groups.label(row) for row in runner.rows(over.every_group())]
-    with ExitStack() as held:
-        yield _with_empty(_tables(runner, scoring, key, held), every, scoring.unit)
+    with scored(runner, scoring, key) as read:
+        yield _with_empty(read.tables, every, scoring.unit)
 
 
-def _tables(runner: Runner, scoring: GroupScoring, key: bytes, held: ExitStack) -> Iterator[ObservedTable]:
+@contextmanager
+def scored(runner: Runner, scoring: GroupScoring, key: bytes) -> Iterator[Scored]:
+    """The observed items of the groups that somebody is in."""
     scores = scoring.scores(key)
-    if not (runner.has_tables or runner.has_snapshots):
-        return iter([_in_memory(scoring, runner.rows(scoring.every_score(scores)))])
-    if not runner.has_tables:
-        held.enter_context(runner.snapshot())
-        numbered = scoring.numbered(scores)
-        parts = iter([runner.rows(scoring.ordered(scoring.classes(scores, numbered)))])
-    else:
-        scores = held.enter_context(runner.table_of(scores))
-        numbered = held.enter_context(runner.table_of(scoring.numbered(scores)))
-        parts = _parts(runner, scoring, held.enter_context(runner.table_of(scoring.classes(scores, numbered))))
+    with ExitStack() as held:
+        if runner.has_tables:
+            scores = held.enter_context(runner.table_of(scores))
+            numbered = held.enter_context(runner.table_of(scoring.numbered(scores)))
+            classes = held.enter_context(runner.table_of(scoring.classes(scores, numbered)))
+            yield _asked(runner, scoring, _Kept(scores, numbered), _parts(runner, scoring, classes))
+        elif runner.has_snapshots:
+            held.enter_context(runner.snapshot())
+            numbered = scoring.numbered(scores)
+            rows = runner.rows(scoring.ordered(scoring.classes(scores, numbered)))
+            yield _asked(runner, scoring, _Kept(scores, numbered), iter([rows]))
+        else:
+            yield _in_memory(runner, scoring, runner.rows(scoring.every_score(scores)))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What later statements ask: the score of every item of every group, and the numbers of the groups."""
+
+    scores: Expression
+    numbered: Expression
+
+
+def _asked(runner: Runner, scoring: GroupScoring, kept: _Kept, parts: Iterator[Rows]) -> Scored:
+    """All later statements go to the engine."""
+    items, groups = scoring.over.counting.items, scoring.over.groups
 
     def names(picks: Sequence[Pick]) -> list[Label]:
-        items = scoring.over.counting.items
-        rows = runner.rows(scoring.names(scores, numbered, picks)) if picks else []
+        rows = runner.rows(scoring.names(kept.scores, kept.numbered, picks)) if picks else []
         return _in_order(picks, {(number, score, at): items.label(values) for number, score, at, *values in rows})
 
-    return (_table(scoring, rows, names) for rows in parts)
+    def absent(picks: Sequence[Absent]) -> list[Label]:
+        if not picks:
+            return []
+        numbers = {groups.label(row[:-1]): row[-1] for row in runner.rows(scoring.numbers(kept.numbered))}
+        wanted = [(numbers.get(group, _NOBODY), at) for group, at in picks]
+        rows = runner.rows(scoring.absent(kept.scores, kept.numbered, wanted))
+        return _in_order(wanted, {(number, at): items.label(values) for number, at, *values in rows})
+
+    return Scored((_table(scoring, rows, names) for rows in parts), absent)
 
 
 def _parts(runner: Runner, scoring: GroupScoring, stored: Expression) -> Iterator[Rows]:
@@ -79,14 +122,21 @@ def _table(scoring: GroupScoring, rows: Rows, names: Names) -> ObservedTable:
     return ObservedTable(labels, np.append(begins, len(rows)), scores, sizes, named, scoring.unit)
 
 
-def _in_memory(scoring: GroupScoring, rows: Rows) -> ObservedTable:
+def _in_memory(runner: Runner, scoring: GroupScoring, rows: Rows) -> Scored:
     """Group columns, item columns and score of every item, all of them held here."""
     groups, items = scoring.over.groups, scoring.over.counting.items
     wide, found = len(groups.names), defaultdict[Label, dict[Label, int]](dict)
     for row in rows:
         found[groups.label(row[:wide])][items.label(row[wide:-1])] = row[-1]
     labels = sorted(found, key=label_order)
-    return ObservedTable.of([(label, ObservedItems.from_scores(found[label], unit=scoring.unit)) for label in labels])
+    table = ObservedTable.of([(label, ObservedItems.from_scores(found[label], unit=scoring.unit)) for label in labels])
+
+    def absent(picks: Sequence[Absent]) -> list[Label]:
+        every = [items.label(row) for row in runner.rows(scoring.every_item())] if picks else []
+        free = {group: [item for item in every if item not in found.get(group, {})] for group, _ in picks}
+        return [free[group][at] for group, at in picks]
+
+    return Scored(iter([table]), absent)
 
 
 def _with_empty(tables: Iterable[ObservedTable], every: list[Label] | None, unit: int) -> Iterator[ObservedTable]:
@@ -100,8 +150,8 @@ def _with_empty(tables: Iterable[ObservedTable], every: list[Label] | None, unit
         yield ObservedTable.of([(label, ObservedItems({}, unit=unit, labels=())) for label in missing])
 
 
-def _in_order(picks: Sequence[Pick], known: dict[Pick, Label]) -> list[Label]:
-    """The labels of the picks. In one snapshot every pick has one."""
+def _in_order(picks: Sequence[_Wanted], known: dict[_Wanted, Label]) -> list[Label]:
+    """The labels of the picks. In one snapshot every pick has one, unless a public list changed."""
     labels = [known.get(pick) for pick in picks]
     if any(label is None for label in labels):
         raise SourceError("what was counted changed before it was named; ask again")

@@ -20,20 +20,20 @@ _HOW_MANY, _INDEX, _MANY, _WEIGHT = "how_many", "index", "many", "weight"
 @dataclass(frozen=True)
 class GroupScoring:
     """Scores in groups: in each of them a user keeps as many items as there are weights, and each of m kept items
-    scores the m-th weight."""
+    scores the m-th weight. Without weights scores are what the question counts."""
 
     over: GroupCounting
-    weights: tuple[int, ...]
+    weights: tuple[int, ...] = ()
 
     @property
     def unit(self) -> int:
         """What one user gives an item at most."""
-        return self.weights[0]
+        return self.weights[0] if self.weights else self.over.counting.step
 
     def scores(self, key: bytes) -> Expression:
         """Every item that some user keeps in a group, with its score there, as far as it is above the floor."""
         over, cap = self.over, len(self.weights)
-        if set(self.weights) == {1} and over.counting.question.contribution == cap:
+        if not cap or (set(self.weights) == {1} and over.counting.question.contribution == cap):
             return over.counts(key)
         counting, groups = over.counting, over.groups.names
         assert not over.hidden, "weighted scores have no floor"
@@ -84,6 +84,37 @@ class GroupScoring:
         placed = near.mutate(**{_INDEX: ibis.row_number().over(group_by=[NUMBER, COUNT], order_by=order)})
         found = placed.inner_join(wanted, [NUMBER, COUNT, _INDEX])
         return found.select(NUMBER, COUNT, _INDEX, **items.fetched(found))
+
+    def absent(self, scores: Expression, numbered: Expression, picks: Sequence[tuple[int, int]]) -> Expression:
+        """Number of the group, index and label of items of the public list that nobody has in the group. The index is
+        the item's place among those, in label order; a number that no group has stands for one that nobody is in."""
+        import ibis
+
+        items, listed, engine = self.over.counting.items, self.over.items, self.over.counting.engine
+        assert listed is not None, "only of a public list items are picked that nobody has"
+        numbers, places = zip(*sorted(set(picks)), strict=True)
+        some = small_table({NUMBER: sorted(set(numbers))}, engine)
+        had = scores.inner_join(numbered.inner_join(some, NUMBER), list(self.over.groups.names))
+        free = some.cross_join(listed).anti_join(had.select(NUMBER, *items.names), [NUMBER, *items.names])
+        order = [free[name] for name in items.names]
+        placed = free.mutate(**{_INDEX: ibis.row_number().over(group_by=NUMBER, order_by=order)})
+        found = placed.inner_join(small_table({NUMBER: numbers, _INDEX: places}, engine), [NUMBER, _INDEX])
+        return found.select(NUMBER, _INDEX, **items.fetched(found))
+
+    def numbers(self, numbered: Expression) -> Expression:
+        """Every group with its number, as it is sent back."""
+        return numbered.select(**self.over.groups.fetched(numbered), **{NUMBER: numbered[NUMBER]})
+
+    def size(self) -> Expression:
+        """How many items the public list has, as one row; no private row is read."""
+        assert self.over.items is not None, "only a public list has a size"
+        return self.over.items.aggregate(**{_HOW_MANY: self.over.items.count()})
+
+    def every_item(self) -> Expression:
+        """The public list of items in label order, as it is sent back; no private row is read."""
+        listed, items = self.over.items, self.over.counting.items
+        assert listed is not None, "only a public list is read"
+        return listed.order_by([listed[name] for name in items.names]).select(**items.fetched(listed))
 
     def every_score(self, scores: Expression) -> Expression:
         """Group, label and score of every item: for engines that keep nothing between two statements."""
