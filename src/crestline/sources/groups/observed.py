@@ -106,6 +106,8 @@ def _parts(runner: Runner, scoring: GroupScoring, stored: Expression) -> Iterato
     first = 0
     while rows := runner.rows(scoring.ordered(stored, first, first + _GROUPS)):
         yield rows
+        if rows[-1][-3] < first + _GROUPS - 1:  # groups are numbered without gaps
+            return
         first += _GROUPS
 
 
