@@ -94,7 +94,7 @@ CALLS: dict[str, Callable[[], object]] = {
 MESSAGES: dict[str, tuple[str, str]] = {
     "folder": (
         "QuestionError",
-        ". is a folder; write ./*.parquet (or *.csv, *.jsonl) to read its files as one table",
+        ". is a folder with files of several kinds in it; write ./**/*.csv to read those files as one table",
     ),
     "k huge": ("ParameterError", "k must be at most 100,000: ask for less"),
     "where double quotes": (
@@ -157,7 +157,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "source type": (
         "QuestionError",
-        "a source is a path or glob (Parquet, CSV, JSON lines), a database URL with `table`, an Ibis, pandas, Polars or Arrow table, or a Histogram; not int",
+        "a source is a path, glob, folder or list of files (Parquet, CSV, JSON lines), a database with `table`, a Delta or Iceberg table, an Ibis, pandas, Polars or Arrow table, or a Histogram; not int",
     ),
     "user column": (
         "QuestionError",
@@ -214,7 +214,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "table with file": (
         "QuestionError",
-        "`table` goes with a database URL such as duckdb:///shop.duckdb; a file is one table",
+        "`table` goes with a database such as shop.duckdb or postgresql://host/shop; a file is one table",
     ),
     "url without table": (
         "QuestionError",

@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources/groups": {"engine", "expression"},
     "sources/shapes": {"engine", "expression", "pairs"},
     "sources/files": {"engine", "arrow", "delegated", "source", "table"},
+    "sources/lakes": {"engine", "files", "delegated", "table"},
     "audit/testers": {"claims", "finding", "neighbours", "outcomes", "subject"},
     "audit/program": set(),
     "ledger/storage": {"amount", "budget", "entries", "periods", "receipt", "rules", "unit", "verify"},

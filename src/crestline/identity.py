@@ -111,7 +111,7 @@ def _with_list(data: str, listed: object, stated: str | None) -> str | None:
 
 def _files(domain: str) -> str | None:
     """What the file system knows of the files that a universe names; None where it names none."""
-    from crestline.sources.files.files import fingerprint
+    from crestline.sources.files.places import fingerprint
 
     try:
         return fingerprint(domain)

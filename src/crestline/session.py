@@ -19,6 +19,7 @@ from crestline.price.price import Price, payers_of, price
 from crestline.question import Question, QuestionFields, with_question_fields
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
+from crestline.sources.opening import needs_table
 from crestline.sources.pool import Pool
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Connection:
         answers are stored under it, and served again until it changes.
         """
         stated = None if version is None else stated_version(version)
-        in_database = isinstance(self.source, str) and "://" in self.source
+        in_database = needs_table(self.source)
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
         told = None if users is None else whole(users, "users")
         paying = self._ledger(name, budget, user)

@@ -99,8 +99,8 @@ def test_a_public_universe_is_handed_out_whole() -> None:
     [
         (3, None, "a source is"),
         (pd.Series([1]), None, "not a Series"),
-        (pd.DataFrame(COLUMNS), "t", "`table` goes with a database URL"),
-        ("t.parquet", "t", "`table` goes with a database URL"),
+        (pd.DataFrame(COLUMNS), "t", "`table` goes with a database"),
+        ("t.parquet", "t", "`table` goes with a database"),
         ("duckdb:///missing.duckdb", "t", "no DuckDB database"),
         ("postgresql://x:secret@localhost:1/y", None, "needs `table`"),
         (pd.DataFrame([["secret", 1]], columns=["user", "user"]), None, "a name of its own"),

@@ -58,6 +58,16 @@ def _found(engine: Engine, table: str) -> Expression:
     return found
 
 
+def connection_source(given: Driver, table: str | None, timeout: float) -> TableSource:
+    """A table of a DuckDB that somebody else has opened, and closes."""
+    import ibis
+
+    if not table:
+        raise QuestionError("a DuckDB connection needs `table`: the name of the table or view to ask, or schema.table")
+    engine: Engine = ibis.duckdb.from_connection(given)
+    return _source(_found(engine, table), Connection(engine, timeout), table)
+
+
 def ibis_source(table: object, timeout: float) -> TableSource:
     """An Ibis table or table expression as a source, on the connection it is bound to, which is used as it is."""
     from ibis.expr.types import Table

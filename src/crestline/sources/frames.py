@@ -1,10 +1,12 @@
-"""Tables in memory: pandas, Polars and Arrow, asked through an embedded DuckDB without copying them to disk."""
+"""Tables in memory (pandas, Polars, Arrow), asked through an embedded DuckDB without copying them to disk; and what a
+DuckDB of yours holds."""
 
 from __future__ import annotations
 
+from crestline.errors import QuestionError
 from crestline.sources.arrow.tables import UNREADABLE, Frame, arrow_table
 from crestline.sources.empty import EmptySource
-from crestline.sources.engine.connection import Connection
+from crestline.sources.engine.connection import Connection, Driver
 from crestline.sources.engine.engines import Expression, embedded
 from crestline.sources.engine.running import refused_as
 from crestline.sources.source import Source
@@ -23,3 +25,21 @@ def frame_source(frame: Frame, library: str, timeout: float) -> Source:
         return engine.table(name)
 
     return TableSource(refused_as(UNREADABLE, registered), Connection(engine, timeout, engine.disconnect), name=name)
+
+
+def duckdb_source(given: object, table: str | None, timeout: float) -> Source:
+    """A DuckDB connection with the name of a table, on which nothing is changed and which stays open; or a relation,
+    which is computed once, when it is given."""
+    if type(given).__name__ == "DuckDBPyConnection":
+        from crestline.sources.databases import connection_source
+
+        return connection_source(given, table, timeout)
+    if type(given).__name__ != "DuckDBPyRelation":
+        raise QuestionError(f"of DuckDB, a source is a connection or a relation, not a {type(given).__name__}")
+    if table is not None:
+        raise QuestionError("`table` goes with a DuckDB connection; a relation is one table")
+    relation: Driver = given
+    computed = refused_as(
+        "the relation could not be computed; a view or a query must not fail on a row", relation.to_arrow_table
+    )
+    return frame_source(computed, "pyarrow", timeout)

@@ -1,8 +1,9 @@
-"""One way in for everything that can be asked: files, frames, database URLs, Ibis tables, ready histograms."""
+"""One way in for everything that can be asked: files, databases, lakes, tables in memory, ready histograms."""
 
 from __future__ import annotations
 
 import os
+from urllib.parse import quote
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
@@ -11,19 +12,47 @@ from crestline.sources.source import Source
 TIMEOUT = 600.0
 
 
+_DATABASES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+_LAKES = ("deltalake", "pyiceberg")
+
+
 def open_source(source: object, *, table: str | None = None, timeout: float = TIMEOUT) -> Source:
-    """The source behind a path or glob, a database URL (with `table`), an Ibis, pandas, Polars or Arrow table, or a
-    ready `Histogram`. Connections are read-only, and a statement is given up after `timeout` seconds.
+    """The source behind a path, glob, folder or list of them, an address from afar, a database (a URL, a DuckDB or
+    SQLite file, a DuckDB connection; with `table`), a Delta or Iceberg table, an Ibis, pandas, Polars or Arrow table,
+    or a ready `Histogram`. Connections are read-only, and a statement is given up after `timeout` seconds.
     """
     if isinstance(source, Histogram):
         from crestline.sources.ready import ReadySource
 
         return ReadySource(source)
     if isinstance(source, str | os.PathLike):
-        return _from_text(os.fspath(source), table, timeout)
-    if table is not None:
-        raise QuestionError("`table` goes with a database URL; a table in memory is asked as it is")
+        return _from_text(os.fsdecode(source), table, timeout)
     library = type(source).__module__.partition(".")[0]
+    if library in ("duckdb", "_duckdb"):
+        from crestline.sources.frames import duckdb_source
+
+        return duckdb_source(source, table, timeout)
+    if table is not None:
+        raise QuestionError("`table` goes with a database; a list of files or a table in memory is asked as it is")
+    if isinstance(source, list | tuple) and all(isinstance(path, str | os.PathLike) for path in source):
+        from crestline.sources.files.files import file_source
+
+        return file_source([os.fsdecode(path) for path in source], timeout)
+    return _from_library(source, library, timeout)
+
+
+def needs_table(source: object) -> bool:
+    """Whether a source is a database, of which one table is asked."""
+    if not isinstance(source, str | os.PathLike):
+        return type(source).__name__ == "DuckDBPyConnection"
+    from crestline.sources.files.remote import is_remote_file
+    from crestline.sources.lakes.opening import DELTA
+
+    text = os.fsdecode(source)
+    return ("://" in text and not is_remote_file(text) and not text.startswith(DELTA)) or _kind(text) is not None
+
+
+def _from_library(source: object, library: str, timeout: float) -> Source:
     if library == "ibis":
         from crestline.sources.databases import ibis_source
 
@@ -32,21 +61,46 @@ def open_source(source: object, *, table: str | None = None, timeout: float = TI
         from crestline.sources.frames import frame_source
 
         return frame_source(source, library, timeout)
+    if library in _LAKES:
+        from crestline.sources.lakes.opening import lake_object
+
+        return lake_object(source, library, timeout)
     raise QuestionError(
-        "a source is a path or glob (Parquet, CSV, JSON lines), a database URL with `table`, an Ibis, pandas, Polars "
-        f"or Arrow table, or a Histogram; not {type(source).__name__}"
+        "a source is a path, glob, folder or list of files (Parquet, CSV, JSON lines), a database with `table`, a "
+        "Delta or Iceberg table, an Ibis, pandas, Polars or Arrow table, or a Histogram; not "
+        f"{type(source).__name__}"
     )
 
 
-def _from_text(text: str | bytes, table: str | None, timeout: float) -> Source:
-    from crestline.sources.files.files import file_source, is_remote_file
+def _from_text(text: str, table: str | None, timeout: float) -> Source:
+    from crestline.sources.files.files import file_source
+    from crestline.sources.lakes.opening import lake_source
 
-    if isinstance(text, bytes):
-        text = os.fsdecode(text)
-    if "://" in text and not is_remote_file(text):
+    database = _database_url(text)
+    if database is not None:
         from crestline.sources.databases import database_source
 
-        return database_source(text, table, timeout)
+        return database_source(database, table, timeout)
+    lake = lake_source(text, table, timeout)
+    if lake is not None:
+        return lake
     if table is not None:
-        raise QuestionError("`table` goes with a database URL such as duckdb:///shop.duckdb; a file is one table")
-    return file_source(text, timeout)
+        raise QuestionError(
+            "`table` goes with a database such as shop.duckdb or postgresql://host/shop; a file is one table"
+        )
+    return file_source([text], timeout)
+
+
+def _database_url(text: str) -> str | None:
+    """The URL of a database: the text itself, or one for the file of a DuckDB or SQLite that it names."""
+    from crestline.sources.files.remote import is_remote_file
+    from crestline.sources.lakes.opening import DELTA, ICEBERG
+
+    if "://" in text:
+        return None if is_remote_file(text) or text.startswith((DELTA, ICEBERG)) else text
+    kind = _kind(text)
+    return None if kind is None else f"{kind}:///{quote(os.path.expanduser(text))}"
+
+
+def _kind(path: str) -> str | None:
+    return next((kind for ending, kind in _DATABASES.items() if path.lower().endswith(ending)), None)

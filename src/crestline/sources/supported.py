@@ -24,12 +24,22 @@ class SourceKind:
 
 
 SUPPORTED: tuple[SourceKind, ...] = (
-    SourceKind("Parquet", "t.parquet, 'logs/*.parquet'", "all", "reads only, time limit", "tests of files"),
+    SourceKind(
+        "Parquet", "t.parquet, 'logs/*.parquet', a folder, a list", "all", "reads only, time limit", "tests of files"
+    ),
     SourceKind("CSV", "t.csv, t.tsv (also .gz)", "all; columns are text", "reads only, time limit", "tests of files"),
     SourceKind("JSON lines", "t.jsonl (also .gz)", "all; columns are text", "reads only, time limit", "tests of files"),
-    SourceKind("Parquet from afar", "s3://…, https://…", "all", "reads only, time limit", "not tested"),
+    SourceKind(
+        "Parquet from afar",
+        "s3://…, https://…",
+        "all",
+        "reads only, time limit",
+        "a store that speaks S3, a web server",
+    ),
+    SourceKind("Delta", "a folder, delta:s3://…, …@v12", "all", "reads only, time limit", "real tables"),
+    SourceKind("Iceberg", "iceberg://catalogue", "all", "reads only, time limit", "real tables, SQL catalogue"),
     SourceKind("pandas, Polars, Arrow", "the table itself", "all", "in memory, time limit", "tests of each"),
-    SourceKind("DuckDB", "duckdb:///shop.duckdb", "all", "reads only, time limit", "conformance suite"),
+    SourceKind("DuckDB", "shop.duckdb, a connection, a relation", "all", "reads only, time limit", "conformance suite"),
     SourceKind(
         "PostgreSQL", "postgresql://host/shop", "all", "reads only, time limit", "conformance suite, real server"
     ),

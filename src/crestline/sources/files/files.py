@@ -2,54 +2,43 @@
 
 from __future__ import annotations
 
-import glob
-import hashlib
-import json
-import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from crestline.errors import EngineDefect, QuestionError, SourceError
+from crestline.errors import EngineDefect, SourceError
 from crestline.question import Question
 from crestline.sources.delegated import Delegated, Result, columns_of
-from crestline.sources.files.formats import is_parquet
 from crestline.sources.files.opened import Opened, opened_parquet, opened_text
+from crestline.sources.files.places import Place, place
 from crestline.sources.source import Source
 from crestline.sources.table import TableSource
 
-_REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "hf://", "http://", "https://")
 _KEPT = 8
 """Sets of columns whose tables are kept open: questions on one file often name the same few."""
 
 
-def is_remote_file(text: str) -> bool:
-    """Whether DuckDB would fetch this address as a file."""
-    return text.startswith(_REMOTE)
-
-
-def file_source(path: str, timeout: float) -> Source:
-    """A path or glob as a source."""
-    if is_remote_file(path) and not is_parquet(path):
-        raise QuestionError(f"{path}: only Parquet is read from afar; fetch the file first, or convert it")
-    return FileSource(path, timeout)
+def file_source(paths: Sequence[str], timeout: float) -> Source:
+    """Paths, globs or folders that are one table, as a source."""
+    return FileSource(place(paths), timeout)
 
 
 class FileSource(Delegated):
-    """The table behind a path or glob. What is opened for one state of the files is not used for another."""
+    """The table behind a place. What is opened for one state of the files is not used for another."""
 
-    def __init__(self, path: str, timeout: float) -> None:
-        self.name = path
+    def __init__(self, files: Place, timeout: float) -> None:
+        self.name = files.name
+        self._place = files
         self._timeout = timeout
-        self._typed = is_parquet(path)
+        self._typed = files.typed
         self._tables: dict[tuple[tuple[str, ...], bool], Opened] = {}
         self._lock = threading.Lock()
         if self._typed:
             self._opened(())  # a damaged file is refused now
         else:
-            self._files()
+            files.files()
 
     def version(self) -> str | None:
-        return None if is_remote_file(self.name) else fingerprint(self.name)
+        return self._place.version()
 
     def _asked(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
         """Ask the fast way; the careful way where that failed, or where the files changed meanwhile.
@@ -63,10 +52,10 @@ class FileSource(Delegated):
             result = action(table.source)
         except SourceError as failure:
             row = isinstance(failure, EngineDefect)  # and not an engine that was late or lost
-            if is_remote_file(self.name) or not (row or self._state() != table.state):
+            if not (row or self._place.state() != table.state):
                 raise
         else:
-            if self._state() == table.state:
+            if self._place.state() == table.state:
                 return result
         careful = self._opened(columns_of(question), careful=True)
         careful.prepare()
@@ -83,7 +72,7 @@ class FileSource(Delegated):
 
     def _opened(self, columns: tuple[str, ...], careful: bool = False) -> Opened:
         """The table with these columns (or all that there are, in Parquet) in the present state of the files."""
-        state = self._state()
+        state = self._place.state()
         with self._lock:
             self._tables = {key: table for key, table in self._tables.items() if table.state == state}
             key = (columns, careful)
@@ -93,44 +82,7 @@ class FileSource(Delegated):
             return self._tables[key]
 
     def _open(self, columns: tuple[str, ...], careful: bool, state: str) -> Opened:
-        files = self._files()
         if self._typed:
-            return opened_parquet(self.name, files, state, self._timeout, columns if careful else None)
+            return opened_parquet(self._place, state, self._timeout, columns if careful else None)
         scans = [table.scan for (_, way), table in self._tables.items() if way == careful]
-        return opened_text(self.name, files, state, self._timeout, columns, careful, next(iter(scans), None))
-
-    def _state(self) -> str:
-        return "" if is_remote_file(self.name) else _state(self.name)
-
-    def _files(self) -> list[str]:
-        return [self.name] if is_remote_file(self.name) else matches(self.name)
-
-
-def fingerprint(path: str) -> str:
-    """What the file system knows of the files behind a path or glob: names, sizes, times of change."""
-    return _hashed(path, lambda status: [status.st_size, status.st_mtime_ns])
-
-
-def _state(path: str) -> str:
-    """The same, and what cannot be set by hand: a file that was put in the place of another is seen in any case."""
-    return _hashed(path, lambda status: [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino])
-
-
-def _hashed(path: str, known: Callable[[os.stat_result], list[int]]) -> str:
-    state = hashlib.sha256()
-    for file in matches(path):
-        state.update(json.dumps([os.path.abspath(file), *known(os.stat(file))]).encode())
-    return state.hexdigest()
-
-
-def matches(path: str) -> list[str]:
-    """The files behind a path or glob, in the order of their names."""
-    if os.path.isfile(path):
-        return [path]
-    files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
-    if files:
-        return files
-    if os.path.isdir(path):
-        raise QuestionError(f"{path} is a directory; give a glob such as {os.path.join(path, '*.parquet')}")
-    what = "no file matches" if glob.has_magic(path) else "there is no file"
-    raise QuestionError(f"{what} {path}")
+        return opened_text(self._place, state, self._timeout, columns, careful, next(iter(scans), None))

@@ -7,7 +7,6 @@ which is public by contract; only what a question names is looked for in it, and
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,11 +48,6 @@ class Text(Protocol):
 def is_parquet(path: str) -> bool:
     """Whether files of this name carry their own types; refuses names of no known kind."""
     name = path.lower()
-    if os.path.isdir(path):
-        raise QuestionError(
-            f"{path} is a folder; write {os.path.join(path, '*.parquet')} (or *.csv, *.jsonl) to read its files as one "
-            "table"
-        )
     if name.endswith((".parquet", ".pq")):
         return True
     if not name.removesuffix(".gz").endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".json")):
@@ -64,10 +58,15 @@ def is_parquet(path: str) -> bool:
     return False
 
 
+def is_delimited(path: str) -> bool:
+    """Whether files of this name are CSV."""
+    return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+
+
 def text(path: str, files: Sequence[str]) -> Text:
     """The kind of the text files behind a path. Without any there is no header either: every column exists, as in JSON
     lines, and no row does."""
-    if not files or not path.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+    if not files or not is_delimited(files[0]):
         return JsonText()
     headers = {header(line) for line in map(first_line, files)}
     if len(headers) > 1:
@@ -178,5 +177,5 @@ def declared(engine: DuckDB, name: str, kinds: Mapping[str, DataType | str]) -> 
 
 
 def literal(files: Sequence[str]) -> list[str]:
-    """Names in which DuckDB sees no pattern; an address from afar has none."""
-    return [file if "://" in file else re.sub(r"([*?[])", r"[\1]", file) for file in files]
+    """Names in which DuckDB sees no pattern. In the address of a web page a question mark is none."""
+    return [file if file.startswith(("http://", "https://")) else re.sub(r"([*?[])", r"[\1]", file) for file in files]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,9 +14,10 @@ from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import Connection, DuckDB
 from crestline.sources.engine.engines import Expression, embedded
 from crestline.sources.engine.running import Result, refused_as
-from crestline.sources.files.formats import Text, is_parquet, text
-from crestline.sources.files.lines import Readable, first_line, opened, readable
+from crestline.sources.files.formats import Text, text
+from crestline.sources.files.lines import Folder, Readable, first_line, opened, readable
 from crestline.sources.files.parquet import parquet_table, tidied_parquet
+from crestline.sources.files.places import Place, place
 from crestline.sources.table import TableSource
 
 Kept = TypeVar("Kept")
@@ -61,21 +62,24 @@ class Opened:
 
 
 def opened_parquet(
-    path: str, files: list[str], state: str, timeout: float, columns: Sequence[str] | None = None
+    files: Place, state: str, timeout: float, columns: Sequence[str] | None = None, *, kept: Iterable[Folder] = ()
 ) -> Opened:
-    """Parquet files; with `columns`, a copy of those columns in which every value is in order."""
-    engine, kept = embedded(), list[Any]()
-    if columns is not None:
-        kept.append(_read_through(path, partial(tidied_parquet, files, columns)))
-        files = kept[0].files
-    table, unusable = refused_as(_advice(path), lambda: parquet_table(engine, files))
-    source = _source(path, engine, table, timeout, kept)
+    """Parquet files; with `columns`, a copy of those columns in which every value is in order. The folders `kept` stay
+    as long as the source does."""
+    engine, there = embedded(), files.files()
+    held: list[Any] = [*kept]
+    if columns is None:
+        files.attach(engine)
+    else:
+        held.append(_read_through(files.name, partial(tidied_parquet, there, columns, files.opened)))
+        there = held[-1].files
+    table, unusable = refused_as(_advice(files.name), lambda: parquet_table(engine, there))
+    source = _source(files.name, engine, table, timeout, held)
     return Opened(source, state, lambda: None, unusable)
 
 
 def opened_text(
-    path: str,
-    files: list[str],
+    files: Place,
     state: str,
     timeout: float,
     columns: Sequence[str],
@@ -85,7 +89,8 @@ def opened_text(
     """Lines of text as a table of these columns. `shared` is the scan of another table over the same files."""
     import ibis
 
-    found = refused_as(_advice(path), lambda: text_files(path, files))
+    path, there = files.name, files.files()
+    found = refused_as(_advice(path), lambda: text_files(path, there))
     scan = shared or found.scan(copied)
     engine, name = embedded(), ibis.util.gen_name("lines")
     table = found.kind.table(engine, name, columns)
@@ -135,13 +140,14 @@ def _source(
 
 def _domain(engine: DuckDB, path: str, kept: list[Any]) -> Expression:
     """A public universe in a file: all its columns, which in JSON lines are the keys of the first line."""
-    from crestline.sources.files.files import matches
 
     def found() -> Expression:
         import ibis
 
-        files = matches(path)
-        if is_parquet(path):
+        listed = place([path])
+        files = listed.files()
+        if listed.typed:
+            listed.attach(engine)
             return parquet_table(engine, files)[0]
         there = text_files(path, files)
         columns = there.kind.columns or _keys(there.files[0])

@@ -7,7 +7,7 @@ by their schemas, and each column gets a type in which every value of every grou
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crestline.sources.engine.connection import DuckDB
@@ -126,7 +126,9 @@ def _view(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, set[str]]:
     return declared(engine, view, known), {name for name, kind in kinds.items() if kind == _NEVER_A_VALUE}
 
 
-def tidied_parquet(files: Sequence[str], columns: Sequence[str]) -> Readable:
+def tidied_parquet(
+    files: Sequence[str], columns: Sequence[str], opened: Callable[[str], object] = lambda file: file
+) -> Readable:
     """Copies of these columns that DuckDB reads whatever the rows hold.
 
     It reads text that is no UTF-8, and moments that do not fit its microseconds, not at all.
@@ -134,24 +136,25 @@ def tidied_parquet(files: Sequence[str], columns: Sequence[str]) -> Readable:
     folder = Folder()
     copies = [os.path.join(folder.path, str(number)) for number in range(len(files))]
     for file, copy in zip(files, copies, strict=True):
-        _copy(file, copy, columns)
+        _copy(opened(file), copy, columns)
     return Readable(copies, "", folder)
 
 
-def _copy(file: str, copy: str, columns: Sequence[str]) -> None:
+def _copy(file: object, copy: str, columns: Sequence[str]) -> None:
     import pyarrow
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as source:
         there = [name for name in source.schema_arrow.names if name in columns] or source.schema_arrow.names[:1]
         nothing = source.schema_arrow.empty_table().select(there)
-        schema = _in_order(nothing).schema
+        schema = in_order_table(nothing).schema
         with parquet.ParquetWriter(copy, schema) as target:
             for batch in source.iter_batches(columns=there):
-                target.write_table(_in_order(pyarrow.Table.from_batches([batch]).select(there)).cast(schema))
+                target.write_table(in_order_table(pyarrow.Table.from_batches([batch]).select(there)).cast(schema))
 
 
-def _in_order(table: Table) -> Table:
+def in_order_table(table: Table) -> Table:
+    """The table with every value in order."""
     import pyarrow
 
     from crestline.sources.arrow.values import in_order

@@ -1,0 +1,1 @@
+"""Tables of lakes (Delta, Iceberg): one snapshot of one table, of which the columns asked for are copied."""

@@ -1,0 +1,64 @@
+"""Delta tables, through the library deltalake: a folder with a `_delta_log`, here or in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from crestline.sources.lakes.lake import Snapshot
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Schema
+
+Table: TypeAlias = Any  # of deltalake, which is imported when it is needed
+
+
+@dataclass(frozen=True)
+class DeltaSnapshot:
+    """One version of a table."""
+
+    table: Table
+
+    @property
+    def label(self) -> str:
+        return f"delta version {self.table.version()}"
+
+    def schema(self) -> Schema:
+        return self.table.to_pyarrow_dataset().schema
+
+    def batches(self, columns: Sequence[str]) -> Iterator[RecordBatch]:
+        yield from self.table.to_pyarrow_dataset().to_batches(columns=list(columns))
+
+
+@dataclass(frozen=True)
+class DeltaPath:
+    """A path or address, and the version if one is named."""
+
+    name: str
+    path: str
+    version: int | None
+
+    @property
+    def pinned(self) -> bool:
+        return self.version is not None
+
+    def newest(self) -> Snapshot:
+        from deltalake import DeltaTable
+
+        return DeltaSnapshot(DeltaTable(self.path, version=self.version))
+
+
+@dataclass(frozen=True)
+class DeltaObject:
+    """A table that somebody has opened, at its version. Which one that is may depend on when rows came."""
+
+    table: Table
+    pinned: bool = False
+
+    @property
+    def name(self) -> str:
+        return "Delta table"
+
+    def newest(self) -> Snapshot:
+        return DeltaSnapshot(self.table)

@@ -1,0 +1,83 @@
+"""Iceberg tables, through the library pyiceberg and its catalogues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from crestline.sources.lakes.lake import Snapshot
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Schema
+
+Table: TypeAlias = Any  # of pyiceberg, which is imported when it is needed
+
+
+@dataclass(frozen=True)
+class IcebergSnapshot:
+    """One snapshot of a table; a table without any has no row."""
+
+    table: Table
+    snapshot: int | None
+
+    @property
+    def label(self) -> str:
+        return f"iceberg snapshot {self.snapshot}"
+
+    def schema(self) -> Schema:
+        from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+        scan = self.table.scan(snapshot_id=self.snapshot)
+        return schema_to_pyarrow(scan.projection(), include_field_ids=False)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[RecordBatch]:
+        scan = self.table.scan(snapshot_id=self.snapshot, selected_fields=tuple(columns))
+        yield from scan.to_arrow_batch_reader()
+
+
+@dataclass(frozen=True)
+class IcebergName:
+    """A table of a catalogue, and the snapshot if one is named."""
+
+    catalogue: str
+    table: str
+    snapshot: int | None
+
+    @property
+    def name(self) -> str:
+        return self.table
+
+    @property
+    def pinned(self) -> bool:
+        return self.snapshot is not None
+
+    def newest(self) -> Snapshot:
+        from pyiceberg.catalog import load_catalog
+
+        return snapshot_of(load_catalog(self.catalogue).load_table(self.table), self.snapshot)
+
+
+@dataclass(frozen=True)
+class IcebergObject:
+    """A table that somebody has opened, at the snapshot that it is at."""
+
+    table: Table
+    pinned: bool = False
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.table.name())
+
+    def newest(self) -> Snapshot:
+        return snapshot_of(self.table, None)
+
+
+def snapshot_of(table: Table, snapshot: int | None) -> IcebergSnapshot:
+    """The snapshot with this number, or the newest."""
+    current = table.current_snapshot()
+    if snapshot is None:
+        return IcebergSnapshot(table, None if current is None else current.snapshot_id)
+    if table.snapshot_by_id(snapshot) is None:
+        raise LookupError("no such snapshot")
+    return IcebergSnapshot(table, snapshot)

@@ -1,0 +1,129 @@
+"""A table of a lake as a source: every question reads one snapshot, through copies of the columns that it names.
+
+The libraries that know such tables hand out Arrow batches. Each column of a batch is brought into order (text that is
+no UTF-8, moments out of range) as it is copied to a temporary folder, by its type alone: no row decides an error, and
+none decides how another is read. DuckDB then counts on the copy, which is kept while the snapshot is the newest.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from crestline.errors import SourceError
+from crestline.question import Question
+from crestline.sources.delegated import Delegated, Result, columns_of
+from crestline.sources.engine.running import refused_as
+from crestline.sources.files.lines import Folder
+from crestline.sources.files.opened import Opened, opened_parquet
+from crestline.sources.files.parquet import in_order_table
+from crestline.sources.files.places import Local
+from crestline.sources.table import TableSource
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Schema
+
+_KEPT = 4
+"""Copies that are kept: questions on one table often name the same few columns."""
+
+
+class Snapshot(Protocol):
+    """One state of a table.
+
+    label    what tells this state from others
+    """
+
+    @property
+    def label(self) -> str: ...
+
+    def schema(self) -> Schema: ...
+
+    def batches(self, columns: Sequence[str]) -> Iterator[RecordBatch]:
+        """All rows, of these columns in this order."""
+        ...
+
+
+class Lake(Protocol):
+    """A table that has snapshots.
+
+    name      what the source is called
+    pinned    whether the address names one snapshot for good: a label that depends on no row
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pinned(self) -> bool: ...
+
+    def newest(self) -> Snapshot: ...
+
+
+class LakeSource(Delegated):
+    """A table of a lake. What was copied of one snapshot is not used for another."""
+
+    def __init__(self, lake: Lake, timeout: float) -> None:
+        self.name = lake.name
+        self._lake = lake
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._copies: dict[tuple[str, tuple[str, ...]], Opened] = {}
+        self._empty = self._opened(self._snapshot(), None)
+
+    def version(self) -> str | None:
+        """The snapshot where the address names one. That of a table which goes on changing says when rows came."""
+        return self._snapshot().label if self._lake.pinned else None
+
+    def _table(self, question: Question) -> TableSource:
+        """A table of the same columns without a row: whatever is refused is refused by its types alone."""
+        snapshot = self._snapshot()
+        if self._empty.state != snapshot.label:
+            self._empty = self._opened(snapshot, None)
+        return self._empty.source
+
+    def _asked(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
+        return action(self._copied(self._snapshot(), columns_of(question)).source)
+
+    def _copied(self, snapshot: Snapshot, columns: tuple[str, ...]) -> Opened:
+        with self._lock:
+            self._copies = {key: copy for key, copy in self._copies.items() if key[0] == snapshot.label}
+            key = (snapshot.label, columns)
+            if key not in self._copies:
+                found = self._opened(snapshot, columns)
+                self._copies = dict([*self._copies.items(), (key, found)][-_KEPT:])
+            return self._copies[key]
+
+    def _opened(self, snapshot: Snapshot, columns: tuple[str, ...] | None) -> Opened:
+        advice = f"{self.name} could not be read: it is damaged, or there is no space for temporary files"
+        folder = Folder()
+        copy = os.path.join(folder.path, "copy.parquet")
+        refused_as(advice, lambda: _copy(snapshot, columns, copy), SourceError)
+        return opened_parquet(Local(self.name, (copy,), typed=True), snapshot.label, self._timeout, kept=(folder,))
+
+    def _snapshot(self) -> Snapshot:
+        """The newest, or the one that is named. The libraries' own words are not repeated: they may quote passwords."""
+        try:
+            return self._lake.newest()
+        except ImportError:
+            raise
+        except Exception as failure:
+            kind = type(failure).__name__
+        raise SourceError(
+            f"{self.name}: the table could not be opened ({kind}): check its name, its version, the catalogue and your "
+            "rights to it"
+        )
+
+
+def _copy(snapshot: Snapshot, columns: tuple[str, ...] | None, target: str) -> None:
+    """The rows with these columns; or all columns, and no row."""
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = snapshot.schema()
+    names = schema.names if columns is None else [name for name in schema.names if name in columns]
+    nothing = in_order_table(schema.empty_table().select(names))
+    with parquet.ParquetWriter(target, nothing.schema) as writer:
+        for batch in () if columns is None else snapshot.batches(names):
+            writer.write_table(in_order_table(pyarrow.Table.from_batches([batch]).select(names)).cast(nothing.schema))

@@ -1,0 +1,64 @@
+"""Addresses of tables in lakes: a folder that is a Delta table, `delta:` before an address, `iceberg://catalogue`.
+
+`@v12` at the end names one version (of Delta) or snapshot (of Iceberg) for good.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from crestline.errors import QuestionError, SourceError
+from crestline.sources.lakes.delta import DeltaObject, DeltaPath
+from crestline.sources.lakes.iceberg import IcebergName, IcebergObject
+from crestline.sources.lakes.lake import Lake, LakeSource
+
+DELTA, ICEBERG = "delta:", "iceberg://"
+_VERSION = re.compile(r"(.+)@v(\d+)")
+
+
+def lake_source(text: str, table: str | None, timeout: float) -> LakeSource | None:
+    """The table of a lake that a text names; None where it names none."""
+    if text.startswith(ICEBERG):
+        return _iceberg(text.removeprefix(ICEBERG), table, timeout)
+    explicit = text.startswith(DELTA)
+    path, version = _versioned(text.removeprefix(DELTA))
+    if "://" not in path:
+        path = os.path.expanduser(path)
+    if not explicit and not os.path.isdir(os.path.join(path, "_delta_log")):
+        return None
+    if table is not None:
+        raise QuestionError("`table` goes with a database or a catalogue; a Delta table is one table")
+    return _opened(lambda: LakeSource(DeltaPath(text, path, version), timeout), "delta")
+
+
+def lake_object(given: object, library: str, timeout: float) -> LakeSource:
+    """A table that deltalake or pyiceberg has opened."""
+    kind = type(given).__name__
+    if kind not in ("DeltaTable", "Table", "StaticTable"):
+        raise QuestionError(f"of {library}, a source is a table, not a {kind}")
+    lake: Lake = DeltaObject(given) if library == "deltalake" else IcebergObject(given)
+    return LakeSource(lake, timeout)
+
+
+def _iceberg(catalogue: str, table: str | None, timeout: float) -> LakeSource:
+    if not table:
+        raise QuestionError(
+            "an Iceberg catalogue needs `table`: namespace.table, and @v with the number of a snapshot if you want it"
+        )
+    name, snapshot = _versioned(table)
+    return _opened(lambda: LakeSource(IcebergName(catalogue or "default", name, snapshot), timeout), "iceberg")
+
+
+def _opened(opened: Callable[[], LakeSource], extra: str) -> LakeSource:
+    try:
+        return opened()
+    except ImportError:
+        pass
+    raise SourceError(f"{extra}: the driver is missing: pip install 'crestline[{extra}]'")
+
+
+def _versioned(text: str) -> tuple[str, int | None]:
+    found = _VERSION.fullmatch(text)
+    return (found[1], int(found[2])) if found else (text, None)
