@@ -15,6 +15,7 @@ from crestline.question import AUTO, Question, QuestionFields
 from crestline.randomness.entropy import system
 from crestline.sources.expression import where
 from crestline.web.answering import Asked, answer_in_turn
+from crestline.web.asking import Caller
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.ask_view import Given, ask_page, forecast_part
 from crestline.web.pages.forecast import PER_USER, forecast, offered
@@ -36,7 +37,7 @@ Said: TypeAlias = Html | tuple[Html, tuple[str, str] | None] | None  # with the 
 @ask_pages.get("/datasets/{name}")
 def empty(name: str, state: CurrentState, caller: SignedIn) -> Response:
     dataset = caller.dataset(state, name).config
-    return _page(dataset, caller.person.name, {}, _new_key(), None, items=list(dataset.items[:1]))
+    return _page(dataset, caller, {}, _new_key(), None, items=list(dataset.items[:1]))
 
 
 @ask_pages.post("/datasets/{name}")
@@ -59,7 +60,7 @@ async def asked(request: Request, name: str, state: CurrentState, caller: Signed
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
         key = key if open_end else _new_key()
     ticked = [*form.get("item", []), *(f"by {name}" for name in form.get("by", []))]
-    return _page(dataset, caller.person.name, form, key or _new_key(), said, items=ticked, status=status)
+    return _page(dataset, caller, form, key or _new_key(), said, items=ticked, status=status)
 
 
 @ask_pages.post("/cancel")
@@ -75,7 +76,7 @@ def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
 
 
 def _page(
-    dataset: DatasetConfig, who: str, form: Form, key: str, said: Said, *, items: list[str], status: int = 200
+    dataset: DatasetConfig, who: Caller, form: Form, key: str, said: Said, *, items: list[str], status: int = 200
 ) -> Response:
     said, wrong = said if isinstance(said, tuple) else (said, None)
     given = {field: values[0] for field, values in form.items()}

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from crestline.web.access.callers import caller_by_cookie
 from crestline.web.asking import Caller
-from crestline.web.pages.parts.layout import Frame, alert, page, way_back
+from crestline.web.pages.parts.layout import Frame, Visitor, alert, page, way_back
 from crestline.web.problems import Problem, forbidden
 from crestline.web.state import ServiceState
 
@@ -43,7 +43,13 @@ def _signed_in(request: Request, state: CurrentState) -> Caller:
     caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
         raise SignInFirst
-    request.state.signed_in = request.state.analyst = caller.person.name
+    request.state.signed_in, request.state.analyst = caller, caller.person.name
+    return caller
+
+
+def _owner(caller: SignedIn) -> Caller:
+    if not caller.is_owner:
+        raise forbidden()
     return caller
 
 
@@ -68,14 +74,16 @@ def _ours(request: Request) -> bool:
 
 
 SignedIn = Annotated[Caller, Depends(_signed_in)]
+SignedInOwner = Annotated[Caller, Depends(_owner)]
 Fields = Annotated[Form, Depends(_form)]
 
 
 def page_response(
-    title: str, *body: object, who: str | None, status: int = 200, **frame: Unpack[Frame]
+    title: str, *body: object, who: Caller | None, status: int = 200, **frame: Unpack[Frame]
 ) -> HTMLResponse:
     """A page with its headers; `frame` goes to `page`."""
-    text = page(title, *body, who=who, **frame)
+    visitor = None if who is None else Visitor(who.person.name, who.is_owner)
+    text = page(title, *body, who=visitor, **frame)
     return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": POLICY})
 
 

@@ -12,6 +12,7 @@ from crestline.web.pages.answers.routes import answer_pages
 from crestline.web.pages.ask_routes import ask_pages
 from crestline.web.pages.assets import KINDS, asset
 from crestline.web.pages.forms import COOKIE, CurrentState, Fields, SignedIn, one, page_response
+from crestline.web.pages.owner.routes import owner_pages
 from crestline.web.pages.parts.layout import alert
 from crestline.web.pages.past.routes import past_pages
 from crestline.web.pages.reports.routes import report_pages
@@ -22,6 +23,7 @@ pages.include_router(ask_pages)
 pages.include_router(report_pages)
 pages.include_router(past_pages)
 pages.include_router(answer_pages)
+pages.include_router(owner_pages)
 
 
 @pages.get("/style.css")
@@ -40,7 +42,7 @@ def home(request: Request, state: CurrentState) -> Response:
             "Sign in", contents.sign_in(), who=None, lead="Private top-k over data that stay where they are."
         )
     body = contents.home([part.config for part in caller.sees(state)], caller.accounts(state))
-    return page_response("Data sets", body, who=caller.person.name, here="/")
+    return page_response("Data sets", body, who=caller, here="/")
 
 
 @pages.post("/sign-in")
@@ -68,4 +70,4 @@ def sign_out(request: Request, state: CurrentState, form: Fields) -> Response:
 def mechanisms(caller: SignedIn) -> Response:
     lead = "Which mechanism answers is decided from the question alone, never from the data."
     body = (contents.choices(), contents.mechanisms(CATALOGUE))
-    return page_response("Mechanisms", *body, who=caller.person.name, here="/mechanisms", lead=lead)
+    return page_response("Mechanisms", *body, who=caller, here="/mechanisms", lead=lead)

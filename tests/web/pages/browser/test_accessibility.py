@@ -25,7 +25,18 @@ def faults(window: Window) -> list[str]:
     ]
 
 
-PAGES = ("/", "/datasets/loans", "/budget", "/history", "/mechanisms", "/answers/0", "/nowhere", "/docs")
+PAGES = (
+    "/",
+    "/datasets/loans",
+    "/budget",
+    "/history",
+    "/mechanisms",
+    "/owner",
+    "/history?find=DE",
+    "/answers/0",
+    "/nowhere",
+    "/docs",
+)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -39,17 +50,24 @@ def test_no_page_has_a_serious_fault(windows: Windows, dark: bool) -> None:
     for path in PAGES:
         window.open(path)
         found[path] = faults(window)
-        window.keep(f"page{path.replace('/', '-')}-{name}")
+        window.keep(f"page{path.replace('/', '-').partition('?')[0]}-{name}")
     window.open("/history")
     window.page.get_by_role("row").filter(has_text="NoisyCounts").get_by_role("link").first.click()
     window.page.get_by_role("heading", name="What came back").wait_for()
+    for code in ("As curl", "As Python"):
+        window.page.get_by_text(code, exact=True).click()
     found["answer"] = faults(window)
+    window.keep(f"whole-answer-{name}")
     window.ask("visits", "Forecast")
     window.page.get_by_text("Nothing was asked yet").wait_for()
     found["forecast"] = faults(window)
     window.ask("visits", epsilon="50")
     window.page.get_by_role("alert").wait_for()
     found["refusal"] = faults(window)
+    window.ask("visits", "Forecast", k="1000")
+    window.page.locator("#k-error").wait_for()
+    found["error"] = faults(window)
+    window.keep(f"error-{name}")
     assert {page: fault for page, fault in found.items() if fault} == {}
 
 

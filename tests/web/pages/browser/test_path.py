@@ -228,7 +228,12 @@ def test_the_browser_keeps_scripts_of_others_out(windows: Windows) -> None:
 def test_nothing_is_wider_than_a_telephone(windows: Windows) -> None:
     window = windows(size=TELEPHONE)
     window.sign_in("olga")
-    for path in ("/", "/datasets/loans", "/budget", "/history", "/mechanisms"):
+    window.open("/history")
+    page = window.page
+    address = page.get_by_role("row").filter(has_text="NoisyCounts").get_by_role("link").first.get_attribute("href")
+    for path in ("/", "/datasets/loans", "/budget", "/history", "/mechanisms", "/owner", str(address)):
         window.open(path)
-        wide = window.page.evaluate("document.documentElement.scrollWidth")
+        for folded in page.locator("details > summary").all():
+            folded.click()
+        wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= TELEPHONE["width"], path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pprint
 import shlex
 from fractions import Fraction
 from typing import Any
@@ -41,9 +40,10 @@ def curl(url: str, body: dict[str, Any]) -> str:
 
 def python(url: str, body: dict[str, Any]) -> str:
     """A program that needs nothing but Python; the token is in the variable TOKEN."""
+    fields = "".join(f"    {name!r}: {value!r},\n" for name, value in body.items())
     return (
         "import json, os, urllib.request\n\n"
-        f"question = {pprint.pformat(body, sort_dicts=False, width=88)}\n"
+        f"question = {{\n{fields}}}\n"
         "request = urllib.request.Request(\n"
         f"    {url!r},\n"
         "    json.dumps(question).encode(),\n"

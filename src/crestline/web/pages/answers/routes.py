@@ -47,7 +47,7 @@ def as_json(number: Number, state: CurrentState, caller: SignedIn) -> Response:
 def page(request: Request, number: Number, state: CurrentState, caller: SignedIn) -> Response:
     found, time = recalled(state, caller, number)
     body = (answer_page(found, explained(found, width=10**6), time), _elsewhere(request, number, found))
-    return page_response(f"Answer {number}", *body, who=caller.person.name, script=True)
+    return page_response(f"Answer {number}", *body, who=caller, script=True)
 
 
 def _elsewhere(request: Request, number: int, answer: Answer) -> Html:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 from crestline.ledger.amount import Amount
 from crestline.web.pages.parts.html import Html, join, tag, void
@@ -16,6 +17,15 @@ PLACES = {
     "/mechanisms": "Mechanisms",
 }
 
+FOR_OWNERS = {"/owner": "Owner"}
+
+
+class Visitor(NamedTuple):
+    """Who is signed in, and whether they own the data."""
+
+    name: str
+    is_owner: bool
+
 
 class Frame(TypedDict, total=False):
     """What stands around a page: its place in the navigation, a line below the title, and whether our script is there,
@@ -26,7 +36,7 @@ class Frame(TypedDict, total=False):
     script: bool
 
 
-def page(title: str, *body: object, who: str | None, **frame: Unpack[Frame]) -> Html:
+def page(title: str, *body: object, who: Visitor | None, **frame: Unpack[Frame]) -> Html:
     """A whole page; `who` is signed in, or nobody is."""
     here, lead = frame.get("here"), frame.get("lead")
     head = tag(
@@ -44,18 +54,19 @@ def page(title: str, *body: object, who: str | None, **frame: Unpack[Frame]) -> 
     return Html("<!DOCTYPE html>" + tag("html", head, tag("body", skip, _header(who, here), main), lang="en"))
 
 
-def _header(who: str | None, here: str | None) -> Html:
+def _header(who: Visitor | None, here: str | None) -> Html:
     parts = [tag("a", "crestline", href="/", class_="brand")]
     if who is not None:
         leave = tag("form", tag("button", "Sign out", class_="quiet"), method="post", action="/sign-out")
-        parts += [_navigation(here), tag("div", tag("span", who), leave, class_="who")]
+        places = {**PLACES, **FOR_OWNERS} if who.is_owner else PLACES
+        parts += [_navigation(places, here), tag("div", tag("span", who.name), leave, class_="who")]
     return tag("header", tag("div", *parts, class_="bar-inner"))
 
 
-def _navigation(here: str | None) -> Html:
+def _navigation(places: Mapping[str, str], here: str | None) -> Html:
     links = [
         tag("li", tag("a", words, href=place, aria_current="page" if place == here else None))
-        for place, words in PLACES.items()
+        for place, words in places.items()
     ]
     return tag("nav", tag("ul", *links), aria_label="Pages")
 

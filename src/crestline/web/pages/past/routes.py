@@ -43,7 +43,7 @@ def past(
     body = (search(find), history(lines, with_analysts=caller.is_owner, find=find), newest, rest)
     lead = "Everybody's questions." if caller.is_owner else "Your own questions."
     page = section("Questions", *body, name="questions")
-    return page_response("History", page, who=caller.person.name, here="/history", lead=lead)
+    return page_response("History", page, who=caller, here="/history", lead=lead)
 
 
 @past_pages.get("/budget")
@@ -53,7 +53,7 @@ def budget(state: CurrentState, caller: SignedIn) -> Response:
     plain = [account for account in accounts if account.balance.budget.calendar is None]
     lead = "Everybody's budgets." if caller.is_owner else "Your own budgets. What others spend is the owner's to see."
     page = budget_page(_spent(_reader(state, caller), plain), utc_now(), calendars)
-    return page_response("Budget", page, who=caller.person.name, here="/budget", lead=lead)
+    return page_response("Budget", page, who=caller, here="/budget", lead=lead)
 
 
 def _reader(state: ServiceState, caller: Caller) -> Reader:

@@ -35,7 +35,7 @@ def listed(state: CurrentState, caller: SignedIn) -> Response:
     ]
     none = tag("p", "There are no reports on the data sets that you may ask.")
     body = table("Reports; follow a name to see it", ("Report", "Data set", "When"), lines) if lines else none
-    return page_response("Reports", section("Reports", body, name="list"), who=caller.person.name, here="/reports")
+    return page_response("Reports", section("Reports", body, name="list"), who=caller, here="/reports")
 
 
 @report_pages.get("/reports/{name}.svg")
@@ -48,7 +48,7 @@ def picture(name: str, state: CurrentState, caller: SignedIn) -> Response:
 def one(name: str, state: CurrentState, caller: SignedIn) -> Response:
     part, series = _series(state, caller, name)
     lead = f"On {part.dataset}, every {part.report.every} since {part.report.since}."
-    return page_response(f"Report {name}", _body(series), who=caller.person.name, here="/reports", lead=lead)
+    return page_response(f"Report {name}", _body(series), who=caller, here="/reports", lead=lead)
 
 
 def _series(state: ServiceState, caller: Caller, name: str) -> tuple[ReportConfig, Series]:
