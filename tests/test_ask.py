@@ -201,14 +201,15 @@ def test_an_order_that_was_drawn_at_random_is_shown_without_ranks(loans: Path, c
 def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:
     mechanism = cl.mechanisms.LimitedDomain(3, 10, "0.1", "1e-6")
     assert top(loans, mechanism=mechanism).question.k_bar == 10
-    for changes, words in [
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"mechanism": mechanism, "k": 2}, "does not agree with the mechanism's own k=3"),
         ({"mechanism": mechanism, "k_bar": 11}, "does not agree with the mechanism's own k_bar=10"),
         ({"mechanism": Pure(cl.PureDP(1))}, "k_bar="),
         ({"mechanism": 3}, "a mechanism is"),
         ({"mechanism": "Limited"}, "there is no mechanism 'Limited'"),
         ({"epsilon": None}, "say how much may be spent"),
-    ]:
+    ]
+    for changes, words in refused:
         with pytest.raises(MechanismError, match=words):
             top(loans, **changes)
 

@@ -20,7 +20,7 @@ def test_every_public_name_exists() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'top'"):
-        _ = cl.top
+        _ = cl.top  # type: ignore[attr-defined]
 
 
 def test_top_k_keeps_its_signature() -> None:
@@ -49,7 +49,7 @@ def test_mechanisms_are_found_by_name() -> None:
     assert cl.mechanisms.LimitedDomain.__name__ == "LimitedDomain"
     assert "LimitedDomain" in dir(cl.mechanisms)
     with pytest.raises(AttributeError):
-        _ = cl.mechanisms.NoSuchThing
+        _ = cl.mechanisms.NoSuchThing  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("described", [cl.top_k, cl.connect, Connection.dataset], ids=lambda value: value.__name__)

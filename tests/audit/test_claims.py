@@ -78,8 +78,8 @@ def test_concentrated_privacy_of_a_law_is_its_renyi_curve() -> None:
     grid = np.arange(-9.0, 9.0, 0.05)
     first = np.exp(-(grid**2) / 2)
     second = np.exp(-((grid - 1) ** 2) / 2)
-    laws = [dict(enumerate((law / law.sum()).tolist())) for law in (first, second)]
-    assert Concentrated(0.5).needed(*laws) == pytest.approx(0.5, abs=0.01)
+    one, other = (dict(enumerate((law / law.sum()).tolist())) for law in (first, second))
+    assert Concentrated(0.5).needed(one, other) == pytest.approx(0.5, abs=0.01)
 
 
 def test_concentrated_privacy_of_an_event() -> None:

@@ -70,6 +70,7 @@ def test_a_filter_is_understood_or_refused(text: str) -> None:
 def test_a_question_is_a_question_or_refused(user: Any, item: Any, k: Any, k_bar: Any, contribution: Any) -> None:
     with suppress(CrestlineError):
         made = Question(user=user, item=(item,), k=k, k_bar=k_bar, contribution=contribution)
+        assert made.k_bar is not None
         assert 1 <= made.k <= made.k_bar
 
 

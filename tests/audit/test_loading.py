@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(("name", "k"), [("Mine", 1), ("Space.thing", 3), ("factory", 5), ("ready", 7)])
 @pytest.mark.parametrize("suffix", ["", ".py"])
 def test_objects_classes_and_functions(folder: Path, name: str, k: int, suffix: str) -> None:
-    assert load(f"mine_{folder.name}{suffix}:{name}", folder).k == k
+    loaded: Any = load(f"mine_{folder.name}{suffix}:{name}", folder)
+    assert loaded.k == k
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from crestline.guarantees.accountants import (
     total_epsilon,
 )
 from crestline.guarantees.composition import dong_durfee_rogers, optimal
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, Step, steps
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.search import largest_within
 
@@ -37,13 +37,13 @@ powers = st.integers(2, 10)
 
 
 def cost_of(kind: str, size: Fraction, times: int) -> Cost:
-    step = {
-        "range": lambda: BoundedRange(size),
-        "pure": lambda: PureDP(size),
-        "interval": lambda: LossInterval(size / 3, size),
-        "gauss": lambda: GaussianDP(size**2),
-    }[kind]()
-    return steps(step, times)
+    made: dict[str, Step] = {
+        "range": BoundedRange(size),
+        "pure": PureDP(size),
+        "interval": LossInterval(size / 3, size),
+        "gauss": GaussianDP(size**2),
+    }
+    return steps(made[kind], times)
 
 
 def test_a_release_says_its_epsilon_its_delta_and_its_theorems() -> None:

@@ -38,9 +38,9 @@ def test_groups_are_the_different_counts_of_the_list(counts: list[int], listed: 
 
 
 def test_a_public_list_is_grouped_once_as_long_as_its_histogram_lives() -> None:
-    histogram, calls = Histogram.over_domain({"a": 1}), []
+    histogram, calls = Histogram.over_domain({"a": 1}), list[int]()
     assert groups_of(histogram) is groups_of(histogram)
-    kept = Remembered()
+    kept = Remembered[int]()
     for setting in (1, 2, 1, 2):
         assert kept.get(histogram, setting, lambda setting=setting: calls.append(setting) or setting) == setting
     assert calls == [1, 2]

@@ -122,7 +122,7 @@ class Books(RuleBasedStateMachine):
     def reserve(
         self, k: int, epsilon: Fraction, analyst: str | None, largest: bool, version: str | None, user: str | None
     ) -> Any:
-        payers = [None] if analyst is None else [None, analyst]
+        payers: list[str | None] = [None] if analyst is None else [None, analyst]
         fitting = [size for size in range(1, k + 1) if all(self.fits(who, epsilon, size) for who in payers)]
         self.asked += 1
         question = {"number": self.asked, "k": k, "user": user}

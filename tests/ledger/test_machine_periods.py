@@ -40,7 +40,7 @@ from crestline.periods.calendar import Calendar, Periods, label_of
 
 CALENDAR = Calendar("month", "day")
 START = 2026 * 12
-PAYERS = [None, "ann"]
+PAYERS: list[str | None] = [None, "ann"]
 WIDTH = 3  # months of a window
 
 Key = tuple[str | None, int, int]  # who, first month, how many
@@ -102,7 +102,7 @@ class Months(RuleBasedStateMachine):
     )
     def reserve(self, k: int, first: int, size: int, person: Person, analyst: str | None, largest: bool) -> Any:
         reach = Reach(Periods(CALENDAR, START + first, size), person)
-        payers = PAYERS if analyst else [None]
+        payers = PAYERS if analyst else PAYERS[:1]
         fitting = [number for number in range(1, k + 1) if self.fits(payers, reach, number)]
         try:
             if largest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +21,7 @@ Tamper = Callable[[sqlite3.Connection], object]
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
+def path(tmp_path: Path) -> Path:
     """Eleven entries: two budgets, five questions (one refused, one never settled), one answer served again."""
     file = tmp_path / "ledger.db"
     with Ledger.create(file, small_budget(), dataset="sales", analysts={"ann": small_budget(8)}) as ledger:

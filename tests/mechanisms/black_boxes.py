@@ -47,7 +47,9 @@ class NoisyTop:
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         orders = list(permutations(range(histogram.k_bar), self.k))
-        chances = order_chances(histogram.array * float(self.rate), EXPONENTIAL, np.array(orders))
+        chances = order_chances(
+            np.multiply(histogram.array, float(self.rate), dtype=np.float64), EXPONENTIAL, np.array(orders)
+        )
         return {
             Selection(tuple(histogram.name(slot) for slot in order), False): float(chance)
             for order, chance in zip(orders, chances, strict=True)

@@ -18,6 +18,7 @@ from scipy.stats import chi2
 from crestline.audit.neighbours import Counts, small_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.mechanism import Mechanism
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -132,3 +133,10 @@ def stays_within(
         float(promise.epsilon),
     )
     assert finding.delta <= float(promise.delta) + ROUNDING, finding
+
+
+def promised_epsilon(mechanism: Mechanism) -> float:
+    """The ε of a mechanism that promises one."""
+    epsilon = mechanism.guarantee().epsilon
+    assert epsilon is not None
+    return float(epsilon)

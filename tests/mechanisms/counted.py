@@ -23,8 +23,8 @@ def counted_law(mechanism: AdditiveNoise, counts: Mapping[str, int], reach: int)
     count, grid = histogram.counts[0], mechanism.grid
 
     def inside(value: float) -> float:
-        density = float(noise.density(np.float64((value - count) / scale))) / scale
-        return density * float(noise.cdf(np.float64((value - bottom) / stop)))
+        density = float(noise.density(np.array((value - count) / scale))) / scale
+        return density * float(noise.cdf(np.array((value - bottom) / stop)))
 
     def mass(low: float, high: float) -> float:
         corners = sorted({low, high, *(p for p in (count, bottom) if low < p < high)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from crestline.guarantees.guarantee import BoundedRange
 from crestline.guarantees.optimum.optimum import optimum
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.mechanisms.mechanism import BuiltIn
 from crestline.parameters import LARGEST_CONTRIBUTION, LARGEST_K, LARGEST_K_BAR
 from crestline.question import Question
 
@@ -83,7 +85,7 @@ def test_steps_that_no_float_holds_are_left_to_other_accountants() -> None:
     assert optimum(cost.steps, Fraction(1, 10**6)) is None
 
 
-COUNTED = {
+COUNTED: dict[str, Callable[[int], BuiltIn]] = {
     "noisy counts": lambda scale: cl.mechanisms.NoisyCounts(cl.mechanisms.LimitedDomain(1, 9, 10, "0.9"), scale),
     "laplace": lambda scale: cl.mechanisms.LimitedDomainLaplace(1, 9, Fraction(1, scale), "0.9", 1, counts=True),
     "gauss": lambda scale: cl.mechanisms.LimitedDomainGauss(1, 9, scale, "0.9", 1, counts=True),

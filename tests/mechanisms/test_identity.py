@@ -129,7 +129,9 @@ def test_plain_values_tell_mechanisms_apart() -> None:
 
 
 def test_the_class_is_part_of_an_identity() -> None:
-    same_name = dataclass(frozen=True)(type("Lipschitz", (Plain,), {"__module__": "elsewhere", "__annotations__": {}}))
+    same_name: Any = dataclass(frozen=True)(
+        type("Lipschitz", (Plain,), {"__module__": "elsewhere", "__annotations__": {}})
+    )
     first, second = identity(same_name("a")), identity(Plain("a"))
     assert first is not None
     assert second is not None

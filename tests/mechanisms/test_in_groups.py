@@ -12,7 +12,7 @@ import pytest
 from tests.mechanisms.conformance import SIGNIFICANCE, items_law, p_value
 
 from crestline import mechanisms
-from crestline.errors import HistogramError
+from crestline.errors import HistogramError, MechanismError
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.guarantee import ApproxDP
 from crestline.histogram.histogram import Histogram
@@ -36,7 +36,7 @@ from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.mechanisms.total import Total
 from crestline.randomness.entropy import replay
 
-COUNTS = ({"a": 9, "b": 7, "c": 7, "d": 2}, {"x": 4}, {"p": 12, "q": 3, "r": 3}, {})
+COUNTS: tuple[dict[str, int], ...] = ({"a": 9, "b": 7, "c": 7, "d": 2}, {"x": 4}, {"p": 12, "q": 3, "r": 3}, {})
 ROWS = 8_000  # of each histogram
 K_BAR = 3
 
@@ -251,5 +251,5 @@ def test_where_two_measures_disagree_about_the_largest_bill_nothing_is_given_bac
 
 def test_a_law_is_needed_for_the_law_of_a_family() -> None:
     lawless = replace(InGroups.of(DRAWN, 1), mechanism=mechanisms.NoisyCounts(DRAWN, 2))
-    with pytest.raises(mechanisms.mechanism.MechanismError, match="does not state its law"):
+    with pytest.raises(MechanismError, match="does not state its law"):
         lawless.law({"g": Histogram.from_counts({}, 6)})

@@ -35,11 +35,14 @@ def histogram() -> Histogram:
 
 
 def test_every_candidate_keeps_within_the_total() -> None:
+    assert EVERYONE.epsilon is not None
+    assert EVERYONE.delta is not None
     made = [candidate(line, k_bar, EVERYONE, known_domain=True) for line, k_bar in attempts(EVERYONE)]
     assert any(isinstance(line, Candidate) for line in made)
     for line in made:
         if isinstance(line, Candidate):
             promise = line.mechanism.guarantee()
+            assert promise.epsilon is not None
             assert promise.epsilon <= EVERYONE.epsilon
             assert promise.delta <= EVERYONE.delta
 

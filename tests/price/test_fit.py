@@ -10,7 +10,7 @@ from tests.price.made import posed
 from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
 from crestline.ledger.budget import Budget
 from crestline.ledger.rules import Balance
-from crestline.price.batch import batch
+from crestline.price.batch import Posed, batch
 from crestline.price.fit import answer_epsilon, fit
 from crestline.price.price import Payer, Payers
 
@@ -30,7 +30,7 @@ def payers(*budgets: Budget) -> Payers:
     ids=["zcdp", "pure", "homogeneous"],
 )
 def test_a_fitted_batch_fits_and_a_little_more_does_not(budget: Budget) -> None:
-    def paid_by(analyst: str | None) -> Payers:
+    def paid_by(_: Posed) -> Payers:
         return payers(budget)
 
     made = fit([posed(2), posed(4)], paid_by)

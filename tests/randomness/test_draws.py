@@ -98,8 +98,10 @@ def test_rough_ends_and_balls_agree(name: str) -> None:
         LAWS[name],
         OrderStatistics(replay("agree").uniforms(rows, 12), group_sizes(rows, *sizes), 4),
     )
+    missing = table.draws.missing()
+    assert missing is not None
     for row in range(rows):
-        columns = [int(c) for c in np.flatnonzero(~table.draws.missing()[row])]
+        columns = [int(c) for c in np.flatnonzero(~missing[row])]
         assert 3 not in columns  # a group of three has no fourth
         low, high = table.ends(row, columns)
         for place, column in enumerate(columns):

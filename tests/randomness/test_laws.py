@@ -45,7 +45,7 @@ def test_a_ball_on_both_sides_of_the_median_contains_it(law: Law) -> None:
 
 def test_rough_points_keep_their_promise_inside_the_edges(law: Law) -> None:
     words = np.array([2**40, 2**41 + 12345, 2**55, 2**62, 2**63, 2**64 - 2**50, 2**64 - 2**40 - 1], dtype=np.uint64)
-    u = words * 2.0**-64
+    u = np.multiply(words, 2.0**-64, dtype=np.float64)
     exact = []
     for word in words:
         with ctx.workprec(300):

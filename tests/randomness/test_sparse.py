@@ -72,7 +72,9 @@ def test_single_words_are_those_of_the_table_before_and_after_it_is_drawn() -> N
     found = uniforms.at_least(least_words())
     places = np.array([[found.every[3], 5 * COLUMNS + found.every[0]], [found.row[9] * COLUMNS + found.column[9]] * 2])
     before = uniforms.words_at(places)
-    whole, single = (ROWS - 1) * COLUMNS + found.every, np.sort(uniforms._found.row * COLUMNS + uniforms._found.column)
+    kept = uniforms._found
+    assert kept is not None
+    whole, single = (ROWS - 1) * COLUMNS + found.every, np.sort(kept.row * COLUMNS + kept.column)
     ends = np.array([whole[0], whole[-1], single[0], single[-1]])
     first = uniforms.words_at(ends)
     assert "words" not in vars(uniforms)
@@ -227,7 +229,7 @@ def test_releases_from_sparse_uniforms_follow_the_law_and_ten_percent_would_be_n
     counts = {f"{i:04}": 1000 + 15 * max(0, 8 - i) for i in range(k_bar + 1)}
     histogram = Histogram.from_counts(counts, k_bar)
     drawn = LimitedDomain(3, k_bar, "0.1", "0.1").release_many(histogram, trials, replay("first items"))
-    first = [int(selection.items[0]) if selection.items else 9 for selection in drawn]
+    first = [int(next(iter(selection.items), 9)) for selection in drawn]
     seen = np.bincount(np.minimum(first, 9), minlength=10)
 
     def fits(epsilon: float) -> float:

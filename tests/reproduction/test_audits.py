@@ -44,7 +44,7 @@ def test_opendp_names_items_of_the_list() -> None:
     histogram = cl.Histogram.over_domain({"a": 100, "b": 99, "c": 0})
     (said,) = under_zcdp_two_items().release_many(histogram, 1, replay("x"))
     assert sorted(said.items) == ["a", "b"]
-    assert under_zcdp().release(histogram, replay("x")).items[0] in ("a", "b")
+    assert set(under_zcdp().release(histogram, replay("x")).items) < {"a", "b"}
 
 
 @pytest.mark.parametrize("one", [one for one in AUDITED if not one.library], ids=lambda one: one.target)
@@ -65,7 +65,7 @@ def test_the_attack_sees_permute_and_flip_that_is_charged_as_bounded_range() -> 
         def law(self, histogram: cl.Histogram) -> object:
             return self.inner.law(histogram)
 
-        def release(self, histogram: cl.Histogram, entropy: object) -> cl.Selection:
+        def release(self, histogram: cl.Histogram, entropy: cl.entropy.Entropy) -> cl.Selection:
             return self.inner.release(histogram, entropy)
 
     report = audit(Charged(), seconds=20, releases=20_000)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -18,9 +18,9 @@ import pytest
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
-from crestline.question import Question
-from crestline.sources import Source
+from crestline.question import Question, QuestionFields
 from crestline.sources.engine.running import Runner
+from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
 from tests.sources import oracle, total
 from tests.sources.engines import Engine
@@ -66,17 +66,18 @@ def events(kind: pa.DataType, items: list[Any], users: list[Any] | None = None) 
     return pa.table({"user": users, "item": pa.array(items, kind)})
 
 
-def ask(source: Source, question: Question, key: bytes = KEY) -> Histogram:
+def ask(source: SlotSource, question: Question, key: bytes = KEY) -> Histogram:
     source.check(question)
     return source.top_counts(question, key)
 
 
 def question(k_bar: int = 50, **options: Any) -> Question:
-    return Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": k_bar} | options)
+    fields: dict[str, Any] = {"user": "user", "item": ("item",), "k": 1, "k_bar": k_bar}
+    return Question.of(cast(QuestionFields, fields | options))
 
 
 def agrees(
-    source: Source, table: pa.Table, asked: Question, keep: Callable[[oracle.Row], Any] = lambda row: True
+    source: SlotSource, table: pa.Table, asked: Question, keep: Callable[[oracle.Row], Any] = lambda row: True
 ) -> Histogram:
     histogram = ask(source, asked)
     expected = oracle.top(table.to_pylist(), asked, KEY, keep)
@@ -168,11 +169,11 @@ class SourceConformance:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def filtered(cls, engine: Engine) -> Source:
+    def filtered(cls, engine: Engine) -> SlotSource:
         return engine.source(FILTERED)
 
     @pytest.mark.parametrize("text", WHERE)
-    def test_where(self, filtered: Source, text: str) -> None:
+    def test_where(self, filtered: SlotSource, text: str) -> None:
         agrees(filtered, FILTERED, question(where=text), WHERE[text])
 
     @pytest.mark.parametrize("name", total.COLUMNS)
@@ -183,7 +184,7 @@ class SourceConformance:
         assert isinstance(source, TableSource)
         total.agrees_on_every_value(source, kind, cells, values)
 
-    def test_where_goes_before_the_contribution_bound(self, filtered: Source) -> None:
+    def test_where_goes_before_the_contribution_bound(self, filtered: SlotSource) -> None:
         asked = question(user="yes", where="n > 2", contribution=2)
         agrees(filtered, FILTERED, asked, WHERE["n > 2"])
 

@@ -46,7 +46,8 @@ def multiplicities(places: dict[tuple[int, int], Any]) -> dict[int, int]:
     return dict(Counter(count for count, _ in places))
 
 
-def groups(histogram: Multiplicities) -> dict[int, int]:
+def groups(histogram: object) -> dict[int, int]:
+    assert isinstance(histogram, Multiplicities)
     values, sizes = histogram.distinct
     return dict(zip(values.tolist(), sizes, strict=True))
 

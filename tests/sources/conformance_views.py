@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from crestline.histogram.pairs import PairViews
 from crestline.histogram.views import PAIRS, View
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.prepare import prepare
-from crestline.question import Question
+from crestline.question import Question, QuestionFields
 from crestline.randomness.entropy import replay
 from crestline.sources import Source
 from tests.sources import oracle, oracle_views
@@ -166,7 +166,9 @@ class ViewConformance:
         users = [f"u{n}" for n in range(400)]
         table = pa.table({"user": [*users, *users, "u0"], "item": ["a"] * 400 + ["é"] * 400 + ["of one"]})
         source = engine.source(table)
-        prepared = prepare(Question.of({"k": 3, "epsilon": 8, "delta": "1e-6", **options}), limits=source.limits)
+        prepared = prepare(
+            Question.of(cast(QuestionFields, {"k": 3, "epsilon": 8, "delta": "1e-6"} | options)), limits=source.limits
+        )
         answer = ask(prepared, source=source, entropy=replay("stands out"))
         assert set(answer.items) == {"a", "é"}
 

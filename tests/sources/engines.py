@@ -15,9 +15,10 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crestline.sources import Source, open_source
+from crestline.sources import open_source
 from crestline.sources.databases import named_domain
 from crestline.sources.engine.connection import Connection
+from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
 
 _NUMBERS = itertools.count()
@@ -33,7 +34,7 @@ _POSTGRES_TYPES = {
 class Engine(Protocol):
     name: str
 
-    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
         """A new database with a table `events` and others beside it; `events` as a source."""
         ...
 
@@ -44,7 +45,7 @@ class DuckDB:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
         path = self._folder / f"{next(_NUMBERS)}.duckdb"
         with duckdb.connect(path) as connection:
             for name, table in {"events": events, **others}.items():
@@ -61,7 +62,7 @@ class Embedded:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
         folder = self._folder / str(next(_NUMBERS))
         folder.mkdir()
         for name, table in {"events": events, **others}.items():
@@ -83,7 +84,7 @@ class Postgres:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
         import psycopg
         from psycopg import sql
 
@@ -116,7 +117,7 @@ class SQLite:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
         path = self._folder / f"{next(_NUMBERS)}.sqlite"
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("begin")
@@ -154,7 +155,7 @@ class Spark:
         self.session = session
         self.url = url
 
-    def source(self, events: pa.Table, **others: pa.Table) -> Source:
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
         view = f"events_{next(_NUMBERS)}"
         for name, table in {view: events, **others}.items():
             self.session.createDataFrame(table).createOrReplaceTempView(name)

@@ -76,6 +76,7 @@ def top(
 ) -> Histogram:
     """The whole question."""
     kept = bounded(pairs(rows, question, keep), question.contribution, key)
+    assert question.k_bar is not None
     return Histogram.from_counts(counts(kept), question.k_bar)
 
 

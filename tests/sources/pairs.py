@@ -19,7 +19,7 @@ from crestline.audit.program.failing_filters import Column
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
 from crestline.question import Question, Sum
-from crestline.sources import Source
+from crestline.sources.source import SlotSource
 
 KEY = bytes(range(32))
 ITEMS = frozenset({"tea", "cocoa"})
@@ -38,8 +38,8 @@ class Pair:
     untyped its columns are text that may hold numbers
     """
 
-    with_user: Source
-    without: Source
+    with_user: SlotSource
+    without: SlotSource
     columns: tuple[Column, ...]
     every: int = 1
     start: int = 0
@@ -60,7 +60,7 @@ def question(**options: Any) -> Question:
     return Question(**(usual | options))
 
 
-def outcome(source: Source, asked: Question) -> Outcome:
+def outcome(source: SlotSource, asked: Question) -> Outcome:
     """What a person who asks would see: a histogram stands for an answer, anything else for its class and words."""
     try:
         source.check(asked)
@@ -113,7 +113,7 @@ def chains(pair: Pair, column: Column) -> Iterator[str]:
     yield from battery.chains(column.name, wanted)
 
 
-def _is_taken(source: Source, where: str) -> bool:
+def _is_taken(source: SlotSource, where: str) -> bool:
     return refusal(source, question(where=where)) is None
 
 
@@ -181,7 +181,7 @@ class PairSuite:
                     assert words is None or words.startswith(REFUSALS), condition
 
 
-def refusal(source: Source, asked: Question) -> str | None:
+def refusal(source: SlotSource, asked: Question) -> str | None:
     try:
         source.check(asked)
     except Exception as error:  # a raw error is one, too: the suite says so

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from crestline.errors import QuestionError
+from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.selection import Selection
 from crestline.question import Question, Sum
 from crestline.sources import open_source
@@ -37,6 +38,7 @@ def test_a_bad_filter_is_refused_all_the_same(source: EmptySource) -> None:
 def test_a_known_domain(source: EmptySource) -> None:
     asked = Question(k=1, k_bar=2)
     with source.reading(replace(asked, domain=["b", "a"])) as reading:
+        assert isinstance(reading.histogram, Histogram)
         assert reading.histogram.domain_size == 2
         assert reading.named(Selection(((0, 1), (0, 0)), False)).items == ("b", "a")
 

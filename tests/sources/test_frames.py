@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import polars as pl
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from crestline.errors import QuestionError
-from crestline.question import Question
+from crestline.question import Question, QuestionFields
 from crestline.sources import open_source
 from tests.sources.oracle import typed
 
@@ -116,7 +116,7 @@ EMPTY: dict[str, Any] = {
 @pytest.mark.parametrize("name", EMPTY)
 @pytest.mark.parametrize("options", [{}, {"contribution": 1}, {"where": "item is not null"}])
 def test_a_frame_without_rows_is_legal(name: str, options: dict[str, Any]) -> None:
-    asked = Question.of({"user": "user", "item": "item", "k": 1, "k_bar": 1, **options})
+    asked = Question.of(cast(QuestionFields, {"user": "user", "item": "item", "k": 1, "k_bar": 1} | options))
     source = open_source(EMPTY[name])
     source.check(asked)
     assert source.top_counts(asked, bytes(16)).counts == (0,)

@@ -9,11 +9,12 @@ import pytest
 
 from crestline.audit.program.failing_filters import COLUMNS, Column
 from crestline.audit.program.tables import TABLE, columns_of, typed_files, typed_table
-from crestline.sources import Source, open_source
+from crestline.sources import open_source
+from crestline.sources.source import SlotSource
 from tests.sources.pairs import Pair, PairSuite
 
 
-def opened(kind: str, path: str) -> Source:
+def opened(kind: str, path: str) -> SlotSource:
     return open_source(f"duckdb:///{path}", table=TABLE) if kind == "duckdb" else open_source(path)
 
 
@@ -23,8 +24,8 @@ def files(folder: Path, kind: str, every: int, start: int) -> Pair:
 
 
 def frames(convert: Any, columns: tuple[Column, ...], every: int, start: int) -> Pair:
-    made = (open_source(convert(typed_table(side, columns))) for side in (True, False))
-    return Pair(*made, columns, every, start)
+    first, second = (open_source(convert(typed_table(side, columns))) for side in (True, False))
+    return Pair(first, second, columns, every, start)
 
 
 def as_pandas(table: Any) -> Any:

@@ -40,8 +40,8 @@ def told_by_a_line(folder: Path, kind: str, broken: Broken) -> list[str]:
     with_user, without = lines(folder, kind, broken), lines(folder, kind, None)
     told = []
     for asked in QUESTIONS:
-        seen = [outcome_of(path, asked) for path in (with_user, without)]
-        told.append(difference(*seen) or failed(seen[0]))
+        first, second = (outcome_of(path, asked) for path in (with_user, without))
+        told.append(difference(first, second) or failed(first))
     return [one for one in told if one]
 
 
@@ -67,8 +67,8 @@ def test_one_line_is_not_told_from_none(tmp_path: Path, kind: str) -> None:
         for path, content in zip(paths, alone, strict=True):
             path.parent.mkdir()
             path.write_bytes(content)
-        seen = [outcome_of(str(path), question()) for path in paths]
-        assert (difference(*seen) or failed(seen[0])) is None, line.why
+        first, second = (outcome_of(str(path), question()) for path in paths)
+        assert (difference(first, second) or failed(first)) is None, line.why
 
 
 @pytest.mark.parametrize("added", GLOBS, ids=[one[0] for one in GLOBS])
@@ -115,5 +115,5 @@ class TestJSON(PairSuite):
 def untyped(folder: Path, kind: str, start: int) -> Pair:
     """A column without a type; the one user has a number in it that no literal of the battery equals."""
     broken = {"csv": CSV_LINES[0], "jsonl": JSON_LINES[0]}[kind]
-    sources = (open_source(lines(folder, kind, line)) for line in (broken, None))
-    return Pair(*sources, (OWN,), every=3, start=start, untyped=True)
+    first, second = (open_source(lines(folder, kind, line)) for line in (broken, None))
+    return Pair(first, second, (OWN,), every=3, start=start, untyped=True)

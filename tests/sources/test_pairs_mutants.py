@@ -30,8 +30,8 @@ from tests.sources.test_pairs_files import told_by_a_file, told_by_a_line
 def memory(*names: str) -> Pair:
     """A pair of tables in memory with these columns."""
     held = tuple(column for column in COLUMNS if column.name in names)
-    sources = (open_source(typed_table(side, held)) for side in (True, False))
-    return Pair(*sources, held, every=5)
+    first, second = (open_source(typed_table(side, held)) for side in (True, False))
+    return Pair(first, second, held, every=5)
 
 
 def uncast(value: Any, engine: str) -> Any:

@@ -11,7 +11,8 @@ import pytest
 
 from crestline.audit.program.broken_rows import TYPED_VALUES
 from crestline.audit.program.tables import TABLE, arrow_column, write_table
-from crestline.sources import Source, open_source
+from crestline.sources import open_source
+from crestline.sources.source import SlotSource
 from tests.sources.pairs import Pair, question, told_apart
 
 ASKED = (question(), question(item=("value",), contribution=2), question(where="not (value is null)"))
@@ -25,7 +26,7 @@ def arrow(kind: str, values: list[Any]) -> pa.Table:
     return pa.table({**columns, "value": arrow_column(kind, [None, None, *values])})
 
 
-def told(with_user: Source, without: Source) -> list[str]:
+def told(with_user: SlotSource, without: SlotSource) -> list[str]:
     pair = Pair(with_user, without, ())
     return [one for one in (told_apart(pair, asked) for asked in ASKED) if one]
 

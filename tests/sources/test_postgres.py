@@ -264,15 +264,16 @@ class TestPairs(PairSuite):
                 f"insert into {name} values {rows}",
             )
             sources.append(open_source(engine.url, table=name))
-        return Pair(*sources, tuple(column for column, _ in columns), every=4)
+        first, second = sources
+        return Pair(first, second, tuple(column for column, _ in columns), every=4)
 
     def test_a_guard_that_is_taken_out_is_found(
         self, pair: Pair, engine: Postgres, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The power of the suite here: PostgreSQL fails on a double whose share of the clip is too small for one."""
         monkeypatch.setattr(score, "_TINY", 0.0)
-        sources = [open_source(engine.url, table=name) for name in ("pair_with", "pair_without")]
-        naked = Pair(*sources, pair.columns, every=1)
+        first, second = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
+        naked = Pair(first, second, pair.columns, every=1)
         doubles = [column for column in pair.columns if column.name == "double"]
         assert [told for column in doubles for told in found_by_scores(naked, column)]
 

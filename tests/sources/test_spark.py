@@ -19,7 +19,7 @@ from tests.patience import PATIENCE
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
 from tests.sources.conformance import ask, events, question
 from tests.sources.conforming import Conformance
-from tests.sources.engines import Spark
+from tests.sources.engines import Engine, Spark
 from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import names, selects, spark_columns
 from tests.spark_cluster import CONNECT, cluster_settings, connect_url, running_cluster, session_on
@@ -67,7 +67,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
 class TestSpark(Conformance):
     tested_engine = "pyspark"
 
-    def test_times_with_a_zone_come_back_in_utc(self, engine: Spark) -> None:
+    def test_times_with_a_zone_come_back_in_utc(self, engine: Engine) -> None:
         """Ibis does not tell Spark's two kinds of timestamp apart, so the label is UTC without saying so."""
         moment = datetime(2026, 1, 31, 12, tzinfo=UTC)
         table = events(pa.timestamp("us", tz="UTC"), [moment, moment])
@@ -175,15 +175,15 @@ class TestPairs(PairSuite):
             rows = " union all ".join(f"select {row}" for row in selects(columns, with_user))
             engine.session.sql(f"create or replace temp view {name}({names(columns)}) as {rows}")
             engine.session.table(name).cache()
-        sources = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
-        return Pair(*sources, tuple(column for column, _ in columns), every=12)
+        first, second = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
+        return Pair(first, second, tuple(column for column, _ in columns), every=12)
 
     def test_a_guard_that_is_taken_out_is_found(
         self, engine: Spark, pair: Pair, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The power of the suite here: Spark fails on a double that is converted before it is clipped."""
         monkeypatch.setattr(score, "_clipped_double", lambda value, clip, engine: value.cast("int64").cast("float64"))
-        sources = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
-        naked = Pair(*sources, pair.columns, every=1)
+        first, second = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
+        naked = Pair(first, second, pair.columns, every=1)
         doubles = [column for column in pair.columns if column.name == "double"]
         assert [told for column in doubles for told in found_by_scores(naked, column)]

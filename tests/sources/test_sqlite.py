@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from crestline.errors import EngineDefect, QuestionError, SourceError
-from crestline.sources import Source, open_source
+from crestline.sources import open_source
 from crestline.sources.engine.dialects import sqlite
+from crestline.sources.source import SlotSource
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import KEY, ask, question
 from tests.sources.conforming import Conformance
@@ -35,12 +36,12 @@ def written(path: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def source(path: Path, *statements: str, **options: Any) -> Source:
+def source(path: Path, *statements: str, **options: Any) -> SlotSource:
     written(path, *statements)
     return open_source(f"sqlite:///{path}", table="t", **options)
 
 
-def counted(table: Source, **options: Any) -> dict[Any, int]:
+def counted(table: SlotSource, **options: Any) -> dict[Any, int]:
     found = ask(table, question(9, **options))
     return {item: count for item, count in zip(found.items, found.counts, strict=True) if count}
 
@@ -203,12 +204,15 @@ class TestPairs(PairSuite):
             sides.append(
                 source(folder / f"{with_user}.sqlite", f"create table t (user text, item text, {kinds})", *rows)
             )
-        return Pair(*sides, tuple(column for column, _ in columns), every=8)
+        first, second = sides
+        return Pair(first, second, tuple(column for column, _ in columns), every=8)
 
     def test_a_guard_that_is_taken_out_is_found(self, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
         """The power of the suite here: a value of another type than its column's makes the reading of it fail."""
         folder = Path(pair.with_user._runner._engine.con.execute("pragma database_list").fetchone()[2]).parent  # type: ignore[attr-defined] # its file
         monkeypatch.setattr(sqlite, "_value", lambda column: column)
-        sides = (open_source(f"sqlite:///{folder}/{with_user}.sqlite", table="t") for with_user in (True, False))
+        first, second = (
+            open_source(f"sqlite:///{folder}/{with_user}.sqlite", table="t") for with_user in (True, False)
+        )
         days = tuple(column for column in pair.columns if column.name == "day")
-        assert found_by_keys(Pair(*sides, days), days[0])
+        assert found_by_keys(Pair(first, second, days), days[0])

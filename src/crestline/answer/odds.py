@@ -27,19 +27,12 @@ class Odds:
 
 def approximate(guarantee: Guarantee) -> tuple[Fraction, Fraction]:
     """The promise as one (ε, δ); a zero-concentrated one is converted at δ = 1e-9 (P10.2)."""
-    failure = delta_of(guarantee)
     if guarantee.epsilon is not None:
-        return guarantee.epsilon, failure
+        return guarantee.epsilon, guarantee.delta
     from crestline.guarantees.conversion import zcdp_epsilon
 
     assert guarantee.rho is not None, "a promise without ε has ρ"
-    return zcdp_epsilon(guarantee.rho, _CONVERTED), failure + _CONVERTED
-
-
-def delta_of(guarantee: Guarantee) -> Fraction:
-    """The probability that a promise does not hold; zero where it has no such event."""
-    failure: Fraction = getattr(guarantee, "delta", Fraction(0))
-    return failure
+    return zcdp_epsilon(guarantee.rho, _CONVERTED), guarantee.delta + _CONVERTED
 
 
 def odds(guarantee: Guarantee, priors: tuple[float, ...] = PRIORS) -> tuple[Odds, ...]:

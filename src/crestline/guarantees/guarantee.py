@@ -23,7 +23,7 @@ class Adjacency(Enum):
 
 @runtime_checkable
 class Guarantee(Protocol):
-    """What every promise states; `rho` and `epsilon` are None where it has none."""
+    """What every promise states; `rho` and `epsilon` are None where it has none, `delta` is zero."""
 
     @property
     def adjacency(self) -> Adjacency: ...
@@ -36,6 +36,9 @@ class Guarantee(Protocol):
 
     @property
     def epsilon(self) -> Fraction | None: ...
+
+    @property
+    def delta(self) -> Fraction: ...
 
 
 class _NeverFails:

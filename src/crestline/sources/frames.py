@@ -9,11 +9,11 @@ from crestline.sources.empty import EmptySource
 from crestline.sources.engine.connection import Connection, Driver
 from crestline.sources.engine.engines import Expression, embedded
 from crestline.sources.engine.running import refused_as
-from crestline.sources.source import Source
+from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
 
 
-def frame_source(frame: Frame, library: str, timeout: float) -> Source:
+def frame_source(frame: Frame, library: str, timeout: float) -> SlotSource:
     """A table in memory as a source. A pandas column of Python objects is read as text."""
     name, table = f"{library} {type(frame).__name__}", arrow_table(frame, library)
     if not table.num_columns:
@@ -27,7 +27,7 @@ def frame_source(frame: Frame, library: str, timeout: float) -> Source:
     return TableSource(refused_as(UNREADABLE, registered), Connection(engine, timeout, engine.disconnect), name=name)
 
 
-def duckdb_source(given: object, table: str | None, timeout: float) -> Source:
+def duckdb_source(given: object, table: str | None, timeout: float) -> SlotSource:
     """A DuckDB connection with the name of a table, on which nothing is changed and which stays open; or a relation,
     which is computed once, when it is given."""
     if type(given).__name__ == "DuckDBPyConnection":

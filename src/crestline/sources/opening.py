@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.sources.source import Source
+from crestline.sources.source import SlotSource
 
 TIMEOUT = 600.0
 
@@ -16,7 +16,7 @@ _DATABASES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqli
 _LAKES = ("deltalake", "pyiceberg")
 
 
-def open_source(source: object, *, table: str | None = None, timeout: float = TIMEOUT) -> Source:
+def open_source(source: object, *, table: str | None = None, timeout: float = TIMEOUT) -> SlotSource:
     """The source behind a path, glob, folder or list of them, an address from afar, a database (a URL, a DuckDB or
     SQLite file, a DuckDB connection; with `table`), a Delta or Iceberg table, an Ibis, pandas, Polars or Arrow table,
     or a ready `Histogram`. Connections are read-only, and a statement is given up after `timeout` seconds.
@@ -52,7 +52,7 @@ def needs_table(source: object) -> bool:
     return ("://" in text and not is_remote_file(text) and not text.startswith(DELTA)) or _kind(text) is not None
 
 
-def _from_library(source: object, library: str, timeout: float) -> Source:
+def _from_library(source: object, library: str, timeout: float) -> SlotSource:
     if library == "ibis":
         from crestline.sources.databases import ibis_source
 
@@ -72,7 +72,7 @@ def _from_library(source: object, library: str, timeout: float) -> Source:
     )
 
 
-def _from_text(text: str, table: str | None, timeout: float) -> Source:
+def _from_text(text: str, table: str | None, timeout: float) -> SlotSource:
     from crestline.sources.files.files import file_source
     from crestline.sources.lakes.opening import lake_source
 

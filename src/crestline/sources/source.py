@@ -109,6 +109,14 @@ class Source(Protocol):
         ...
 
 
+class SlotSource(Source, Protocol):
+    """What `open_source` opens: a source that also gives the slots of a question by themselves."""
+
+    def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
+        """The histogram of a question without a public list and without groups, in a snapshot of its own."""
+        ...
+
+
 def _relabelled(picked: Selection, labels_of: Naming) -> Selection:
     """The selection under the names of its picks. Counts stay with their items: those of a set are in label order."""
     if isinstance(picked.items, tuple):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from tests.audit.broken.drawing import Batched, Table, exponential, gumbel, laplace, ranked, uniform
 
 import crestline as cl
 from crestline.mechanisms.selection import Selection
+
+Class: TypeAlias = tuple[float, float, list[tuple[int, ...]]]  # its score, the logarithm of its size, its members
 
 
 class _Best(Batched):
@@ -140,7 +142,7 @@ class _Canonical(Batched):
     def guarantee(self) -> Any:
         return cl.PureDP(self.epsilon)
 
-    def classes(self, counts: Any) -> list[tuple[float, float, list[tuple[int, ...]]]]:
+    def classes(self, counts: Any) -> list[Class]:
         """Score, logarithm of the size that is used, and members of every class."""
         raise NotImplementedError
 
@@ -169,9 +171,9 @@ def _members(many: int, h: int, t: int) -> list[tuple[int, ...]]:
 class ClassSizes(_Canonical):
     """γ = 1/2 with the class sizes as printed, (t-h-1)/(k-h-1) for (t-h-2)/(k-h-1) (E-D4)."""
 
-    def classes(self, counts: Any) -> list[tuple[float, float, list[tuple[int, ...]]]]:
+    def classes(self, counts: Any) -> list[Class]:
         many = len(counts)
-        rows = [(0.0, 0.0, [(0, 1)])]
+        rows: list[Class] = [(0.0, 0.0, [(0, 1)])]
         for t in range(3, many + 1):
             for h in (1, 0):
                 size = 0.0 if h else math.log((t - 1) / 1)
@@ -183,10 +185,10 @@ class ClassSizes(_Canonical):
 class _LowestCounts(_Canonical):
     """γ = 1: one class for each lowest place."""
 
-    def classes(self, counts: Any) -> list[tuple[float, float, list[tuple[int, ...]]]]:
-        rows = []
+    def classes(self, counts: Any) -> list[Class]:
+        rows: list[Class] = []
         for t in range(2, len(counts) + 1):
-            members = [(first, t - 1) for first in range(t - 1)]
+            members: list[tuple[int, ...]] = [(first, t - 1) for first in range(t - 1)]
             rows.append((self.epsilon * counts[t - 1], math.log(t - 1), members))
         return rows
 
@@ -198,7 +200,7 @@ class CorrectCanonical(_LowestCounts):
 class UnscaledTop(_LowestCounts):
     """γ = 1 as printed: the top class has no ε before its count (E-D5)."""
 
-    def classes(self, counts: Any) -> list[tuple[float, float, list[tuple[int, ...]]]]:
+    def classes(self, counts: Any) -> list[Class]:
         rows = super().classes(counts)
         return [(float(counts[1]), *rows[0][1:]), *rows[1:]]
 

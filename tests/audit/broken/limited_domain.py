@@ -16,7 +16,8 @@ from crestline.mechanisms.selection import listed
 class _Peeling(Batched):
     """The correct algorithm; what is broken is said below."""
 
-    k, k_bar, epsilon, delta, contribution = 1, 3, 1.0, 0.02, None
+    k, k_bar, epsilon, delta = 1, 3, 1.0, 0.02
+    contribution: int | None = None
 
     def guarantee(self) -> Any:
         return cl.ApproxDP(self.k * self.epsilon, self.delta)

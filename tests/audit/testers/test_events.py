@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def coins(entropy: np.random.Generator, chances: dict[str, float], n: int) -> Co
 def numbers(entropy: np.random.Generator, centre: float, n: int) -> Counter[Outcome]:
     """On a public grid: the last bits of floating point would tell the truth."""
     drawn = centre + np.rint(entropy.laplace(size=n) * 1024) / 1024
-    return Counter(READ(Selection(("a",), False, (float(value),))) for value in drawn)
+    return Counter(READ(Selection(("a",), False, (Fraction(float(value)),))) for value in drawn)
 
 
 def twice(first: Counter[Outcome], second: Counter[Outcome], again: Counter[Outcome], other: Counter[Outcome]) -> float:

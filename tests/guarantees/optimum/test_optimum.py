@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from crestline.guarantees.composition import adaptive_optimum, renyi_bounded_range
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Repeated
+from crestline.guarantees.cost import Repeated, Step
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.optimum import optimum as adaptive_optimum_module
 from crestline.guarantees.optimum.grid import Grid
@@ -124,7 +124,7 @@ def test_a_test_before_or_after_the_draws(first: bool) -> None:
 
 def test_a_test_costs_less_than_two_sided_noise_of_its_size() -> None:
     draws = Repeated(BoundedRange("0.05"), 50)
-    tests = [LossInterval("0.09", "0.3"), PureDP("0.3")]
+    tests: list[Step] = [LossInterval("0.09", "0.3"), PureDP("0.3")]
     one_sided, two_sided = (optimum([draws, Repeated(test)], DELTA) for test in tests)
     assert one_sided is not None
     assert two_sided is not None
@@ -153,7 +153,9 @@ kinds = st.one_of(
     st.integers(1, 40).map(lambda parts: BoundedRange(Fraction(parts, 50))),
     st.integers(1, 40).map(lambda parts: PureDP(Fraction(parts, 50))),
     st.integers(1, 20).map(lambda parts: GaussianDP(Fraction(parts, 50))),
-    st.tuples(st.integers(1, 20), st.integers(1, 20)).map(lambda ends: LossInterval(*(Fraction(e, 50) for e in ends))),
+    st.tuples(st.integers(1, 20), st.integers(1, 20)).map(
+        lambda ends: LossInterval(Fraction(ends[0], 50), Fraction(ends[1], 50))
+    ),
 )
 parts = st.builds(Repeated, kinds, st.integers(1, 5))
 

@@ -119,10 +119,10 @@ def test_bulges_are_never_below_the_exact_ones(cells: int) -> None:
         width, span = ball(grid.width), ball(grid.width * cells)
         kept = 0
         for index, bound in enumerate(found):
-            falls = [exact[place] - exact[place + 1] for place in (index, index + cells)]
-            most = bulge(*falls, width, span)
+            first, second = (exact[place] - exact[place + 1] for place in (index, index + cells))
+            most = bulge(first, second, width, span)
             assert most <= exactly(bound)
-            assert exactly(bound) <= most + falls[0] * ball(LITTLE)
+            assert exactly(bound) <= most + first * ball(LITTLE)
             kept += bool(most > 0)
     assert 0 < kept < len(found)
 

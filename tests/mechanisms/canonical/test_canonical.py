@@ -192,6 +192,7 @@ def test_the_cost_is_the_table_of_accounting() -> None:
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 0), (1, "1e-6"), ("0.1", "1e-9")])
 def test_a_budget_is_kept_and_used(noise: str, epsilon: Any, delta: Any) -> None:
     promise = Canonical.for_budget(k=20, epsilon=epsilon, delta=delta, noise=noise).guarantee()
+    assert promise.epsilon is not None
     assert Fraction(99, 100) * Fraction(str(epsilon)) <= promise.epsilon <= Fraction(str(epsilon))
     assert promise.delta <= Fraction(str(delta))
 

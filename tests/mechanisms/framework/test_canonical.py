@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mechanisms.conformance import VECTORS, assert_law, follows_its_law, items_law, notices, stays_within
+from tests.mechanisms.conformance import (
+    VECTORS,
+    assert_law,
+    follows_its_law,
+    items_law,
+    notices,
+    promised_epsilon,
+    stays_within,
+)
 
 from crestline.audit.testers.exact import hockey_stick
 from crestline.errors import ParameterError
@@ -84,9 +92,9 @@ class ByRank(RestrictedCanonical):
 def test_the_order_of_true_counts_is_caught() -> None:
     def needed(kind: type[RestrictedCanonical]) -> float:
         mechanism = kind(2, 2, "1e-6", "0.5", LaplaceTest(1, "1e-3"))
-        laws = [mechanism.law(Histogram.from_counts({"a": 18, "b": b}, 2)) for b in (19, 18)]
-        epsilon = float(mechanism.guarantee().epsilon)
-        return max(hockey_stick(*laws, epsilon), hockey_stick(*reversed(laws), epsilon))
+        first, second = (mechanism.law(Histogram.from_counts({"a": 18, "b": b}, 2)) for b in (19, 18))
+        epsilon = promised_epsilon(mechanism)
+        return max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
 
     assert needed(ByRank) > 0.18
     assert needed(RestrictedCanonical) <= 1e-3

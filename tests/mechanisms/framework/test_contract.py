@@ -59,22 +59,22 @@ def test_p_values_are_exact_or_too_large() -> None:
 def test_the_level_is_shared_among_all_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     """One comparison at just below the whole level does not refuse: there are many comparisons."""
     monkeypatch.setattr(equivariance, "_fisher", lambda table: np.full(table.shape, 0.9 * float(SIGNIFICANCE)))
-    check_equivariance(NoisyTop(), 6)
+    check_equivariance(adopt(NoisyTop()), 6)
     monkeypatch.setattr(equivariance, "_fisher", lambda table: np.full(table.shape, 1e-12))
     with pytest.raises(MechanismError):
-        check_equivariance(NoisyTop(), 6)
+        check_equivariance(adopt(NoisyTop()), 6)
 
 
 class Redefined(NoisyTop):
     """Only `release` was rewritten, and it is what people would run; the inherited `release_many` is not asked."""
 
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
-        return Selection(histogram.items[: self.k], False)
+        return Selection(tuple(histogram.items[: self.k]), False)
 
 
 def test_a_release_rewritten_beneath_a_quick_one_is_what_is_checked() -> None:
     with pytest.raises(MechanismError, match=r"P1\.5"):
-        check_equivariance(Redefined(), 6)
+        check_equivariance(adopt(Redefined()), 6)
 
 
 def test_p_values_are_those_of_fisher_s_test(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_p_values_are_those_of_fisher_s_test(monkeypatch: pytest.MonkeyPatch) ->
 def test_every_release_is_counted_once_for_each_event(kind: type[NoisyTop]) -> None:
     """Columns: chosen, first, last, how many, stopped. A set has no first and no last."""
     size, releases, mechanism = 6, equivariance._RELEASES, kind()
-    table = equivariance._events(mechanism, np.full(size, 20, dtype=np.int64), replay("events"))
+    table = equivariance._events(adopt(mechanism), np.full(size, 20, dtype=np.int64), replay("events"))
     assert table.shape[1] == 4 * size + 2  # the level is divided among as many comparisons as there are events
     chosen, first, last, many, stopped = np.split(table, [size, 2 * size, 3 * size, 4 * size + 1], axis=1)
     assert (chosen.sum(axis=1) == mechanism.k * releases).all()
@@ -157,7 +157,7 @@ class Stops(NoisyTop):
 
 
 def test_stops_are_counted_by_themselves() -> None:
-    table = equivariance._events(Stops(), np.full(6, 20, dtype=np.int64), replay("stops"))
+    table = equivariance._events(adopt(Stops()), np.full(6, 20, dtype=np.int64), replay("stops"))
     releases = equivariance._RELEASES
     assert (table[:, 3 * 6] == releases).all()  # none chosen
     assert (table[:, 4 * 6 + 1] == releases).all()  # stopped

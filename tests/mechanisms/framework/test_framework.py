@@ -22,7 +22,7 @@ from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import NO_SLOT
 from crestline.randomness.entropy import replay
 
-TESTS = [LaplaceTest("0.8", "1e-3"), ExponentialTest("0.7", "0.3", "1e-3"), JointTest("0.8", "1e-3")]
+TESTS: list[GapTest] = [LaplaceTest("0.8", "1e-3"), ExponentialTest("0.7", "0.3", "1e-3"), JointTest("0.8", "1e-3")]
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)

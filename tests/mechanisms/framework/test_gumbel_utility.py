@@ -31,6 +31,7 @@ def test_check_ins_come_back_at_least_twice_as_often_as_published(k: int, epsilo
     delta = Fraction(1, 2 * USERS)
     mechanism = RestrictedGumbel.for_budget(k=k, k_bar=10 * k, epsilon=epsilon, delta=delta)
     promise = mechanism.guarantee()
+    assert promise.epsilon is not None
     assert promise.epsilon <= Fraction(epsilon)
     assert promise.delta <= delta
     drawn = mechanism.release_many(Histogram.from_counts(counts, 10 * k), TRIALS, replay("utility"))

@@ -129,6 +129,7 @@ def test_a_budget_is_used_up_and_not_exceeded(noise: str, contribution: int | No
     promise = mechanism.guarantee()
     assert mechanism.k_bar == 9
     assert promise.delta == Fraction(delta)
+    assert promise.epsilon is not None
     assert Fraction(epsilon) * Fraction(99, 100) <= promise.epsilon <= Fraction(epsilon)
 
 

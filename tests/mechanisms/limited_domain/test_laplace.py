@@ -142,6 +142,7 @@ def test_a_budget_is_used_up_and_not_exceeded(
         )
         promise = mechanism.guarantee()
         assert promise.delta == Fraction(delta)
+        assert promise.epsilon is not None
         assert Fraction(epsilon) * Fraction(99, 100) <= promise.epsilon <= Fraction(epsilon)
 
 

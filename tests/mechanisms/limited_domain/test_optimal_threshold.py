@@ -177,6 +177,7 @@ def test_a_budget_is_used_up_and_not_exceeded(epsilon: Any, delta: str) -> None:
     mechanism = OptimalThreshold.for_budget(k=9, epsilon=epsilon, delta=delta)
     promise = mechanism.guarantee()
     assert promise.delta == Fraction(delta)
+    assert promise.epsilon is not None
     assert Fraction(epsilon) * Fraction(99, 100) <= promise.epsilon <= Fraction(epsilon)
     assert mechanism.k_bar == 90
 

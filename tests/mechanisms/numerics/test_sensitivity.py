@@ -45,7 +45,10 @@ def test_a_stop_of_another_weight_against_every_move(slots: int, contribution: i
     shifted, plain = Fraction(0), Fraction(0)
     for move in moves(slots + 1, contribution):
         mean = sum((w * part for w, part in zip(weights, move, strict=True)), Fraction(0)) / sum(weights)
-        distances = [sum(w * (part - shift) ** 2 for w, part in zip(weights, move, strict=True)) for shift in (mean, 0)]
+        distances = [
+            sum((w * (part - shift) ** 2 for w, part in zip(weights, move, strict=True)), Fraction(0))
+            for shift in (mean, Fraction(0))
+        ]
         shifted, plain = max(shifted, distances[0]), max(plain, distances[1])
     assert order_distance(slots, contribution, slot, bottom) == shifted
     if contribution is not None:

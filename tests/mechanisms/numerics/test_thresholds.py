@@ -71,8 +71,8 @@ def integrated(tested: Law, shared: Law, a: float, b: float, threshold: float, m
     """`E[1 - F(a (T + ρ/b))^m]` by adaptive quadrature: a method of its own."""
 
     def inside(rho: float) -> float:
-        tail = float(tested.survival(np.float64(a * (threshold + rho / b))))
-        return (1 - (1 - tail) ** m) * float(shared.density(np.float64(rho)))
+        tail = float(tested.survival(np.array(a * (threshold + rho / b))))
+        return (1 - (1 - tail) ** m) * float(shared.density(np.array(rho)))
 
     kink = -threshold * b
     pieces = [(-60.0, kink), (kink, 0.0), (0.0, 60.0)]
@@ -125,7 +125,8 @@ def test_one_sided_tails_by_simulation() -> None:
     )
 
 
-TAILS: dict[str, tuple[Callable[[Fraction], Fraction], Callable[[Fraction], object]]] = {
+_30, _40 = Fraction(3, 10), Fraction(2, 5)
+TAILS: dict[str, tuple[Callable[[Fraction], Fraction], Callable[[Fraction], arb]]] = {
     "laplace": (laplace_threshold, tails.two_laplace),
     "gaussian": (gaussian_threshold, tails.two_gaussians),
     "two rates": (lambda d: two_rate_threshold("0.3", "0.4", d), lambda t: tails.two_rates(_30, _40, t)),
@@ -136,7 +137,6 @@ TAILS: dict[str, tuple[Callable[[Fraction], Fraction], Callable[[Fraction], obje
     "quiet gaussian": (lambda d: gaussian_threshold(d, "0.4"), lambda t: tails.two_gaussians(t, _40)),
     "quiet union": (lambda d: gaussian_union_threshold(5, d, "0.4"), lambda t: tails.gaussian_union(5, t, _40)),
 }
-_30, _40 = Fraction(3, 10), Fraction(2, 5)
 
 
 @pytest.mark.parametrize("name", TAILS)

@@ -21,7 +21,7 @@ from crestline.guarantees.gaussian import delta_of, largest_mu_squared
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.pairs import Pairs
 from crestline.mechanisms.observed import sieve
-from crestline.mechanisms.observed.forecast import Setting
+from crestline.mechanisms.observed.forecast import Setting, Users
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
 from crestline.mechanisms.observed.sieve import Sieve, heavy
@@ -176,7 +176,7 @@ def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
     monkeypatch.setattr(sieve, "look", quiet)
     monkeypatch.setattr(sieve, "best_setting", best)
     monkeypatch.setattr(sieve, "share_passing", lambda *_: passing)
-    monkeypatch.setattr(sieve.Users, "mean_weight", lambda _: weight)
+    monkeypatch.setattr(Users, "mean_weight", lambda _: weight)
     mechanism = Sieve(5, 1, "1e-6")
     mechanism.release(planted(light=True), replay("shares"))
     assert spent == [Fraction(share) * mechanism.mu_squared for share in shares]
@@ -200,7 +200,7 @@ def test_the_numbers_of_the_sieve_are_the_published_ones() -> None:
 @pytest.mark.parametrize("light", [True, False])
 def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.MonkeyPatch, light: bool) -> None:
     spent: list[Fraction] = []
-    original = sieve.look
+    original = look
 
     def spy(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
         seen = original(numbers, unit, mu_squared, entropy)

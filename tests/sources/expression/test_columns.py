@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -24,7 +25,7 @@ FAR = {"timestamp": (-(2**63), -(2**63) + 1, 2**63 - 1), "date": (-(2**31), 2**3
 """Moments and days outside Python's calendar, in the units of the column."""
 
 
-def labels(items: tuple[Any, ...]) -> set[Any]:
+def labels(items: Sequence[Any]) -> set[Any]:
     return {item for item in items if not isinstance(item, Padding)}
 
 

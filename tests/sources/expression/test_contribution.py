@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
@@ -85,7 +86,7 @@ def test_every_item_of_a_user_is_kept_equally_often() -> None:
     assert statistic(favoured, users, items, kept) > threshold  # one item kept 10% more often would be noticed
 
 
-def statistic(seen: list[float], users: int, items: int, kept: int) -> float:
+def statistic(seen: Sequence[float], users: int, items: int, kept: int) -> float:
     share = kept / items
     expected, spread = users * share, users * share * (1 - share) * items / (items - 1)
     return sum((count - expected) ** 2 for count in seen) / spread

@@ -18,9 +18,10 @@ from sqlglot import exp
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Padding
 from crestline.question import Question, Sum
-from crestline.sources import Source, open_source
+from crestline.sources import open_source
 from crestline.sources.expression import where
 from crestline.sources.expression.filtering import Filter
+from crestline.sources.source import SlotSource
 from tests.sources.expression.test_where import literal, trees, written
 
 TABLE = pa.table(
@@ -38,7 +39,7 @@ TABLE = pa.table(
 )
 
 
-def in_a_database(table: pa.Table, folder: Path) -> Source:
+def in_a_database(table: pa.Table, folder: Path) -> SlotSource:
     with duckdb.connect(folder / "t.duckdb") as connection:
         connection.register("arrow", table)
         connection.execute("create table t as select * from arrow")

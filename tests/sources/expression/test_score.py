@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import pyarrow as pa
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crestline.errors import CrestlineError, QuestionError
-from crestline.question import Question, Sum
+from crestline.question import Question, QuestionFields, Sum
 from crestline.sources import open_source
 from tests.sources import total
 
@@ -54,7 +55,7 @@ def test_other_scores_are_refused(text: str) -> None:
 def test_scores_that_cannot_be_asked(options: dict[str, object], says: str) -> None:
     source = open_source(pa.table({"user": [1], "item": ["a"], "v": [1]}))
     with pytest.raises(CrestlineError, match=says):
-        source.check(Question.of({"user": "user", "item": "item", "k": 1, "k_bar": 1, **options}))
+        source.check(Question.of(cast(QuestionFields, {"user": "user", "item": "item", "k": 1, "k_bar": 1} | options)))
 
 
 NUMERIC = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ibis
 import pytest
 
-from crestline.question import Question
+from crestline.question import Question, QuestionFields
 from crestline.sources.engine.engines import EMBEDDED
 from crestline.sources.expression.counting import Counting
 from crestline.sources.expression.domain import domain_counting
@@ -37,7 +37,8 @@ DOMAIN = ("domain_multiplicities", "domain_names", "domain_found", "domain_place
 def test_the_sql_of_every_engine(engine: str, name: str) -> None:
     dialect = "duckdb" if engine == EMBEDDED else engine
     getattr(ibis, dialect)  # registers the engine's options
-    asked = Question.of({"user": "user", "item": ("item",), "k": 10, "k_bar": 100} | QUESTIONS.get(name, {}))
+    usual: dict[str, Any] = {"user": "user", "item": ("item",), "k": 10, "k_bar": 100}
+    asked = Question.of(cast(QuestionFields, usual | QUESTIONS.get(name, {})))
     counting = Counting(ibis.table(EVENTS, name="events"), asked, engine)
     sql = str(ibis.to_sql(expression(counting, name), dialect=dialect)) + "\n"
     pinned = SNAPSHOTS / engine / f"{name}.sql"

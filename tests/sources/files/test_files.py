@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,7 @@ import pytest
 from crestline.errors import QuestionError, SourceError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
-from crestline.question import Question
+from crestline.question import Question, QuestionFields
 from crestline.sources import open_source
 from crestline.sources.files.files import FileSource
 from crestline.sources.files.lines import LONGEST
@@ -26,7 +27,7 @@ QUESTION = Question(k=2, k_bar=3)
 ROWS = [("u1", "b"), ("u1", "b"), ("u2", "b"), ("u2", "a"), ("u3", "c"), (None, "a"), ("u4", None)]
 
 
-def parquet(path: Path, rows: list[tuple[object, object]] = ROWS) -> Path:
+def parquet(path: Path, rows: Sequence[tuple[object, object]] = ROWS) -> Path:
     users, items = ([row[place] for row in rows] for place in (0, 1))
     pq.write_table(pa.table({"user": pa.array(users, pa.string()), "item": pa.array(items, pa.string())}), path)
     return path
@@ -169,7 +170,8 @@ def test_columns_that_nobody_asks_for_may_have_any_name(tmp_path: Path) -> None:
 
 def histogram(path: object, **options: Any) -> dict[Any, int]:
     """Every item with its count."""
-    asked = Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": 20, **options})
+    usual: dict[str, Any] = {"user": "user", "item": ("item",), "k": 1, "k_bar": 20}
+    asked = Question.of(cast(QuestionFields, usual | options))
     source = open_source(path)
     source.check(asked)
     found = source.top_counts(asked, bytes(16))
@@ -297,7 +299,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_from_a_copy(tmp_path
     path.write_text("user,item\nu,a\nv,b\n")
     source = open_source(path)
     assert isinstance(source, FileSource)
-    seen = []
+    seen: list[Any] = []
 
     def action(table: TableSource) -> Histogram:
         if not seen:
@@ -327,6 +329,7 @@ def test_a_file_as_a_public_universe(tmp_path: Path) -> None:
     for name in ("all.csv", "all.jsonl", "all.parquet"):
         source.check(replace(QUESTION, domain=str(tmp_path / name)))
         with source.reading(replace(QUESTION, domain=str(tmp_path / name))) as reading:
+            assert isinstance(reading.histogram, Histogram)
             sizes.append(reading.histogram.domain_size)
     assert sizes == [3, 2, 2]
 

@@ -127,7 +127,7 @@ def test_a_common_type_holds_the_ends_of_each() -> None:
     kinds = [ibis.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")]
     for one in kinds:
         for other in kinds:
-            common = common_type({one, other})
+            common: Any = common_type({one, other})
             for kind in (one, other):
                 if common.is_integer():
                     assert common.bounds.lower <= kind.bounds.lower

@@ -168,7 +168,9 @@ def test_marked_lines_are_counted_with_their_reasons(tools: Any, tmp_path: Path)
 
 def test_reasons_are_of_mutants_that_exist() -> None:
     """A reason outlives its line otherwise, and could excuse another one later: `--follow` takes such reasons out."""
-    every = [mutant for target in run.PACKAGES for module in run.modules(target) for mutant in mutants.mutants(module)]
+    every = [
+        mutant for target in experience.PACKAGES for module in run.modules(target) for mutant in mutants.mutants(module)
+    ]
     assert set(reasons(HARMLESS)) <= {mutant.change for mutant in every}
     assert set(reasons(UNMUTATED)) <= {mutant.place_of_line for mutant in every}
 
@@ -292,7 +294,7 @@ def test_several_children_work_at_a_time_and_are_stopped_with_the_run(tools: Any
             begun.append(child.number)
             yield child
 
-    work = children.ended(following(), 3)
+    work: Any = children.ended(following(), 3)  # a generator, which can be closed
     assert next(work)[1] == 0
     assert len(begun) == 3
     work.close()

@@ -179,12 +179,11 @@ def _values(batch: Batch, address: str) -> dict[str, Any]:
 
 def _total(line: Line) -> dict[str, str]:
     """The total (ε, δ) of a question: as it was given or fitted, else what its mechanism promises."""
-    from crestline.answer.odds import delta_of
     from crestline.parameters import decimal_text
 
     promise, question = line.price.guarantee, line.posed.question
     epsilon = question.epsilon if question.epsilon is not None else promise.epsilon
-    delta = question.delta if question.delta is not None else delta_of(promise)
+    delta = question.delta if question.delta is not None else promise.delta
     return {"epsilon": "" if epsilon is None else decimal_text(epsilon), "delta": decimal_text(delta)}
 
 

@@ -97,7 +97,7 @@ class Routed(BuiltIn):
     def guarantee(self) -> Guarantee:
         """Basic composition: the look, then the worse of the two promises."""
         epsilons = [promise.epsilon or Fraction(0) for promise in self._promises]
-        deltas = [getattr(promise, "delta", Fraction(0)) for promise in self._promises]
+        deltas = [promise.delta for promise in self._promises]
         return ApproxDP(self.gate + max(epsilons), max(deltas), theorem=self.theorem)
 
     def cost(self) -> Cost:

@@ -10,14 +10,14 @@ from crestline.question import Question
 from crestline.sources.delegated import Delegated, Result, columns_of
 from crestline.sources.files.opened import Opened, opened_parquet, opened_text
 from crestline.sources.files.places import Place, place
-from crestline.sources.source import Source
+from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
 
 _KEPT = 8
 """Sets of columns whose tables are kept open: questions on one file often name the same few."""
 
 
-def file_source(paths: Sequence[str], timeout: float) -> Source:
+def file_source(paths: Sequence[str], timeout: float) -> SlotSource:
     """Paths, globs or folders that are one table, as a source."""
     return FileSource(place(paths), timeout)
 

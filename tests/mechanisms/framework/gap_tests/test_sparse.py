@@ -70,7 +70,7 @@ def test_the_exponential_chance_is_a_polynomial_integral() -> None:
     polynomial = np.polynomial.Polynomial([1.0])
     for value in over:
         polynomial *= np.polynomial.Polynomial([1.0, -np.exp(-0.2 * value)])
-    exact = sum(0.6 * c / (0.6 + 0.2 * j) for j, c in enumerate(polynomial.coef))
+    exact = sum(0.6 * c / (0.6 + 0.2 * j) for j, c in enumerate(polynomial.coef.tolist()))
     assert test.lengths(np.array(gaps), np.array([[2, 0, 1]]))[0, -1] == pytest.approx(exact, abs=1e-13)
 
 
@@ -114,7 +114,7 @@ def test_the_loss_interval_is_that_of_the_note() -> None:
 
 
 @pytest.mark.parametrize("test", [LaplaceTest(1, "0.05"), ExponentialTest("0.7", "0.3", "0.05")], ids=str)
-def test_both_ends_of_the_loss_interval_hold(test: SparseTest) -> None:
+def test_both_ends_of_the_loss_interval_hold(test: LaplaceTest | ExponentialTest) -> None:
     """P2.4 on a grid of gaps that all rise by one: the log ratio of every outcome lies in the interval."""
     step = test.cost().steps[0].step
     below, above = float(step.below), float(step.above)  # type: ignore[union-attr] # a LossInterval
@@ -122,7 +122,7 @@ def test_both_ends_of_the_loss_interval_hold(test: SparseTest) -> None:
     worst_low, worst_high = 0.0, 0.0
     for _ in range(300):
         gaps = rng.integers(-3, 25, size=3).astype(float)
-        moved = gaps + rng.integers(0, 2, size=3)
+        moved = gaps + rng.integers(0, 2, size=3).astype(float)
         with_user = test.lengths(moved, np.array([[0, 1, 2]]))[0]
         without = test.lengths(gaps, np.array([[0, 1, 2]]))[0]
         ratio = np.log(with_user / without)

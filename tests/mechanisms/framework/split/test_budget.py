@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.mechanisms.conformance import promised_epsilon
 
 from crestline.errors import ParameterError
 from crestline.mechanisms.canonical.with_stop import CanonicalBottom
@@ -130,16 +131,17 @@ def test_splits_are_compared_by_the_noise_they_leave(k: int, split: Split, monke
 def test_a_single_slot_has_no_order_and_any_noise_does() -> None:
     mechanism = RestrictedNormal.for_budget(k=1, k_bar=1, epsilon=1, delta="1e-6")
     assert mechanism.sigma > 0
-    assert mechanism.guarantee().epsilon <= 1
+    assert promised_epsilon(mechanism) <= 1
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 def test_bad_totals_are_refused(kind: Any) -> None:
-    for question, words in [
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"k": 1, "epsilon": 0, "delta": "1e-6"}, "epsilon must be larger than zero"),
         ({"k": 1, "epsilon": 1, "delta": 0}, "delta must be larger than zero"),
         ({"k": 0, "epsilon": 1, "delta": "1e-6"}, "k must be at least 1"),
         ({"k": 5, "k_bar": 3, "epsilon": 1, "delta": "1e-6"}, "k_bar must be at least k"),
-    ]:
+    ]
+    for question, words in refused:
         with pytest.raises(ParameterError, match=words):
             kind.for_budget(**question)
