@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
@@ -13,7 +15,7 @@ pytest_plugins = ["tests.servers"]
 
 
 class Together(LoadScopeScheduling):
-    """Tests that share something costly go to one worker. (The mark `xdist_group` would do the same, but pytest-xdist
+    """Tests that share something go to one worker. (The mark `xdist_group` would do the same, but pytest-xdist
     3.8 loses it under pytest 9.2, silently: every worker then starts a Spark and a browser of its own.)"""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -27,12 +29,14 @@ settings.load_profile("crestline")
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test its tier, and begin with the slow ones: one that begins last keeps all workers waiting."""
+    """Give every test its tier, and begin with the slow ones, then with what has most tests and is run as a whole: what
+    begins last keeps all workers waiting."""
     for item in items:
         name = tier(item.nodeid, set(getattr(item, "fixturenames", ())))
         if name is not None:
             item.add_marker(name)
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    many = Counter(together(item.nodeid) for item in items)
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, -many[together(item.nodeid)]))
 
 
 @pytest.hookimpl(optionalhook=True)

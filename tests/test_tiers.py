@@ -33,8 +33,9 @@ def test_tests_that_share_something_costly_stay_together(name: str, shared: str)
     assert together(name) == shared
 
 
-def test_any_other_test_goes_where_there_is_room() -> None:
-    assert together("tests/sources/test_sparkle.py::test_it") == "tests/sources/test_sparkle.py::test_it"
+def test_the_tests_of_a_file_stay_together_unless_they_are_long() -> None:
+    assert together("tests/sources/test_sparkle.py::TestIt::test_it") == "tests/sources/test_sparkle.py"
+    assert together("tests/audit/test_ours.py::test_it[a]") == "tests/audit/test_ours.py::test_it[a]"
 
 
 def test_slow_tests_come_first(request: pytest.FixtureRequest) -> None:

@@ -22,7 +22,7 @@ _ENGINES = re.compile(
 )
 _MECHANICS = re.compile(r"^tests/(tools|benchmarks|reproduction)/|^tests/(guarantees/test_search|docs/test_site)")
 _SERVERS = {"postgres_url", "postgres_database"}
-# What is costly to start and serves many tests: Spark, a browser, a service, a site, an environment, measurements.
+# What is costly to start and serves several files: Spark, a browser, a service, a site, an environment, measurements.
 _STARTED_ONCE = re.compile(
     r"^tests/(sources/test_spark|web/pages/browser|docs/test_(service_pages|site)|test_newcomer|benchmarks/test_main)\b"
 )
@@ -37,7 +37,17 @@ def tier(name: str, fixtures: set[str]) -> str | None:
     return "statistics" if _STATISTICS.search(name) else None
 
 
+# Files whose tests are long and share nothing: workers divide them among themselves.
+_APART = re.compile(
+    r"^tests/(audit|reproduction|tools)/|^tests/(sources/(test_pairs|files/test_lines)|ledger/test_(crowd|killed|machine))"
+    r"|^tests/(cli/test_audit|mechanisms/(routes/test_routed|observed/)|web/(test_processes|api/test_openapi))"
+)
+
+
 def together(name: str) -> str:
-    """What one worker runs as a whole: all tests that share something costly, by its name, else the test alone."""
+    """What one worker runs as a whole: all tests that share something costly, by its name, or the tests of a file, so
+    that its fixtures and caches are made once; of long ones each by itself."""
     shared = _STARTED_ONCE.match(name)
-    return shared.group() if shared else name
+    if shared:
+        return shared.group()
+    return name if _APART.match(name) else name.partition("::")[0]
