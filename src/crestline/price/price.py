@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from crestline.answer.answer import Choice
 from crestline.answer.notes import small_against
-from crestline.answer.odds import delta_of
 from crestline.guarantees.guarantee import Guarantee
 from crestline.ledger.amount import Amount, bounded, zero
 from crestline.ledger.budget import Budget
@@ -185,7 +184,7 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
         threshold=None if prepared.view.kind == "observed" else question.slots + 1,
         unit=question.unit,
         stored=stored,
-        warnings=small_against(delta_of(prepared.promise), prepared.users),
+        warnings=small_against(prepared.promise.delta, prepared.users),
         coverage_spread=None if prepared.coverage is None else prepared.coverage.spread(),
     )
 
