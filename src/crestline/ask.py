@@ -13,9 +13,10 @@ from typing import Any
 from crestline.answer.answer import Answer
 from crestline.answer.groups import GroupItems, together
 from crestline.answer.notes import noted
-from crestline.charging import Charged, charging
+from crestline.charging import Charged, charging, is_ahead_for
 from crestline.errors import NotSent, SourceUnavailable, charged
 from crestline.identity import Identity
+from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.selection import GroupSelections, Selection, unordered
 from crestline.prepare import Prepared
@@ -61,6 +62,16 @@ def ask(
     with charged():
         answer = noted(_answer(prepared, selection, source, entropy), prepared.users)
         return charge.settle(receipt, prepared.settled(selection), answer)
+
+
+def still_held(
+    held: Entry | None, prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str
+) -> int | None:
+    """The number of what was reserved ahead, if it is for this question; what is for another is given back."""
+    if held is None or is_ahead_for(held, Identity(prepared, source, entropy, version)):
+        return None if held is None else held.sequence
+    ledger.give_back(held)
+    return None
 
 
 def reserve_ahead(prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str) -> int:

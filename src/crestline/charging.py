@@ -10,6 +10,7 @@ from crestline.answer.answer import Answer, Bill
 from crestline.guarantees.cost import Cost
 from crestline.identity import Identity, find_stored, may_be_served
 from crestline.ledger.amount import Amount
+from crestline.ledger.entries import Entry, canonical
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import Reach, promises
 from crestline.ledger.receipt import Asking, Receipt, StoredAnswer
@@ -106,6 +107,11 @@ class Charged:
 
 def _served(found: StoredAnswer) -> Answer:
     return replace(Answer.from_dict(found.answer), stored=True)
+
+
+def is_ahead_for(held: Entry, known: Identity) -> bool:
+    """Whether a reservation that was made ahead is for this question."""
+    return canonical(held.content["question"]) == canonical(_ahead(known))
 
 
 def _ahead(known: Identity) -> dict[str, Any]:

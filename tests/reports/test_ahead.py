@@ -18,7 +18,7 @@ from crestline.cli.main import run as command
 from crestline.errors import BudgetExhausted, LedgerError, ParameterError, SourceUnavailable
 from crestline.ledger.ledger import Ledger
 from crestline.randomness.entropy import system
-from crestline.reports.report import Report, Series, run
+from crestline.reports.report import Report, Series, give_back_others, run
 
 PLAIN = replace(REPORT, since="2026-W44", question=replace(REPORT.question, k=1, mechanism="LimitedDomain"))
 AHEAD = replace(PLAIN, ahead=3)
@@ -181,7 +181,7 @@ def test_a_process_that_is_killed_neither_asks_nor_pays_twice(tmp_path: Path, wh
         assert ledger.verify().findings == ()
 
 
-def test_a_reservation_for_another_question_is_left_alone() -> None:
+def test_a_reservation_for_another_question_is_given_back() -> None:
     clock = Clock()
     ledger = Ledger.in_memory(WEEKLY, clock=clock)
     made(ledger)
@@ -189,8 +189,27 @@ def test_a_reservation_for_another_question_is_left_alone() -> None:
     clock.now += timedelta(days=7)
     changed = replace(AHEAD, question=replace(AHEAD.question, where="user > 0"))
     assert made(ledger, changed).editions[-1].status == "published"
-    assert ledger.spent(period="2026-W45").loss > held  # what was reserved for the earlier question stays charged
+    assert ledger.spent(period="2026-W45").loss <= held  # paid once, not for the earlier question as well
+    assert [entry.content["question"]["where"] for entry in ledger.waiting_ahead()] == ["user > 0"] * 3
+    length = len(ledger.history())
     assert made(ledger, changed).asked == 0
+    assert len(ledger.history()) == length
+    assert ledger.verify().findings == ()
+
+
+def test_what_is_reserved_for_a_report_that_is_gone_is_given_back(make: MakeLedger) -> None:
+    ledger = make(Clock())
+    made(ledger)
+    made(ledger, replace(AHEAD, name="weekly other"))
+    assert give_back_others(ledger, {"weekly"}) == [f"report weekly other 2026-W{week}" for week in (45, 46, 47)]
+    assert give_back_others(ledger, {"weekly"}) == []
+    assert [entry.content["data_version"] for entry in ledger.waiting_ahead()] == [
+        f"report weekly 2026-W{week}" for week in (45, 46, 47)
+    ]
+    (first, *_) = [entry for entry in ledger.history() if entry.kind == "voided"]
+    with pytest.raises(LedgerError, match="given back already"):
+        ledger.begin(int(first.receipt or 0), ledger.history()[int(first.receipt or 0) - 1].content["question"])
+    assert ledger.verify().findings == ()
 
 
 def test_where_too_little_is_left_nothing_is_reserved_and_no_refusal_is_written() -> None:
@@ -217,7 +236,7 @@ def test_a_reservation_is_taken_up_once() -> None:
     receipt = ledger.begin(first.sequence, question)
     assert receipt is not None
     assert (receipt.number, receipt.reserved) == (first.sequence, first.charge_of(None))
-    with pytest.raises(LedgerError, match="taken up once"):
+    with pytest.raises(LedgerError, match="it is taken up once"):
         ledger.begin(first.sequence, question)
     assert ledger.verify().findings == ()
 
@@ -262,3 +281,8 @@ def test_the_configuration_the_command_and_the_ledger_show_it(
     assert f"report top {today:%Y-%m}" in shown
     assert "reserved" in shown
     assert "lost in a crash" not in shown
+    (tmp_path / "crestline.toml").write_text(config)  # the report is taken out
+    assert command(["report", "due", str(tmp_path / "crestline.toml"), "--format", "table"]) == 0
+    assert capsys.readouterr().out.count("given back") == 2
+    assert command(["ledger", "show", *ledgers, "--format", "table"]) == 0
+    assert "reserved" not in capsys.readouterr().out.lower()

@@ -171,6 +171,16 @@ class Ledger:
         was made for another. It is taken up once, durably: what is lost after that is not asked again."""
         return self._store.begin(number, json.loads(canonical(question)))
 
+    def waiting_ahead(self) -> list[Entry]:
+        """Reservations that were made ahead, for a question that has not been asked yet."""
+        return self._store.waiting_ahead(self.dataset)
+
+    def give_back(self, ahead: Entry) -> None:
+        """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile."""
+        receipt = self.begin(ahead.sequence, ahead.content["question"])
+        assert receipt is not None, "it is for its own question"
+        self.void(receipt)
+
     def settle(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Amount:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
 

@@ -6,16 +6,17 @@ name of the report and the period, so a report that runs again serves what is th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from crestline.answer.answer import Answer
-from crestline.ask import ask, reserve_ahead
+from crestline.ask import ask, reserve_ahead, still_held
 from crestline.errors import BudgetExhausted, ParameterError, QuestionError, SourceError
 from crestline.histogram.labels import Label
+from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.rules import fits
 from crestline.parameters import whole
@@ -29,6 +30,7 @@ Status: TypeAlias = Literal["published", "stopped", "missed"]
 
 MOST_PERIODS = 1000  # of one report
 MOST_AHEAD = 100
+_VERSION = "report "  # how the versions of reports begin
 _MADE_OF = {
     "day": KINDS,
     "week": ("week",),
@@ -89,7 +91,7 @@ class Report:
 
     def version(self, label: str) -> str:
         """Under which version of the data an answer is stored: a public label, which no row decides."""
-        return f"report {self.name} {label}"
+        return f"{_VERSION}{self.name} {label}"
 
 
 @dataclass(frozen=True)
@@ -174,19 +176,30 @@ def run(report: Report, *, source: Source, ledger: Ledger, entropy: Entropy, ask
             editions.append(Edition(label, "missed", reason="not asked yet"))
     ahead = []
     for label in report.coming(budget.calendar, now):
-        there = report.version(label) in known.ahead
-        ahead.append(
-            Ahead(label, there, "" if there else "not reserved yet") if there or not asking else asking_with.hold(label)
-        )
+        held = known.ahead.get(report.version(label))
+        seen = Ahead(label, held is not None, "" if held else "not reserved yet")
+        ahead.append(asking_with.hold(label, held) if asking else seen)
     return Series(report, tuple(editions), asked, tuple(ahead))
+
+
+def give_back_others(ledger: Ledger, names: Collection[str]) -> list[str]:
+    """Give back what is reserved ahead for reports that are not among these; the versions they were reserved for."""
+    given = []
+    for entry in ledger.waiting_ahead():
+        version = str(entry.content["data_version"])
+        name = version.removeprefix(_VERSION).rpartition(" ")[0]
+        if version.startswith(_VERSION) and name not in names:
+            ledger.give_back(entry)
+            given.append(version)
+    return given
 
 
 @dataclass(frozen=True)
 class _Before:
-    """Receipts by version: of what was asked or taken up, whatever became of it, and of what is reserved ahead."""
+    """By version: the receipts of what was asked or taken up, whatever became of it, and what is reserved ahead."""
 
     taken: Mapping[str, int]
-    ahead: Mapping[str, int]
+    ahead: Mapping[str, Entry]
 
 
 def _asked_before(ledger: Ledger) -> _Before:
@@ -196,11 +209,14 @@ def _asked_before(ledger: Ledger) -> _Before:
     begun = {entry.receipt for entry in entries if entry.kind in ("begun", "settled")}
     unsent = {entry.receipt for entry in entries if entry.kind == "voided"}
     taken: dict[str, int] = {}
-    ahead: dict[str, int] = {}
+    ahead: dict[str, Entry] = {}
     for entry in entries:
         if entry.kind == "reserved" and entry.sequence not in unsent:
-            waiting = entry.ahead and entry.sequence not in begun
-            (ahead if waiting else taken)[str(entry.content["data_version"])] = entry.sequence
+            version = str(entry.content["data_version"])
+            if entry.ahead and entry.sequence not in begun:
+                ahead[version] = entry
+            else:
+                taken[version] = entry.sequence
     return _Before(taken, ahead)
 
 
@@ -220,11 +236,13 @@ class _Asking:
     ledger: Ledger
     entropy: Entropy
 
-    def edition(self, label: str, reserved: int | None) -> Edition:
+    def edition(self, label: str, held: Entry | None) -> Edition:
         """Ask now, at the expense of what was reserved ahead where there is something."""
         try:
+            prepared = self._prepared(label)
+            reserved = self._still_held(label, prepared, held)
             answer = ask(
-                self._prepared(label),
+                prepared,
                 source=self.source,
                 entropy=self.entropy,
                 ledger=self.ledger,
@@ -235,9 +253,12 @@ class _Asking:
             return Edition(label, "missed", reason=str(error))
         return _edition(label, answer)
 
-    def hold(self, label: str) -> Ahead:
-        """Reserve, if every account can pay: what does not fit is not asked for, so that no refusal is written down."""
+    def hold(self, label: str, held: Entry | None) -> Ahead:
+        """Reserve, unless that was done, and if every account can pay: what does not fit is not asked for, so that no
+        refusal is written down."""
         prepared = self._prepared(label)
+        if self._still_held(label, prepared, held) is not None:
+            return Ahead(label, True)
         if not all(
             fits(part.account.balance, prepared.cost, part.times) for part in self.ledger.drawn(None, prepared.reach)
         ):
@@ -246,6 +267,10 @@ class _Asking:
             prepared, source=self.source, entropy=self.entropy, ledger=self.ledger, version=self.report.version(label)
         )
         return Ahead(label, True)
+
+    def _still_held(self, label: str, prepared: Prepared, held: Entry | None) -> int | None:
+        version = self.report.version(label)
+        return still_held(held, prepared, source=self.source, entropy=self.entropy, ledger=self.ledger, version=version)
 
     def _prepared(self, label: str) -> Prepared:
         budget = self.ledger.budget

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -52,10 +52,25 @@ def due(
     try:
         chosen = {key: part for key, part in loaded.reports.items() if name in (None, key)}
         lines = [line for key, part in chosen.items() for line in _published(state, key, part)]
+        lines += [] if name is not None else _given_back(state, loaded.reports)
     finally:
         state.close()
     print_rows(COLUMNS, lines, form)
     raise typer.Exit(1 if any(line["status"] == "missed" for line in lines) else 0)
+
+
+def _given_back(state: ServiceState, reports: Mapping[str, ReportConfig]) -> list[dict[str, object]]:
+    """What was reserved ahead for reports that the configuration has no more."""
+    from crestline.reports.report import give_back_others
+
+    lines: list[dict[str, object]] = []
+    for name, served in state.datasets.items():
+        own = {key for key, part in reports.items() if part.dataset == name}
+        for version in give_back_others(served.ledger, own):
+            report, _, period = version.removeprefix("report ").rpartition(" ")
+            reason = "no such report any more"
+            lines.append({"report": report, "period": period, "status": "given back", "items": "", "reason": reason})
+    return lines
 
 
 def _published(state: ServiceState, name: str, part: ReportConfig) -> list[dict[str, object]]:

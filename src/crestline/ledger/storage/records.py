@@ -171,6 +171,11 @@ def begun(connection: Connection, receipt: int) -> bool:
     return connection.execute(_BEGUN, {"wanted": receipt}).first() is not None
 
 
+def ended(connection: Connection, receipt: int) -> bool:
+    """Whether the reservation of this number was settled or given back."""
+    return connection.execute(_ENDED, {"wanted": receipt}).first() is not None
+
+
 def latest_answer(connection: Connection, key: str) -> Entry | None:
     """The newest settled entry with this answer key."""
     row = connection.execute(_ANSWER, {"wanted": key}).first()
@@ -275,6 +280,7 @@ _MOVE_HEAD = update(chain_head)
 _APPEND = insert(entries)
 _ENTRY = select(entries).where(entries.c.sequence == bindparam("wanted"))
 _SETTLEMENT = select(entries).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "settled")
+_ENDED = select(entries.c.sequence).where(entries.c.receipt == bindparam("wanted"), entries.c.kind.in_(ENDINGS))
 _TAKEN_UP = select(entries.c.receipt).where(entries.c.kind == "begun")
 _BEGUN = select(entries.c.sequence).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "begun")
 _PAYERS = _ACCOUNTS.where(

@@ -139,8 +139,8 @@ class Store:
             entry = records.load_entry(connection, number)
             if entry is None or entry.kind != "reserved" or entry.content["question"] != question:
                 return None
-            if records.begun(connection, number) or records.settlement_of(connection, number) is not None:
-                raise LedgerError(f"reservation {number} was taken up already; it is taken up once")
+            if records.begun(connection, number) or records.ended(connection, number):
+                raise LedgerError(f"reservation {number} was taken up or given back already; it is taken up once")
             payers = records.load_payers(connection, entry.dataset, entry.analyst)
             draft = Draft("begun", entry.dataset, entry.analyst, number, entry.answer_key)
             records.append(connection, head, draft, self._clock())
