@@ -28,6 +28,14 @@ class Delegated(ABC):
     def _table(self, question: Question) -> TableSource:
         """The table for a question, which need not be ready to be read."""
 
+    def table_for(self, question: Question) -> TableSource:
+        """The table that answers a question; it need not be ready to be read."""
+        return self._table(question)
+
+    def asked(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
+        """What an action makes of the table that answers a question, once it is ready to be read."""
+        return self._asked(question, action)
+
     def _asked(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
         """Read from the table."""
         return action(self._table(question))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -30,12 +30,16 @@ from crestline.sources.groups.lists import over_lists
 from crestline.sources.groups.observed import over_observed
 from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.groups.tables import over_groups
+from crestline.sources.pairs.coded import Numbered
 from crestline.sources.pairs.reached import check as check_reached
 from crestline.sources.pairs.reached import held, reached
 from crestline.sources.pairs.views import over_pairs
 from crestline.sources.shapes.kept import Shapes
 from crestline.sources.shapes.shape import Shape, shape_of
 from crestline.sources.source import Reading
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _KEPT = 32
 """Questions whose expressions are kept: one is checked, then asked, and often asked again; building takes 10 ms."""
@@ -46,6 +50,7 @@ class TableSource:
 
     untyped    its columns are text that may hold numbers (CSV, JSON lines)
     embedded   its text is UTF-8 for sure and compared by its bytes: files in a DuckDB of our own
+    numbered   its columns of numbered pairs, by the item, where it is a copy that was made with such
     """
 
     def __init__(
@@ -57,13 +62,19 @@ class TableSource:
         untyped: bool = False,
         embedded: bool = False,
         lookup: Lookup | None = None,
+        numbered: Mapping[str, Numbered] | None = None,
     ) -> None:
         self.name = name
+        self.timeout = connection.timeout
+        self.untyped = untyped
         self._runner = Runner(connection.engine, connection.timeout)
         self._dialect = dialect = EMBEDDED if embedded else self._runner.name
         table = readable(table, dialect)
         self._counting = lru_cache(_KEPT)(lambda question: Counting(table, question, dialect, untyped))
-        self._shapes = Shapes(self._runner, lambda shape: Counting(table, shape.question, dialect, untyped, shape.tree))
+        self.table, self.dialect = table, dialect
+        self._shapes = Shapes(
+            self._runner, lambda shape: Counting(table, shape.question, dialect, untyped, shape.tree), numbered
+        )
         self._is_text = lru_cache(_KEPT)(lambda name: _is_text(table, name, dialect))
         self._lookup = lookup or _no_lookup
         if connection.close is not None:
@@ -157,6 +168,10 @@ class TableSource:
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram alone, without a public list."""
         return self._counted(self._shape(question), key)
+
+    def fetched(self, expression: Expression, limit: int) -> pyarrow.Table | None:
+        """The rows of an expression as an Arrow table, read in one statement; None where they take more bytes."""
+        return self._runner.arrow(expression, limit)
 
     def _shape(self, question: Question) -> Shape:
         return shape_of(question, self._is_text) if self._runner.binds else Shape(question)

@@ -25,8 +25,10 @@ ANALYST, OWNER = "analyst", "owner"
 DEFAULT_SHAPE = "power:1"
 _DATASET = (
     *("source", "table", "user", "items", "filters", "sums", "groups", "domains"),
-    *("contribution", "version", "budget", "public"),
+    *("contribution", "version", "budget", "public", "keep", "keep_limit"),
 )
+KEEP_LIMIT = 2048
+"""A copy of a data set may take so many MiB unless told otherwise."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -47,6 +49,7 @@ class DatasetConfig:
     items, filters, sums   the columns that may be ranked, compared with values, and added up
     groups                 the columns by which groups may be made: their values are published
     domains                public lists of items or of groups by name: what the source takes for them
+    keep                   a copy of these columns is kept in memory if it takes at most so many bytes; None: no copy
     """
 
     name: str
@@ -62,6 +65,13 @@ class DatasetConfig:
     sums: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     domains: Mapping[str, str] = field(default_factory=dict)
+    keep: int | None = None
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns besides users and items that a question may name."""
+        time = () if self.budget.calendar is None else (self.budget.calendar.time,)
+        return (*self.filters, *self.sums, *self.groups, *time)
 
 
 @dataclass(frozen=True)
@@ -143,6 +153,16 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         raise ParameterError(f"{file}: this is not TOML: {error}") from None
 
 
+def _keep(part: Section) -> int | None:
+    """How many bytes a copy may take, where one is wanted; it is of one version of the data, which must be stated."""
+    megabytes = part.whole("keep_limit", KEEP_LIMIT) or KEEP_LIMIT
+    if not part.boolean("keep"):
+        return None
+    if "version" not in part.values:
+        raise part.mistake("keep", "needs a version: a copy is of one state of the data, which only you can name")
+    return megabytes << 20
+
+
 class _Reader:
     """Reads every section, and collects the first mistake of each."""
 
@@ -206,6 +226,7 @@ class _Reader:
             sums=part.texts("sums"),
             groups=part.texts("groups"),
             domains=self._domains(part),
+            keep=_keep(part),
         )
 
     def _report(self, datasets: Mapping[str, DatasetConfig], name: str, part: Section) -> ReportConfig:

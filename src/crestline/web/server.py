@@ -102,4 +102,4 @@ def _shared_counts() -> Iterator[None]:
 def app() -> FastAPI:
     """The service of the configuration that this process was started with."""
     to_standard_output()
-    return create_app(open_state(load_config(Path(os.environ[_CONFIG]))))
+    return create_app(open_state(load_config(Path(os.environ[_CONFIG])), copies=True))

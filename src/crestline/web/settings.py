@@ -112,6 +112,10 @@ class Section:
             raise self.mistake(name, 'must be a list of texts such as ["country", "day"]')
         return tuple(values)
 
+    def boolean(self, name: str) -> bool:
+        """True or false; false where it is left out."""
+        return bool(self._typed(name, bool, "true or false", False))
+
     def whole(self, name: str, default: int | None, *, at_least: int = 1) -> int | None:
         """A whole number."""
         value = self._typed(name, int, "a whole number", default)

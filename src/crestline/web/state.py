@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError
+from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError, SourceError
 from crestline.histogram.views import SLOTS, View
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
@@ -18,6 +19,7 @@ from crestline.ledger.unit import check_user
 from crestline.periods.calendar import Periods
 from crestline.question import Limits, Question, Sum
 from crestline.sources import Source, open_source
+from crestline.sources.kept import kept, may_be_kept
 from crestline.sources.pool import Pool, PoolLimits
 from crestline.sources.source import Reading
 from crestline.web.access.rate_limit import RateLimit
@@ -31,6 +33,8 @@ from crestline.web.requests.queue import QuestionQueue
 from crestline.web.requests.tickets import may_be_charged
 from crestline.web.requests.timeouts import Timeouts
 from crestline.web.tables import open_tables
+
+_LOGGER = logging.getLogger("crestline.service")
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,17 @@ class ServiceState:
 
 
 def open_state(
-    config: Config, *, clock: Callable[[], datetime] = utc_now, seconds: Callable[[], float] = time.monotonic
+    config: Config,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+    seconds: Callable[[], float] = time.monotonic,
+    copies: bool = False,
 ) -> ServiceState:
-    """Open everything a configuration names, and open budgets that are not open yet."""
+    """Open everything a configuration names, and open budgets that are not open yet. Rows are read only for `copies` of
+    data sets that are to be kept in memory."""
     metrics = Metrics()
     counted = {name: metrics.dataset(name) for name in config.datasets}
-    sources = {name: _source(config, part, counted[name]) for name, part in config.datasets.items()}
+    sources = {name: _source(config, part, counted[name], copies) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, timeout=30.0)
     ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     tables = open_tables(config.ledger)
@@ -142,8 +151,8 @@ def _ledger(config: Config, part: DatasetConfig, store: Store) -> Ledger:
     return ledger
 
 
-def _source(config: Config, part: DatasetConfig, metrics: DatasetMetrics) -> Source:
-    """The source, with every column that may be named looked up. No row is read."""
+def _source(config: Config, part: DatasetConfig, metrics: DatasetMetrics, copies: bool) -> Source:
+    """The source, with every column that may be named looked up. No row is read, but for a copy."""
     at = ("datasets", part.name)
     with _placed(config, (*at, "source")):
         inner = Pool(
@@ -165,7 +174,25 @@ def _source(config: Config, part: DatasetConfig, metrics: DatasetMetrics) -> Sou
         others = tuple(item for item in part.items if item != name) or part.items
         with _placed(config, (*at, "groups")):
             inner.check(Question(user=part.user, item=others[:1], k=1, k_bar=1, by=(name,)))
-    return ServedSource(part.name, inner, part.version, metrics.connection)
+    return ServedSource(part.name, _kept(config, part, inner, copies), part.version, metrics.connection)
+
+
+def _kept(config: Config, part: DatasetConfig, source: Source, copies: bool) -> Source:
+    """The source with a copy of its columns where one is wanted. A copy that does not fit, or cannot be made, is told
+    to the owner in the log, and to nobody else: questions are answered all the same."""
+    if part.keep is None:
+        return source
+    with _placed(config, ("datasets", part.name, "keep")):
+        may_be_kept(source, part.user, part.items, part.others)
+    if not copies:
+        return source
+    try:
+        copy = kept(source, part.user, part.items, part.others, part.keep)
+    except SourceError:
+        copy = source
+    if copy is source:
+        _LOGGER.warning("data set %s is not kept in memory: its copy cannot be made within keep_limit", part.name)
+    return copy
 
 
 def _any_period(budget: Budget) -> Periods | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from crestline.sources.engine.limits import limited
 from crestline.sources.engine.places import NOTHING, Values
 from crestline.sources.engine.sending import is_unsent, sending
 from crestline.sources.engine.statements import Statements
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["Runner", "fetched", "refused_as"]
 
@@ -93,6 +96,15 @@ class Runner:
         """Drop what was stored; the connection may be gone, and the tables with it."""
         with suppress(CrestlineError):
             self._run(lambda: self._arrays.dropped(self._engine, names))
+
+    def arrow(self, expression: Expression, limit: int) -> pyarrow.Table | None:
+        """The rows of an expression as an Arrow table; None where they take more than `limit` bytes. A row takes at
+        least a byte for each column, so that one that is far too large is not read."""
+        ((many,),) = self.rows(expression.aggregate(many=expression.count()))
+        if many * len(expression.columns) > limit:
+            return None
+        table: pyarrow.Table = self._run(lambda: self._engine.to_pyarrow(expression))
+        return table if table.nbytes <= limit else None
 
     @property
     def _arrays(self) -> Arrays:

@@ -108,6 +108,17 @@ class Counting:
         return (USER, PERIOD) if bounded and periods is not None and periods.size > 1 else (USER,)
 
     @cached_property
+    def conditions(self) -> list[Expression]:
+        """What must hold of a row that is counted: its user and items stand for something, it is of the periods, and it
+        passes the filter."""
+        periods, found = self.question.periods, [*self.user.usable, *self.groups.usable, *self.items.usable]
+        if periods is not None:
+            found += within(self.table, periods, self.engine)
+        written = None if self.question.where is None else where.parse(self.question.where)
+        filters = Filter(self.table, self.engine, self.untyped)
+        return found + [filters.condition(tree) for tree in (written, self.tree) if tree is not None]
+
+    @cached_property
     def pairs(self) -> Expression:
         """Each user with each item (of each group), once; with a score, also how many units they add to it. Where a
         bound is for a user and a period, once for each period."""
@@ -115,15 +126,10 @@ class Counting:
 
         user, score, periods = self.user, self.score, self.question.periods
         parts = {**self.groups.columns, **self.items.columns}
-        conditions = [*user.usable, *self.groups.usable, *self.items.usable]
+        conditions = self.conditions
         columns = {USER: user.value, **parts}
-        if periods is not None:
-            conditions += within(self.table, periods, self.engine)
         if periods is not None and PERIOD in self.whose:
             columns[PERIOD] = number_of_period(self.table, periods, self.engine)
-        written = None if self.question.where is None else where.parse(self.question.where)
-        filters = Filter(self.table, self.engine, self.untyped)
-        conditions += [filters.condition(tree) for tree in (written, self.tree) if tree is not None]
         if score is None:
             return self.table.filter(*conditions).select(**columns).distinct()
         rows = self.table.filter(*conditions, *score.usable).select(**columns, **{UNITS: score.units})

@@ -18,7 +18,7 @@ import numpy as np
 from crestline.errors import SourceError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
-from crestline.histogram.pairs import Counts, Pairs, PairViews
+from crestline.histogram.pairs import Counts, Pairs, PairViews, sorted_distinct
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.places import KEY, PICKS, Values
 from crestline.sources.engine.running import Runner
@@ -39,7 +39,22 @@ from crestline.sources.pairs.views import over_stored
 
 MOST_PAIRS = 1 << 22
 """Up to so many pairs are held in this process: 64 MB, and as much again while they are counted."""
-_CODE = "code"
+CODE = "code"
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Pairs that were numbered when a copy of a table was made: a column of it holds, for one user column and one item
+    column, the number of the user times 2^bits and the number of the item.
+
+    listing, users    as those of `PairTables`, of all rows
+    """
+
+    user: str
+    column: str
+    bits: int
+    listing: Expression
+    users: Expression
 
 
 @dataclass(frozen=True)
@@ -49,11 +64,14 @@ class PairTables:
     pairs     the distinct pairs, as `counting` finds them
     listing   every item with its number, in label order
     users     every user with a number
+
+    Where pairs were `numbered` before, nothing is stored.
     """
 
     counting: Counting
     runner: Runner
     name: str
+    numbered: Numbered | None = None
     _placed: dict[int, Expression] = field(default_factory=dict, compare=False)
 
     @cached_property
@@ -66,22 +84,32 @@ class PairTables:
 
     @cached_property
     def listing(self) -> Expression:
+        if self.numbered is not None:
+            return self.numbered.listing
         return self.runner.stored_as(f"{self.name}_items", self.items_numbered)
 
     @cached_property
     def users_numbered(self) -> Expression:
         import ibis
 
-        return self.pairs.select(USER).distinct().mutate(**{_CODE: ibis.row_number()})
+        return self.pairs.select(USER).distinct().mutate(**{CODE: ibis.row_number()})
 
     @cached_property
     def users(self) -> Expression:
+        if self.numbered is not None:
+            return self.numbered.users
         return self.runner.stored_as(f"{self.name}_users", self.users_numbered)
 
     @cached_property
     def codes(self) -> Expression:
         """The numbers of the user and of the item of every pair."""
-        return by_number(self.counting, self.pairs, self.listing).inner_join(self.users, USER).select(_CODE, NUMBER)
+        return by_number(self.counting, self.pairs, self.listing).inner_join(self.users, USER).select(CODE, NUMBER)
+
+    @cached_property
+    def numbers(self) -> Expression:
+        """The numbered pair of every row that the question is about."""
+        assert self.numbered is not None, "asked only where pairs were numbered"
+        return self.counting.table.filter(*self.counting.conditions).select(self.numbered.column)
 
     @cached_property
     def _hashing(self) -> PairCounting:
@@ -89,7 +117,7 @@ class PairTables:
 
     @cached_property
     def of_users(self) -> Expression:
-        return self._hashing.of_users(self.users, KEY).select(_CODE, OF_USER)
+        return self._hashing.of_users(self.users, KEY).select(CODE, OF_USER)
 
     @cached_property
     def of_items(self) -> Expression:
@@ -116,6 +144,11 @@ class PairTables:
 def over_codes(tables: PairTables, values: Values) -> Iterator[PairViews]:
     """The distinct pairs of a question with these values, in one snapshot that lasts as long as the context."""
     runner = tables.runner
+    if tables.numbered is not None:
+        (numbers,) = runner.columns(tables.numbers, values)
+        found, bits = sorted_distinct(numbers), tables.numbered.bits
+        yield CodedPairs.distinct(found >> bits, found & ((1 << bits) - 1), _Names(tables), _Hashes(tables))
+        return
     try:
         many = runner.stored(f"{tables.name}_pairs", tables.counting.pairs, values)
         runner.stored(f"{tables.name}_items", tables.items_numbered)
@@ -125,10 +158,17 @@ def over_codes(tables: PairTables, values: Values) -> Iterator[PairViews]:
                 yield pairs
             return
         runner.stored(f"{tables.name}_users", tables.users_numbered)
-        users, items = runner.columns(tables.codes)
+        users, items = _in_order(*runner.columns(tables.codes))
         yield CodedPairs.distinct(users, items, _Names(tables), _Hashes(tables))
     finally:
         runner.drop(*(f"{tables.name}_{part}" for part in ("pairs", "items", "users")))
+
+
+def _in_order(users: Counts, items: Counts) -> tuple[Counts, Counts]:
+    """Pairs user after user, and in the order of their items: most views are faster then."""
+    bits = int(items.max(initial=0)).bit_length()
+    pairs = np.sort((users << bits) | items)
+    return pairs >> bits, pairs & ((1 << bits) - 1)
 
 
 class CodedPairs(Pairs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.places import KEY
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import Counting
-from crestline.sources.pairs.coded import PairTables, over_codes
+from crestline.sources.pairs.coded import Numbered, PairTables, over_codes
 from crestline.sources.shapes.shape import Shape
 
 _KEPT = 256
@@ -24,10 +24,13 @@ Owned: TypeAlias = tuple[str, Shape]  # who asked, and what
 class Shapes:
     """The shapes of the questions that one table was asked, for each asker apart."""
 
-    def __init__(self, runner: Runner, built: Callable[[Shape], Counting]) -> None:
+    def __init__(
+        self, runner: Runner, built: Callable[[Shape], Counting], numbered: Mapping[str, Numbered] | None = None
+    ) -> None:
         import ibis
 
         self._runner = runner
+        self._numbered = numbered or {}
         self._countings = lru_cache(_KEPT)(lambda owned: built(owned[1]))
         self._tops = lru_cache(_KEPT)(lambda owned: self._countings(owned).top(KEY))
         self._tables = lru_cache(_KEPT)(self._new_tables)
@@ -50,7 +53,11 @@ class Shapes:
             yield views
 
     def _new_tables(self, owned: Owned, number: int) -> PairTables:
-        return PairTables(self._countings(owned), self._runner, f"{self._name}_{number}")
+        counting = self._countings(owned)
+        asked = counting.question
+        found = self._numbered.get(asked.item[0]) if len(asked.item) == 1 else None
+        known = found if found is not None and found.user == asked.user else None
+        return PairTables(counting, self._runner, f"{self._name}_{number}", known)
 
     @contextmanager
     def _number(self) -> Iterator[int]:

@@ -1,0 +1,154 @@
+"""A copy of a table's columns in this process, so that a question need not scan the table again.
+
+Made once, for one stated version of the data, when a service starts. Questions without a public list are asked of the
+copy, by the same expressions as of the table. Users and items are numbered when the copy is made, so that the pairs of
+a question are whole numbers that are fetched, sorted and counted here. Whether the copy fits into its limit is decided
+then and told to the owner alone; nothing but the time that a question takes depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from crestline.errors import QuestionError
+from crestline.histogram.views import SLOTS, View
+from crestline.question import Limits, Question
+from crestline.sources.delegated import Delegated, columns_of
+from crestline.sources.engine.connection import Connection, Engine
+from crestline.sources.engine.engines import EMBEDDED, Expression, embedded
+from crestline.sources.expression.columns import column
+from crestline.sources.expression.counting import USER, Counting
+from crestline.sources.pairs.coded import CODE, Numbered
+from crestline.sources.pairs.counting import NUMBER, numbered
+from crestline.sources.source import Reading, Source
+from crestline.sources.table import TableSource
+
+
+@dataclass(frozen=True)
+class KeptSource:
+    """A source with a copy of its columns. Public lists are looked up in the source itself."""
+
+    inner: Source
+    copy: TableSource
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def limits(self) -> Limits:
+        return self.inner.limits
+
+    def check(self, question: Question, view: View = SLOTS) -> None:
+        self.inner.check(question, view)
+
+    def version(self) -> str | None:
+        return self.inner.version()
+
+    @contextmanager
+    def ready(self) -> Iterator[Source]:
+        with self.inner.ready() as connected:
+            yield KeptSource(connected, self.copy)
+
+    def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
+        asked: Source = self.copy if question.domain is None and question.groups is None else self.inner
+        return asked.reading(question, key, view)
+
+
+def kept(source: Source, user: str, items: Sequence[str], others: Sequence[str], limit: int) -> Source:
+    """The source with a copy of these columns; as it is where the copy would take more than `limit` bytes. Columns of
+    types that a copy might not hold exactly are refused, whatever they hold."""
+    named = _naming(user, items, others)
+    with source.ready() as ready:
+        if isinstance(ready, Delegated):
+            copy = ready.asked(named, lambda table: _copied(table, named, items, limit))
+        elif isinstance(ready, TableSource):
+            copy = _copied(ready, named, items, limit)
+        else:
+            raise QuestionError("only a file or a table of a database can be kept")
+    return source if copy is None else KeptSource(source, copy)
+
+
+def may_be_kept(source: Source, user: str, items: Sequence[str], others: Sequence[str]) -> None:
+    """Refuse columns that cannot be kept. No row is read."""
+    named = _naming(user, items, others)
+    with source.ready() as ready:
+        table = ready.table_for(named) if isinstance(ready, Delegated) else ready
+        if not isinstance(table, TableSource):
+            raise QuestionError("only a file or a table of a database can be kept")
+        for name in columns_of(named):
+            _exact(table.table, name)
+
+
+def _naming(user: str, items: Sequence[str], others: Sequence[str]) -> Question:
+    """A question that names all columns."""
+    return Question(user=user, item=tuple(dict.fromkeys((*items, *others))), k=1, k_bar=1)
+
+
+def _copied(table: TableSource, named: Question, items: Sequence[str], limit: int) -> TableSource | None:
+    columns = columns_of(named)
+    expression = table.table.select(*(_exact(table.table, name) for name in columns))
+    arrow = table.fetched(expression, limit)
+    if arrow is None:
+        return None
+    engine, rows = embedded(), "rows"
+    engine.con.register("arrow", arrow)
+    engine.con.execute(f"CREATE TABLE {rows} AS FROM arrow")
+    engine.con.unregister("arrow")
+    found: dict[str, Numbered] = {}
+    dialect = EMBEDDED if table.dialect == EMBEDDED else str(engine.name)
+    for place, item in enumerate(items):
+        question = Question(user=named.user, item=(item,), k=1, k_bar=1)
+        counting = Counting(engine.table(rows), question, dialect, table.untyped)
+        found[item] = _numbered(engine, counting, place)
+        engine.con.execute(f"DROP TABLE {rows}")
+        rows = f"rows_{place}"
+    connection = Connection(engine, table.timeout, engine.disconnect)
+    return TableSource(
+        engine.table(rows),
+        connection,
+        name=table.name,
+        untyped=table.untyped,
+        embedded=table.dialect == EMBEDDED,
+        numbered=found,
+    )
+
+
+def _exact(table: Expression, name: str) -> Expression:
+    value = column(table, name)
+    kind = value.type()
+    moment = kind.is_timestamp() and kind.scale in (None, 6)
+    plain = kind.is_integer() or kind.is_string() or kind.is_boolean() or kind.is_date() or kind.is_floating()
+    if not (plain or moment):
+        raise QuestionError(
+            f"column {name!r} is of type {kind}, which cannot be kept: whole and floating-point numbers, text, "
+            "true/false, dates and timestamps in microseconds can"
+        )
+    return value
+
+
+def _numbered(engine: Engine, counting: Counting, number: int) -> Numbered:
+    """Number the users and the items of the pairs of one item, and every row's pair of them, in tables that last."""
+    import ibis
+
+    table, pairs = counting.table, counting.pairs
+    users = _made(engine, f"users_{number}", pairs.select(USER).distinct().mutate(**{CODE: ibis.row_number()}))
+    listing = _made(engine, f"items_{number}", numbered(counting, pairs))
+    ((many,),) = engine.con.execute(engine.compile(listing.count().as_table())).fetchall()
+    bits, (label,) = int(many).bit_length(), counting.items.names
+    user_of, item_of = counting.user.value, counting.items.columns[label]
+    joined = table.left_join(users, user_of == users[USER]).left_join(listing, item_of == listing[label])
+    column = f"pair {number}"  # the columns of the table keep their names, and none is called so twice
+    while column in table.columns:
+        column += "'"
+    pair = joined[CODE] * (1 << bits) + joined[NUMBER]
+    _made(engine, f"rows_{number}", joined.select(*(joined[name] for name in table.columns), **{column: pair}))
+    return Numbered(counting.question.user, column, bits, listing, users)
+
+
+def _made(engine: Engine, name: str, expression: Expression) -> Expression:
+    """A table that lasts as long as the copy."""
+    engine.con.execute(f"CREATE TABLE {name} AS {engine.compile(expression)}")
+    return engine.table(name)
