@@ -17,8 +17,9 @@ _STATISTICS = re.compile(
     r"|^tests/(audit/|sources/(test_pairs|files/test_lines)|ledger/test_machine|web/api/test_openapi)"
 )
 _ENGINES = re.compile(
-    r"^tests/(sources/(test_(embedded|spark|postgres)|files/test_remote)|web/pages/browser/|web/test_(processes|refusals|shutdown))"
-    r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))|\[postgres\]"
+    r"^tests/sources/(test_(embedded|sqlite|spark|postgres)|files/test_remote|lakes/)"
+    r"|^tests/web/(pages/browser/|test_(processes|refusals|shutdown))|\[postgres\b"
+    r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )
 _MECHANICS = re.compile(r"^tests/(tools|benchmarks|reproduction)/|^tests/(guarantees/test_search|docs/test_site)")
 _SERVERS = {"postgres_url", "postgres_database"}

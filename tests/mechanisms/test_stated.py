@@ -109,6 +109,17 @@ def test_a_part_that_is_computed_is_found() -> None:
     assert contribution_of(Computing(4)) == 4
 
 
+def test_collections_are_looked_into_four_levels_deep() -> None:
+    held: Any = gauss(2)
+    for _ in range(4):
+        held = [held]
+    assert contribution_of(Delegating(kept=held)) == 2
+    assert contribution_of(Delegating(kept=[held])) is None
+    endless: list[Any] = []
+    endless.append(endless)
+    assert contribution_of(Delegating(kept=endless)) is None
+
+
 def test_mechanisms_that_hold_each_other_are_looked_at_once() -> None:
     first, second = Delegating(), Delegating(contribution=6)
     first.mechanism, second.mechanism = second, first  # type: ignore[attr-defined] # as wrappers do

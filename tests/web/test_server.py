@@ -70,6 +70,7 @@ def test_a_body_that_does_not_come_is_refused(folder: Path, monkeypatch: pytest.
         assert connection.recv(10_000).startswith(b"HTTP/1.1 4")
 
 
+@pytest.mark.long
 def test_nine_hundred_half_sent_requests_keep_nobody_out(folder: Path) -> None:
     with ExitStack() as held, listening(folder) as port:
         for _ in range(900):

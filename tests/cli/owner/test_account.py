@@ -70,6 +70,7 @@ def test_only_filters_hold_for_adaptive_parameters(capsys: pytest.CaptureFixture
     assert [row["accountant"] for row in found if row["adaptive"]] == ["basic", "zCDP"]
 
 
+@pytest.mark.long
 def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "figure.svg"
     assert run(["account", "-k", "20", "--epsilon", "0.2", "--plot", str(picture)]) == 0

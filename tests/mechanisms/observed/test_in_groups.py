@@ -57,6 +57,7 @@ def test_every_group_follows_the_law_of_its_own_items(mechanism: Observed) -> No
     assert min(p_values(mechanism, mechanism, ROWS, "each")) > SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     ("mechanism", "twin"),
     [(GAUSS, Observed(2, 2, "2.2", "0.05")), (LAPLACE, Observed(3, 1, "1.1", "0.01", "laplace"))],

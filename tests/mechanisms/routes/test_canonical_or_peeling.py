@@ -289,6 +289,7 @@ def test_all_of_the_total_is_spent() -> None:
         assert 0.49999 < float(total_epsilon(peeling, Fraction(1, 10**6))) <= 0.5
 
 
+@pytest.mark.long
 def test_the_numbers_of_the_look_are_the_chosen_ones() -> None:
     """Decisions of docs/decisions/public-lists.md, and P20.1, P20.2."""
     mechanism = CanonicalOrPeeling.for_budget(k=2000, epsilon=1, delta="1e-6")

@@ -19,6 +19,7 @@ from tests.mechanisms.observed.test_sieve import planted
 from crestline.errors import BudgetMismatch, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
+from crestline.histogram.histogram import Histogram
 from crestline.histogram.pairs import Pairs
 from crestline.histogram.route import Route
 from crestline.ledger.kinds import Pure
@@ -227,6 +228,12 @@ def test_the_lead_that_decides_and_the_look_are_the_chosen_ones(k: int, epsilon:
     route = mechanism._route(mechanism.needed)
     assert (route.taken, route.other) == (type(mechanism.slots).__name__, "Sieve")
     assert route.spread == math.ceil(math.log(20) / float(mechanism.gate))
+
+
+def test_the_lead_is_that_of_the_last_item_over_the_first_left_out_less_one() -> None:
+    slots = Histogram.from_counts({"a": 90, "b": 70, "c": 20, "d": 5}, 2)
+    assert routed()._lead(slots) == 70 - 20 - 1
+    assert routed()._lead(Histogram.from_counts({}, 2)) == -1
 
 
 def test_every_noisy_lead_that_a_double_can_tell_is_looked_at() -> None:

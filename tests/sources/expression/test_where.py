@@ -151,6 +151,7 @@ trees: st.SearchStrategy[Condition] = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(trees)
 def test_what_is_written_is_what_is_read(tree: Condition) -> None:
     assert flat(parse(written(tree))) == flat(tree)

@@ -56,6 +56,7 @@ def seen(pairs: PairViews) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["frame", "database"])
 @pytest.mark.parametrize(
     "options",

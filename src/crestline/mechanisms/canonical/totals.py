@@ -46,7 +46,7 @@ class LowestTotals:
         factorials, before = log_factorials(len(self.gaps)), np.arange(len(self.gaps))
         inside = sizes[:, None] - 1  # members besides the lowest
         outside = before - inside
-        logs = factorials[before] - factorials[inside] - factorials[np.maximum(outside, 0)]
+        logs = factorials[before] - factorials[inside] - factorials[np.abs(outside)]
         return log_sum(np.where(outside < 0, -np.inf, logs + self._scores))
 
     @cached_property

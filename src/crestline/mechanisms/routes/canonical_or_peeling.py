@@ -134,7 +134,7 @@ class CanonicalOrPeeling(BuiltIn):
 
     def _either(self, which: Callable[[list[Fraction]], Fraction]) -> Cost:
         ways = self.canonical.cost(), self.peeling.cost()
-        epsilon, rho = which([way.epsilon or Fraction(0) for way in ways]), which([way.rho for way in ways])
+        epsilon, rho = which([way.epsilon for way in ways if way.epsilon]), which([way.rho for way in ways])
         return steps(Either(epsilon, rho, theorem=self.theorem))
 
     @property
