@@ -16,6 +16,7 @@ import numpy as np
 
 import crestline as cl
 from benchmarks.measuring import Row, human, interleaved, spread
+from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.table import HistogramTable, ranked_table
 from crestline.randomness.entropy import system
 
@@ -48,6 +49,15 @@ def table(groups: int) -> HistogramTable:
     return ranked_table(range(groups), starts, counts.ravel(), SLOTS, lambda row: row)
 
 
+def observed(histograms: HistogramTable) -> ObservedTable:
+    """The same counts as numbers of users of all observed items, in classes of equal ones."""
+    edges = np.diff(histograms.array, axis=1, prepend=0) != 0
+    row, first = np.nonzero(edges)
+    starts = np.searchsorted(row, np.arange(len(histograms) + 1))
+    ends = np.where(np.append(row[1:] != row[:-1], True), SLOTS, np.append(first[1:], SLOTS))
+    return ObservedTable(histograms.groups, starts, histograms.array[edges], ends - first, lambda picks: picks)
+
+
 def plain(counts: np.ndarray[Any, Any], chance: np.random.Generator) -> None:
     noisy = counts * 0.1 + chance.gumbel(size=counts.shape)
     first = np.argpartition(-noisy, K, axis=1)[:, :K]
@@ -69,10 +79,14 @@ def measure(quick: bool) -> Iterator[Row]:
 def released(groups: int, times: int) -> Iterator[Row]:
     """Every release of all groups at once, without the database."""
     histograms, entropy, chance = table(groups), system(), np.random.default_rng(17)
+    scores = observed(histograms)
     works: dict[str, Any] = {PLAIN: partial(plain, histograms.array, chance)}
     for name in MECHANISMS:
         made = getattr(cl.mechanisms, name).for_budget(k_bar=SLOTS, **TOTAL)
         works[f"`{name}`, all groups at once"] = partial(made.release_each, histograms, entropy)
+    for noise in ("gaussian", "laplace"):
+        threshold = cl.mechanisms.Observed.for_budget(noise=noise, **TOTAL)
+        works[f"`Observed`, {noise}, all groups at once"] = partial(threshold.release_each, scores, entropy)
     for who, found in interleaved(works, times).items():
         ours = who != PLAIN
         yield Row(who, {"groups": groups, "slots": SLOTS}, **spread(found), exact=ours, cryptographic=ours)

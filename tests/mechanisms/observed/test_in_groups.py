@@ -22,12 +22,14 @@ from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.total import Total
 from crestline.randomness.entropy import replay
 
-# Ties, more and fewer classes than are wanted, one item alone, a group in which nothing can pass, and an empty one.
+# Ties, more and fewer classes than are wanted, one item alone, so many classes that they set a bar of their own, a
+# group in which nothing can pass, and an empty one.
 COUNTS: tuple[dict[str, int], ...] = (
     {"a": 9, "b": 7, "c": 7, "d": 2},
     {"x": 6},
     {"p": 7, "q": 7, "r": 7},
     {"l": 10, "m": 9, "n": 6, "o": 6},
+    {"u": 9, "v": 8, "w": 7, "x": 6, "y": 5, "z": 3},
     {"s": 1, "t": 1},
     {},
 )

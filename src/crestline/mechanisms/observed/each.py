@@ -1,8 +1,9 @@
 """The largest noisy scores above a threshold in every group at once (P15.1, P17.2).
 
 Only what exceeds the threshold is named, so most classes of equal scores are left out by one comparison of whole
-numbers: the largest noise of n items exceeds x only if its uniform exceeds `F(x)^n`. Those that are left are put into
-tables, a row for each group, of groups with about as many classes.
+numbers: the largest noise of n items exceeds x only if its uniform exceeds `F(x)^n`. In a group of many classes the
+first k set a higher bar, because k keys certainly reach the least of theirs. What is left is put into tables, a row for
+each group, of groups with about as many classes.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from crestline.mechanisms.observed.draw import Rule
 from crestline.mechanisms.public_list.top_ranks import members_of, top_of_rows
 from crestline.randomness.batches import batches
 from crestline.randomness.compare import exceeding, rounded
+from crestline.randomness.draws import OrderStatistics
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import fixed
+from crestline.randomness.keys import Keys, fixed
 from crestline.randomness.reals import Real
 from crestline.randomness.scores import Linear, Listed
 from crestline.randomness.uniforms import WORD, Uniforms, arranged
+from crestline.randomness.unit_points import Floats
 
 # The doubles of a distribution function are right to far more than one part in a million, and its powers to as many
 # times their last digit as there are factors.
 _SAFE, _PER_FACTOR = 0.999999, 1e-14
+# From so many times k classes on a bar of the group's own saves more than it costs; what is named is the same.
+_MANY = 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class PassedEach:
 def passed_each(table: ObservedTable, rule: Rule, entropy: Entropy) -> PassedEach:
     """What the rule names in every group, each with noise of its own."""
     uniforms = entropy.uniforms(1, len(table.scores))
-    near = np.flatnonzero(uniforms.words[0] >= _least(table, rule))
+    near = np.flatnonzero(uniforms.words[0] >= _least(table, rule, _bars(table, rule, uniforms)))
     group = np.searchsorted(table.starts, near, side="right") - 1
     picks, values = list[Pick](), list[int]()
     for rows, classes in _tables(group, near):
@@ -73,9 +78,29 @@ class _Part:
     classes: Indices
 
 
-def _least(table: ObservedTable, rule: Rule) -> NDArray[np.uint64]:
-    """For each class the least word with which its largest key may exceed the threshold."""
-    below = rule.law.cdf((float(rule.threshold) - table.scores / table.unit) / float(rule.scale))
+def _bars(table: ObservedTable, rule: Rule, uniforms: Uniforms) -> Floats:
+    """For each group a number that whatever is named certainly reaches: the threshold, or in a group of many classes
+    the least of the largest keys of the first k, where that is more."""
+    bars = np.full(len(table), float(rule.threshold))
+    wide, start = np.flatnonzero(np.diff(table.starts) > _MANY * rule.k), 0
+    for size in batches(len(wide), rule.k):
+        part = wide[start : start + size]
+        start += size
+        classes = table.starts[part][:, None] + np.arange(rule.k)
+        scores = Linear(table.scores[classes], Fraction(1, table.unit))
+        maxima = OrderStatistics(arranged(uniforms, classes), table.sizes[classes], 1)
+        keys = Keys(scores, rule.law, maxima, rule.scale)
+        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
+            rough = keys.rough_of(maxima.rough(), scores.approx)
+        reached = np.where(maxima.edge(), -np.inf, rough).min(axis=1) - keys.error
+        bars[part] = np.maximum(bars[part], reached)
+    return bars
+
+
+def _least(table: ObservedTable, rule: Rule, bars: Floats) -> NDArray[np.uint64]:
+    """For each class the least word with which its largest key may reach the bar of its group."""
+    bar = np.repeat(bars, np.diff(table.starts))
+    below = rule.law.cdf((bar - table.scores / table.unit) / float(rule.scale))
     safe = np.maximum(_SAFE - table.sizes * _PER_FACTOR, 0.0)
     with np.errstate(under="ignore"):
         least: NDArray[np.uint64] = (below**table.sizes * (safe * 2.0**WORD)).astype(np.uint64)
