@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,25 +34,34 @@ from crestline.randomness.unit_points import Floats
 _SAFE, _PER_FACTOR = 0.999999, 1e-14
 # From so many times k classes on a bar of the group's own saves more than it costs; what is named is the same.
 _MANY = 2
+# Further than so many scales from the bar all classes are judged alike, as if they were so far: a few more are kept.
+_FAR = 12.0
 
 
 @dataclass(frozen=True)
 class PassedEach:
     """What is named in all groups of a table: groups in their order, in each of them the best first.
 
-    picks    the items: the row of their group, their score, and which of the items with that score
-    values   their noisy scores, in steps of the grid
+    row      the group of each item, by its row in the table
+    score    its score
+    place    which of the items of its group with that score it is
+    values   its noisy score, in steps of the grid
     """
 
-    picks: list[Pick]
-    values: list[int]
+    row: Indices
+    score: Indices
+    place: Indices
+    values: Indices
 
-    def rows(self) -> Iterator[tuple[int, list[int]]]:
-        """Every row in which something is named, with the noisy scores."""
-        rows = np.array([row for row, _, _ in self.picks], dtype=np.int64)
-        edges = [*np.flatnonzero(np.diff(rows, prepend=-1)).tolist(), len(rows)]
-        for first, last in pairwise(edges):
-            yield int(rows[first]), self.values[first:last]
+    @property
+    def picks(self) -> list[Pick]:
+        return list(zip(self.row.tolist(), self.score.tolist(), self.place.tolist(), strict=True))
+
+    def parts(self) -> Iterator[tuple[int, slice]]:
+        """Every row in which something is named, and which of the items are its own."""
+        first = np.flatnonzero(np.diff(self.row, prepend=-1))
+        ends = [*first[1:].tolist(), len(self.row)]
+        yield from zip(self.row[first].tolist(), map(slice, first.tolist(), ends), strict=True)
 
 
 def passed_each(table: ObservedTable, rule: Rule, entropy: Entropy) -> PassedEach:
@@ -61,13 +69,12 @@ def passed_each(table: ObservedTable, rule: Rule, entropy: Entropy) -> PassedEac
     uniforms = entropy.uniforms(1, len(table.scores))
     near = np.flatnonzero(uniforms.words[0] >= _least(table, rule, _bars(table, rule, uniforms)))
     group = np.searchsorted(table.starts, near, side="right") - 1
-    picks, values = list[Pick](), list[int]()
-    for rows, classes in _tables(group, near):
-        named, noisy = _named(table, rule, _Part(rows, classes), uniforms, entropy)
-        picks += named
-        values += noisy
-    order = np.argsort([row for row, _, _ in picks], kind="stable").tolist()
-    return PassedEach([picks[place] for place in order], [values[place] for place in order])
+    none = np.zeros(0, dtype=np.int64)
+    named = [(none, none, none, none)]
+    named += [_named(table, rule, part, uniforms, entropy) for part in _tables(group, near)]
+    row, score, place, values = (np.concatenate(column) for column in zip(*named, strict=True))
+    order = np.argsort(row, kind="stable")
+    return PassedEach(row[order], score[order], place[order], values[order])
 
 
 @dataclass(frozen=True)
@@ -100,14 +107,17 @@ def _bars(table: ObservedTable, rule: Rule, uniforms: Uniforms) -> Floats:
 def _least(table: ObservedTable, rule: Rule, bars: Floats) -> NDArray[np.uint64]:
     """For each class the least word with which its largest key may reach the bar of its group."""
     bar = np.repeat(bars, np.diff(table.starts))
-    below = rule.law.cdf((bar - table.scores / table.unit) / float(rule.scale))
-    safe = np.maximum(_SAFE - table.sizes * _PER_FACTOR, 0.0)
+    away = (bar - table.scores / table.unit) / float(rule.scale)
+    below = np.full(len(away), float(rule.law.cdf(np.array([_FAR]))[0]))
+    close, several = np.flatnonzero(away < _FAR), np.flatnonzero(table.sizes > 1)
+    below[close] = rule.law.cdf(away[close])
+    below *= np.maximum(_SAFE - table.sizes * _PER_FACTOR, 0.0) * 2.0**WORD
     with np.errstate(under="ignore"):
-        least: NDArray[np.uint64] = (below**table.sizes * (safe * 2.0**WORD)).astype(np.uint64)
-    return least
+        below[several] *= (below[several] / 2.0**WORD) ** (table.sizes[several] - 1)
+    return below.astype(np.uint64)
 
 
-def _tables(group: Indices, near: Indices) -> Iterator[tuple[Indices, Indices]]:
+def _tables(group: Indices, near: Indices) -> Iterator[_Part]:
     """The classes that are left, in tables: groups with at most 1, 2, 4, … of them, some groups at a time."""
     rows, first, many = np.unique(group, return_index=True, return_counts=True)
     width = np.int64(1) << np.ceil(np.log2(many)).astype(np.int64)
@@ -118,13 +128,13 @@ def _tables(group: Indices, near: Indices) -> Iterator[tuple[Indices, Indices]]:
             start += size
             places = first[part][:, None] + np.arange(wide)
             there = np.arange(wide) < many[part][:, None]
-            yield rows[part], np.where(there, near[np.where(there, places, 0)], -1)
+            yield _Part(rows[part], np.where(there, near[np.where(there, places, 0)], -1))
 
 
 def _named(
     table: ObservedTable, rule: Rule, part: _Part, uniforms: Uniforms, entropy: Entropy
-) -> tuple[list[Pick], list[int]]:
-    """The picks of some groups, and their noisy scores."""
+) -> tuple[Indices, Indices, Indices, Indices]:
+    """What is named in some groups: row, score, place and noisy score of each item."""
     classes = part.classes
     sizes = np.where(classes >= 0, table.sizes[classes], 0)
     scores = Linear(table.scores[classes], Fraction(1, table.unit))
@@ -137,5 +147,4 @@ def _named(
     index = members_of(top.classes, ranks, np.maximum(there, 1), entropy)
     score = np.take_along_axis(table.scores[classes], top.classes, axis=1)
     row = np.broadcast_to(part.rows[:, None], above.shape)
-    picks = list(zip(row[above].tolist(), score[above].tolist(), index[above].tolist(), strict=True))
-    return picks, noisy[above].tolist()
+    return row[above], score[above], index[above], noisy[above]

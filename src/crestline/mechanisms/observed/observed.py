@@ -15,7 +15,6 @@ from dataclasses import field as plain_field
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import islice
 from typing import Self, Unpack, cast
 
 from crestline.errors import HistogramError, ParameterError
@@ -197,11 +196,14 @@ class Observed(BuiltIn):
             return super().release_each(table, entropy)  # refused, as every other histogram is
         self._check_unit(table.unit)
         found = passed_each(table, self._rule, entropy)
-        names = iter(table.names(found.picks))
+        names = table.names(found.picks)
         result = [Selection((), stopped=True)] * len(table)
-        for row, values in found.rows():
-            counts = tuple(Fraction(value * self.grid) for value in values) if self.counts else None
-            result[row] = Selection(tuple(islice(names, len(values))), len(values) < self.k, counts)
+        for row, part in found.parts():
+            items = tuple(names[part])
+            counts = (
+                tuple(Fraction(value * self.grid) for value in found.values[part].tolist()) if self.counts else None
+            )
+            result[row] = Selection(items, len(items) < self.k, counts)
         return result
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
