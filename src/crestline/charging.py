@@ -67,7 +67,7 @@ class Charged:
     def find(self, known: Identity) -> Answer | None:
         """The stored answer to the same question on the same version of the data; serving it is recorded."""
         found = find_stored(self.ledger, known, self.analyst, record=True)
-        return None if found is None else _served(found)
+        return None if found is None else served_again(found)
 
     def reserve(self, prepared: Prepared, known: Identity) -> Receipt | Answer:
         """Hold the worst case, durably, before a row is read, unless that was done ahead; or the answer, if it was paid
@@ -77,7 +77,7 @@ class Charged:
             return begun
         asking = self._asking(prepared, known, known.question)
         found = self.ledger.find_or_reserve(prepared.cost, usable=may_be_served, **asking)
-        return found if isinstance(found, Receipt) else _served(found)
+        return found if isinstance(found, Receipt) else served_again(found)
 
     def reserve_ahead(self, prepared: Prepared, known: Identity) -> Receipt:
         """Hold the worst case of a question that is asked later, by the number of this reservation."""
@@ -105,7 +105,8 @@ class Charged:
         self.ledger.void(receipt)
 
 
-def _served(found: StoredAnswer) -> Answer:
+def served_again(found: StoredAnswer) -> Answer:
+    """A stored answer, which cost nothing this time."""
     return replace(Answer.from_dict(found.answer), stored=True)
 
 

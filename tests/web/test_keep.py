@@ -27,6 +27,8 @@ filters = ["country"]
 budget = {{ epsilon = 10, delta = 1e-3 }}
 [analysts.ann.budgets]
 loans = {{ epsilon = 10, delta = 1e-3 }}
+[analysts.olga]
+role = "owner"
 """
 DATA = "user,item,country\n" + "".join(f"u{n},{item},DE\n" for n in range(600) for item in ("Rivers", "Bridges"))
 

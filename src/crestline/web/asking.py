@@ -9,7 +9,7 @@ from typing import Any
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
 from crestline.ask import ask
-from crestline.charging import bill
+from crestline.charging import bill, served_again
 from crestline.errors import LedgerError, ParameterError, QuestionError
 from crestline.identity import Identity, find_stored
 from crestline.ledger.entries import Entry
@@ -78,11 +78,18 @@ def answered(served: Served, caller: Caller, question: Question, limits: Limits,
 
 
 def _answered(served: Served, caller: Caller, question: Question, limits: Limits, entropy: Entropy) -> dict[str, Any]:
-    ready = prepared(served, caller, question, limits)
-    answer = ask(ready, source=served.source, entropy=entropy, ledger=served.ledger, analyst=caller.payer)
+    who, ledger = caller.person.name, served.ledger
+    before = served.remembered.find(who, question)
+    ready = before or prepared(served, caller, question, limits)
+    known = Identity(ready, served.source, entropy)
+    found = None if before is None else find_stored(ledger, known, caller.payer, record=True)
+    if found is not None:
+        return answer_json(served_again(found), found.number)
+    answer = ask(ready, source=served.source, entropy=entropy, ledger=ledger, analyst=caller.payer)
+    served.remembered.keep(who, question, ready)
     if answer.bill is not None:
         return answer_json(answer, answer.bill.receipt)
-    found = find_stored(served.ledger, Identity(ready, served.source, entropy), caller.payer, record=False)
+    found = find_stored(ledger, known, caller.payer, record=False)
     return answer_json(answer, None if found is None else found.number)
 
 

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError, SourceError
@@ -30,6 +30,7 @@ from crestline.web.config import Config, DatasetConfig
 from crestline.web.metrics import DatasetMetrics, Metrics
 from crestline.web.requests.once import Requests
 from crestline.web.requests.queue import QuestionQueue
+from crestline.web.requests.remembered import Remembered
 from crestline.web.requests.tickets import may_be_charged
 from crestline.web.requests.timeouts import Timeouts
 from crestline.web.tables import open_tables
@@ -78,6 +79,7 @@ class Served:
     ledger: Ledger
     queue: QuestionQueue
     metrics: DatasetMetrics
+    remembered: Remembered = field(default_factory=Remembered)
 
 
 @dataclass(frozen=True)

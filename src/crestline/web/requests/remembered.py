@@ -1,0 +1,31 @@
+"""Questions that were prepared and checked before, for each person alone: asked again, they need neither."""
+
+from __future__ import annotations
+
+import threading
+
+from crestline.prepare import Prepared
+from crestline.question import Question
+
+_REMEMBERED = 4096
+
+
+class Remembered:
+    """The questions that one data set was asked. A budget is never changed, so what was prepared stays as it was; only
+    where the budget is by period the day decides, and nothing is remembered."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._known: dict[tuple[str, Question], Prepared] = {}
+
+    def find(self, who: str, question: Question) -> Prepared | None:
+        """What was prepared when the same person asked the same."""
+        return self._known.get((who, question))
+
+    def keep(self, who: str, question: Question, prepared: Prepared) -> None:
+        if prepared.question.period is not None:
+            return
+        with self._turn:
+            while len(self._known) >= _REMEMBERED:
+                del self._known[next(iter(self._known))]  # the oldest
+            self._known[who, question] = prepared

@@ -1,0 +1,44 @@
+"""A question that is asked again is answered from the ledger without being prepared or checked anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.test_keep import opened
+
+from crestline.question import Question
+from crestline.randomness.entropy import system
+from crestline.web import asking
+from crestline.web.asking import Caller, answered
+from crestline.web.state import ServiceState
+
+
+def ask(state: ServiceState, name: str, where: str) -> dict[str, Any]:
+    fields = {"k": 1, "item": "item", "where": where, "epsilon": 1, "delta": "1e-5"}
+    asked = Question.of(fields)  # type: ignore[arg-type] # spelled out above
+    caller = Caller(state.config.analysts[name], "1")
+    return answered(state.datasets["loans"], caller, asked, state.config.limits, system())
+
+
+def test_it_is_prepared_once_for_each_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = opened(tmp_path, 'version = "1"')
+    prepared: list[str] = []
+    original = asking.prepared
+
+    def spy(served: Any, caller: Caller, *more: Any) -> Any:
+        prepared.append(caller.person.name)
+        return original(served, caller, *more)
+
+    monkeypatch.setattr(asking, "prepared", spy)
+    first, again, other, owner = (ask(state, *one) for one in [
+        ("ann", "country = 'DE'"), ("ann", "country = 'DE'"), ("ann", "country = 'FR'"), ("olga", "country = 'DE'")
+    ])  # fmt: skip
+    assert prepared == ["ann", "ann", "olga"]
+    assert (first["stored"], again["stored"], other["stored"], owner["stored"]) == (False, True, False, False)
+    assert (again["id"], again["items"], again["bill"]) == (first["id"], first["items"], None)
+    kinds = [entry.kind for entry in state.datasets["loans"].ledger.history()]
+    assert kinds.count("answered") == 1
+    assert kinds.count("settled") == 3
+    state.close()
