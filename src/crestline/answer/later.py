@@ -19,7 +19,7 @@ class Later(Generic[Value]):
         self._name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = f"_{name}"
+        self._name = name
 
     @overload
     def __get__(self, instance: None, owner: type) -> Value: ...
