@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+EXTRAS ?= dev
 BIN := $(VENV)/bin
 
 .PHONY: demo test check bench clean
@@ -28,7 +29,7 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.developer: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
 	touch $@ $(VENV)/.installed
 
 clean:

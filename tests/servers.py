@@ -2,25 +2,30 @@
 
 postgres_url         one server for the whole run (its maintenance database; leave nothing behind there)
 postgres_database    an empty database on that server for one test
+mariadb_url          a MariaDB for the whole run, where Debian's server and the driver are installed; CI must have both
 
 The benchmarks use the same server through `running_postgres` and `empty_database`.
 
-`CRESTLINE_TEST_POSTGRES` names a server that runs already, and that nobody else uses: it is taken instead.
+`CRESTLINE_TEST_POSTGRES` and `CRESTLINE_TEST_MARIADB` name servers that run already, and that nobody else uses: they
+are taken instead.
 
 Where the machine can make locales, the server knows `en_US.UTF-8`, whose order of text is not the order of bytes.
 """
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,7 +33,10 @@ import pytest
 from tests.patience import PATIENCE
 
 GIVEN = "CRESTLINE_TEST_POSTGRES"
+GIVEN_MARIADB = "CRESTLINE_TEST_MARIADB"
 
+_MARIADB = ("mariadbd", "mariadb-install-db")
+_MARIADB_SETTINGS = ("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M", "--skip-name-resolve")
 # Durability against a power cut is the server's own business; what our tests kill are its clients.
 _SETTINGS = "-c fsync=off -c max_connections=150 -c timezone=UTC"
 
@@ -76,6 +84,56 @@ def empty_database(postgres_url: str) -> Iterator[str]:
     finally:
         with psycopg.connect(postgres_url, autocommit=True) as admin:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@contextmanager
+def running_mariadb() -> Iterator[str]:
+    """The URL of a running MariaDB (Debian's) that listens on this machine only and trusts its clients."""
+    server, install = (shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in _MARIADB)
+    if server is None or install is None or find_spec("MySQLdb") is None:
+        missing = (
+            "MariaDB or its driver is not installed (Debian: apt-get install mariadb-server libmariadb-dev; "
+            "pip install 'crestline[mysql]')"
+        )
+        if os.environ.get("CI") == "true":
+            raise AssertionError(missing)
+        pytest.skip(missing)
+    folder, port = Path(tempfile.mkdtemp(prefix="crestline-mariadb-")), free_port()
+    common = ["--no-defaults", f"--user={getpass.getuser()}", f"--datadir={folder / 'data'}"]
+    made = [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"]
+    subprocess.run(made, capture_output=True, check=True, timeout=PATIENCE)
+    settings = ["--bind-address=127.0.0.1", f"--port={port}", f"--socket={folder / 'socket'}", *_MARIADB_SETTINGS]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([server, *common, *settings], stdout=log, stderr=log)
+    try:
+        url = f"mariadb://root@127.0.0.1:{port}/mysql"
+        _until_answering(port, process)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _until_answering(port: int, process: subprocess.Popen[bytes]) -> None:
+    import MySQLdb
+
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            MySQLdb.connect(host="127.0.0.1", port=port, user="root").close()
+            return
+        except MySQLdb.OperationalError:
+            assert process.poll() is None, "the server has ended"
+            assert time.monotonic() < end, "the server does not answer"
+            time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def mariadb_url() -> Iterator[str]:
+    given = os.environ.get(GIVEN_MARIADB)
+    with running_mariadb() if given is None else nullcontext(given) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

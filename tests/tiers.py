@@ -17,15 +17,15 @@ _STATISTICS = re.compile(
     r"|^tests/(audit/|sources/(test_pairs|files/test_lines)|ledger/test_machine|web/api/test_openapi)"
 )
 _ENGINES = re.compile(
-    r"^tests/sources/(test_(embedded|sqlite|spark|postgres)|files/test_remote|lakes/)"
+    r"^tests/sources/(test_(embedded|sqlite|mariadb|spark|postgres)|files/test_remote|lakes/)"
     r"|^tests/web/(pages/browser/|test_(processes|refusals|shutdown))|\[postgres\b"
     r"|^tests/(test_newcomer|cli/test_completion|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )
 _MECHANICS = re.compile(r"^tests/(tools|benchmarks|reproduction)/|^tests/(guarantees/test_search|docs/test_site)")
-_SERVERS = {"postgres_url", "postgres_database"}
+_SERVERS = {"mariadb_url", "postgres_url", "postgres_database"}
 # What is costly to start and serves several files: Spark, a browser, a service, a site, an environment, measurements.
 _STARTED_ONCE = re.compile(
-    r"^tests/(sources/test_spark|web/pages/browser|docs/test_(service_pages|site)|test_newcomer|benchmarks/test_main)\b"
+    r"^tests/(sources/test_(mariadb|spark)|web/pages/browser|docs/test_(service_pages|site)|test_newcomer|benchmarks/test_main)\b"
 )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sqlite3
+import uuid
 from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import duckdb
 import ibis
@@ -102,6 +105,58 @@ class Postgres:
                     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
                         copy.write_row(row)
         return open_source(f"{self.url}/{schema}", table="events")
+
+
+_MARIADB_TYPES = {
+    "string": "longtext", "int64": "bigint", "double": "double", "bool": "boolean", "date32[day]": "date",
+    "timestamp[us]": "datetime(6)", "timestamp[us, tz=UTC]": "timestamp(6) null", "binary": "longblob",
+    "int16": "smallint", "int32": "int", "float": "float",
+}  # fmt: skip
+
+
+class MariaDB:
+    name = "mariadb"
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
+        schema = f"s{uuid.uuid4().hex[:12]}"
+        with closing(mariadb_connection(self.url)) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(f"create database {schema} character set utf8mb4 collate utf8mb4_general_ci")
+            cursor.execute(f"use {schema}")
+            for name, table in {"events": events, **others}.items():
+                columns = ", ".join(
+                    f"`{field.name.replace('`', '``')}` {_mariadb_type(field.type)}" for field in table.schema
+                )
+                cursor.execute(f"create table {name} ({columns})")
+                rows = zip(*(map(_nan_as_null, column.to_pylist()) for column in table.columns), strict=True)
+                places = ", ".join(["%s"] * table.num_columns)
+                cursor.executemany(f"insert into {name} values ({places})", list(rows))
+            connection.commit()
+        return open_source(f"{self.url.rpartition('/')[0]}/{schema}", table="events")
+
+
+def mariadb_connection(url: str) -> Any:
+    import MySQLdb
+
+    parts = urlsplit(url)
+    database = parts.path.removeprefix("/")
+    connection = MySQLdb.connect(
+        host=parts.hostname, port=parts.port, user=parts.username, db=database, charset="utf8mb4"
+    )
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("set time_zone = '+00:00'")
+    return connection
+
+
+def _mariadb_type(kind: pa.DataType) -> str:
+    return _MARIADB_TYPES.get(str(kind)) or str(kind).replace("decimal128", "decimal")
+
+
+def _nan_as_null(value: Any) -> Any:
+    """There is no nan in MariaDB."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 _SQLITE_TYPES = {

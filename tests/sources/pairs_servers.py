@@ -103,6 +103,42 @@ def sqlite_columns() -> tuple[tuple[Column, str], ...]:
     )
 
 
+def mariadb_columns() -> tuple[tuple[Column, str], ...]:
+    """Columns with MariaDB's name of their types; values as a session that allows everything stores them."""
+    high = "9" * 38
+    days = ("'0000-00-00'", "'2026-02-31'", "'2026-00-10'", "'0001-01-01'", "'9999-12-31'", "null")
+    moments = ("'0000-00-00'", "'2026-02-31 10:00'", "'0001-01-01'", "'9999-12-31 23:59:59.999999'", "null")
+    noon = ("'2026-01-31 12:00'", "'2026-02-01'", "'1970-01-02'")
+    floats = ("1.7e308", "-1.7e308", "2.3e-308", "5e-324", "-0.0", "null")
+    words = ("'5'", "'nan'", "'1e999'", "'é😀'", "repeat('x', 70000)", "null")
+    return (
+        (Column("words", "string", ("'1'", "'b'", "''"), words), "longtext"),
+        (
+            Column("western", "string", ("'1'", "'b'", "''"), ("'é'", "'E'", "'b '", "null")),
+            "varchar(9) character set latin1",
+        ),
+        (Column("padded", "string", ("'1'", "'b'", "''"), ("'5'", "'a  '", "null")), "char(5)"),
+        (Column("choice", "string", ("'1'", "'b'", "'b'"), ("'nothing of it'", "null")), "enum('1', 'b')"),
+        (Column("tiny", "int64", ("1", "2", "5"), ("127", "-128", "null")), "tinyint"),
+        (Column("large", "int64", ("1", "2", "5"), ("9223372036854775807", "-9223372036854775808", "null")), "bigint"),
+        (Column("unsigned_", "uint64", ("1", "2", "5"), ("18446744073709551615", "0", "null")), "bigint unsigned"),
+        (Column("year_", "int64", ("2001", "2002", "2005"), ("0", "2155", "null")), "year"),
+        (Column("bits", "int64", ("1", "2", "5"), ("b'1111'", "null")), "bit(40)"),
+        (Column("wide", "decimal", ("1", "2", "5"), (high, f"-{high}", "null")), "decimal(38, 0)"),
+        (Column("fraction", "decimal", ("0.1", "0.2", "0.5"), (f"0.{high}", "null")), "decimal(38, 38)"),
+        (Column("single", "float", ("1", "2", "5.5"), ("3.4e38", "1.2e-38", "null")), "float"),
+        (Column("double_", "double", ("1", "2", "5.5"), floats), "double"),
+        (Column("day", "date32[day]", ("'2026-01-31'", "'2026-02-01'", "'1970-01-01'"), days), "date"),
+        (Column("at", "timestamp[us]", noon, moments), "datetime(6)"),
+        (
+            Column("at_zone", "timestamp[us, tz=UTC]", noon, ("'0000-00-00'", "'2038-01-19 03:14:07'", "null")),
+            "timestamp null",
+        ),
+        (Column("raw", "binary", ("'a'", "'b'", "''"), ("x'ff00'", "repeat('x', 70000)", "null")), "longblob"),
+        (Column("identifier", "uuid", _uuids(1, 2, 3), (*_uuids(2**128 - 1, 0), "null")), "uuid"),
+    )
+
+
 def selects(
     columns: Sequence[tuple[Column, str]], with_user: bool, written: str = "cast({value} as {kind})"
 ) -> list[str]:

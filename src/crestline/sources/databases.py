@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
+import warnings
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -13,7 +15,7 @@ from urllib.parse import unquote
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import Connection, Driver, Engine
 from crestline.sources.engine.dialects.postgres import milliseconds
-from crestline.sources.engine.engines import Expression, dialect
+from crestline.sources.engine.engines import Expression, dialect, name_of
 from crestline.sources.expression.columns import column
 from crestline.sources.table import TableSource
 
@@ -24,12 +26,17 @@ _OWN_EXTRAS = {
     "postgresql": "crestline[postgres]",
     "spark": "crestline[spark]",
     "sc": "crestline[spark]",
+    "mysql": "crestline[mysql]",
+    "mariadb": "crestline[mysql]",
 }
+_CONNECT_SECONDS = 10
+_MYSQL_READS = "SET SESSION TRANSACTION READ ONLY"
 # What servers and drivers say when they do not let somebody in, and what that means; their own words are not repeated.
 _REASONS = (
-    (("refused", "could not translate", "failed to resolve", "timeout", "timed out", "unreachable"),
+    (("refused", "could not translate", "failed to resolve", "timeout", "timed out", "unreachable",
+      "Can't connect", "server host"),
      "nobody answers there: check the host and the port, and whether the server is running"),
-    (("password", "authentication", "no pg_hba.conf entry", "role "),
+    (("password", "authentication", "no pg_hba.conf entry", "role ", "Access denied"),
      "the server does not let this user in: check the user's name and password"),
     (("does not exist", "Unknown database"),
      "the server has no such database: check its name, which is the last part of the address"),
@@ -51,7 +58,7 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
 
 
 def _found(engine: Engine, table: str) -> Expression:
-    dialect(engine.name).opened(engine)  # before anything is asked
+    dialect(name_of(engine)).opened(engine)  # before anything is asked
     found = _find(engine, table)
     if found is None:
         raise QuestionError(f"there is no table {table!r} that this connection may read; give its name, or schema.name")
@@ -76,8 +83,8 @@ def ibis_source(table: object, timeout: float) -> TableSource:
         raise QuestionError(f"of Ibis, a source is a table, not a {type(table).__name__}")
     name = table.get_name() if type(table.op()).__name__ == "DatabaseTable" else "Ibis table"
     engine = table.get_backend()
-    dialect(engine.name).opened(engine)
-    dialect(engine.name).given(table)
+    dialect(name_of(engine)).opened(engine)
+    dialect(name_of(engine)).given(table)
     return _source(table, Connection(engine, timeout), name)  # not ours to close
 
 
@@ -93,6 +100,8 @@ def connect(url: str, timeout: float) -> Engine:
         return _connected(scheme, lambda ibis: ibis.pyspark.connect(_spark_session(url)))
     if scheme == "sqlite":
         return _sqlite(rest)
+    if scheme in ("mysql", "mariadb"):
+        return _mysql(scheme, rest, timeout)
     return _connected(scheme, lambda ibis: ibis.connect(url))  # as the URL says: nothing of ours is tested there
 
 
@@ -107,6 +116,20 @@ def _sqlite(rest: str) -> Engine:
         return engine
 
     return _connected("sqlite", opened)
+
+
+def _mysql(scheme: str, rest: str, timeout: float) -> Engine:
+    """Every transaction makes its own settings (`dialects.mariadb`); reading only holds for what Ibis asks as well."""
+    waiting = max(1, min(math.ceil(timeout), _CONNECT_SECONDS))
+
+    def opened(ibis: Ibis) -> Engine:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a server without names of time zones is told UTC in another way
+            options = {"charset": "utf8mb4", "connect_timeout": waiting, "init_command": _MYSQL_READS}
+            engine: Engine = ibis.connect(f"mysql://{rest}", **options)
+            return engine
+
+    return _connected(scheme, opened)
 
 
 def _duckdb(rest: str) -> Engine:
@@ -199,7 +222,7 @@ def _find(engine: Engine, name: str) -> Expression | None:
         del places[0]  # its catalogue takes the whole for schema.name, under which no statement finds a table
     for place in places:
         try:
-            return dialect(engine.name).found(engine, *place)
+            return dialect(name_of(engine)).found(engine, *place)
         except Exception:  # noqa: S112 -- whatever the engine says, the table is not there under this name
             continue
     return None

@@ -51,6 +51,13 @@ SUPPORTED: tuple[SourceKind, ...] = (
         "conformance suite, cluster of two workers",
     ),
     SourceKind("Spark Connect", "sc://host", "all", "as the session, time limit", "a sample of that suite"),
+    SourceKind(
+        "MariaDB",
+        "mariadb://host/shop",
+        "all; keys up to 1000 bytes",
+        "reads only, time limit",
+        "conformance suite, real server",
+    ),
     SourceKind("SQLite", "sqlite:///shop.sqlite", "all; no decimals", "reads only, time limit", "conformance suite"),
     SourceKind("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
     SourceKind(

@@ -67,7 +67,7 @@ class TableSource:
         self.name = name
         self.timeout = connection.timeout
         self.untyped = untyped
-        self._runner = Runner(connection.engine, connection.timeout)
+        self._runner = Runner(connection.engine, connection.timeout, table)
         self._dialect = dialect = EMBEDDED if embedded else self._runner.name
         table = readable(table, dialect)
         self._counting = lru_cache(_KEPT)(lambda question: Counting(table, question, dialect, untyped))

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 from crestline.errors import QuestionError
 from crestline.question import Question
+from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Codec, Dialect
 from crestline.sources.engine.dialects.duckdb import DUCKDB, EMBEDDED, OWN
 from crestline.sources.engine.dialects.functions import Expression, Function
+from crestline.sources.engine.dialects.mariadb import MARIADB, is_mariadb
 from crestline.sources.engine.dialects.postgres import POSTGRES
 from crestline.sources.engine.dialects.spark import SPARK
 from crestline.sources.engine.dialects.sqlite import SQLITE
@@ -29,14 +31,22 @@ if TYPE_CHECKING:
 
 __all__ = ["EMBEDDED", "Expression", "Function", "codec", "dialect"]
 
-RECORDS = {record.name: record for record in (DUCKDB, OWN, POSTGRES, SPARK, SQLITE)}
-_ADVICE = "Use whole numbers as ids, or copy the table to what is tested: a Parquet file, DuckDB, PostgreSQL or Spark"
+RECORDS = {record.name: record for record in (DUCKDB, OWN, POSTGRES, SPARK, SQLITE, MARIADB)}
+_ADVICE = (
+    "Use whole numbers as ids, or copy the table to what is tested: a Parquet file, DuckDB, PostgreSQL, MariaDB, "
+    "SQLite or Spark"
+)
 
 
 @cache
 def dialect(engine: str) -> Dialect:
     """The record of an engine; of one that is not listed nothing is known."""
     return RECORDS.get(engine) or Dialect(engine)
+
+
+def name_of(engine: Engine) -> str:
+    """The name of an engine's record: as Ibis calls it, but for MariaDB, which Ibis calls MySQL."""
+    return MARIADB.name if is_mariadb(engine) else str(engine.name)
 
 
 def embedded() -> DuckDB:

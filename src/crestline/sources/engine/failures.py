@@ -25,6 +25,13 @@ _LOST = {
     "MemoryError", "TimeoutError", "BrokenPipeError",
 }  # fmt: skip
 _LOST_STATES = ("08", "40", "53", "57", "58")  # connection, rollback, resources, intervention, system
+# MariaDB tells by a number, under a few classes.
+_MARIADB_GIVEN_UP = {1317, 1969, 3024}  # interrupted, max_statement_time, max_execution_time
+_MARIADB_LOST = {
+    3, 1021, 1037, 1038, 1041, 1053, 1114, 1152, 1158, 1159, 1160, 1161, 1205, 1213, 2000, 2002, 2003, 2006, 2008, 2013,
+    2014, 2055,
+}  # fmt: skip
+_MARIADB_CHANGED = {1044, 1049, 1054, 1109, 1142, 1143, 1146, 1356}  # rights, database, column, table, view
 _CHANGED = {"CatalogException", "BinderException", "PermissionException"}  # before any row is read
 _CHANGED_STATES = ("3D", "3F", "42P01", "42703", "42501")  # catalogue, schema, table, column, right
 
@@ -32,6 +39,8 @@ _CHANGED_STATES = ("3D", "3F", "42P01", "42703", "42501")  # catalogue, schema, 
 def failed(failure: Exception, *, late: bool, timeout: float) -> SourceError:
     """The error to raise for an engine's error. `late`: we have interrupted the statement ourselves."""
     kind, state = _kind(failure), _state(failure)
+    if type(failure).__module__.startswith("MySQLdb"):
+        kind, state = _told_by_number(failure)
     if late or kind in _GIVEN_UP:
         return StatementTimeout(f"the engine gave the statement up: it may take {timeout:g} seconds (`timeout`)")
     if state.startswith(_LOST_STATES) or (not state and kind in _LOST):
@@ -49,6 +58,20 @@ def _kind(failure: Exception) -> str:
     name = str(getattr(failure, "sqlite_errorname", None) or type(failure).__name__)
     known = next((known for known in _LOST | _GIVEN_UP if known.startswith("SQLITE_") and name.startswith(known)), None)
     return known or name
+
+
+def _told_by_number(failure: Exception) -> tuple[str, str]:
+    """A class and a SQLSTATE for an error of MariaDB, as `failed` knows them."""
+    number = failure.args[0] if failure.args else None
+    kind = f"MariaDB {number}" if isinstance(number, int) else type(failure).__name__
+    for numbers, found in (
+        (_MARIADB_GIVEN_UP, ("QueryCanceled", "")),
+        (_MARIADB_LOST, (kind, "08")),
+        (_MARIADB_CHANGED, (kind, "42P01")),
+    ):
+        if number in numbers:
+            return found
+    return kind, ""
 
 
 def _state(failure: Exception) -> str:

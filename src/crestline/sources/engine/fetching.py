@@ -9,32 +9,32 @@ from __future__ import annotations
 
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Rows
-from crestline.sources.engine.engines import Expression, dialect
+from crestline.sources.engine.engines import Expression, dialect, name_of
 
 __all__ = ["Rows", "dropped", "fetched", "pinged", "temporary"]
 
 
 def fetched(engine: Engine, expression: Expression) -> Rows:
     """The rows of an expression."""
-    return dialect(engine.name).fetched(engine, expression)
+    return dialect(name_of(engine)).fetched(engine, expression)
 
 
 def pinged(engine: Engine) -> None:
     """Ask an engine outside this process for nothing: fails where the connection is lost."""
-    ping = dialect(engine.name).pinged
+    ping = dialect(name_of(engine)).pinged
     if ping is not None:
         ping(engine)
 
 
 def temporary(engine: Engine, expression: Expression) -> Expression:
     """The rows of an expression, stored under a name of their own as they are, without a conversion that could fail."""
-    keeping = dialect(engine.name).keeping
+    keeping = dialect(name_of(engine)).keeping
     assert keeping is not None, "asked only where rows can be kept"
     return keeping.stored(engine, expression)
 
 
 def dropped(engine: Engine, table: Expression) -> None:
     """Drop what `temporary` made."""
-    keeping = dialect(engine.name).keeping
+    keeping = dialect(name_of(engine)).keeping
     assert keeping is not None, "asked only where rows can be kept"
     keeping.dropped(engine, table)

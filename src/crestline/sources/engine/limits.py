@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.engines import dialect
+from crestline.sources.engine.engines import dialect, name_of
 from crestline.sources.engine.watch import watched
 
 
@@ -15,7 +15,7 @@ from crestline.sources.engine.watch import watched
 def limited(engine: Engine, timeout: float, late: threading.Event) -> Iterator[None]:
     """Interrupt the engine after `timeout` seconds, and set `late` when that was done. Servers that keep the time
     themselves are told to in every transaction."""
-    with dialect(engine.name).interrupting(engine) as interrupt:
+    with dialect(name_of(engine)).interrupting(engine) as interrupt:
         if interrupt is None:
             yield
             return

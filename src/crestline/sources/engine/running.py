@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crestline.errors import CrestlineError, NotSent, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Arrays
-from crestline.sources.engine.engines import Expression, dialect
+from crestline.sources.engine.engines import Expression, dialect, name_of
 from crestline.sources.engine.failures import failed
 from crestline.sources.engine.fetching import dropped, fetched, pinged, temporary
 from crestline.sources.engine.limits import limited
@@ -30,21 +30,23 @@ Result = TypeVar("Result")
 
 
 class Runner:
-    """Runs expressions on one connection, and gives a statement up after `timeout` seconds."""
+    """Runs expressions on one connection, and gives a statement up after `timeout` seconds. `table` is what they read:
+    not all tables of a server may have snapshots."""
 
-    def __init__(self, engine: Engine, timeout: float) -> None:
+    def __init__(self, engine: Engine, timeout: float, table: Expression = None) -> None:
         self._engine = engine
-        self._dialect = dialect(engine.name)
+        self._dialect = dialect(name_of(engine))
         binding = self._dialect.binding
         self._known = Statements(engine, numbered=binding is not None and binding.numbered)
         self._timeout = timeout
+        self._snapshots = table is None or self._dialect.keeps_snapshots(table)
         self._lock = threading.RLock()
         self._held = False  # whether a snapshot of ours is under way
 
     @property
     def name(self) -> str:
-        """The engine's name, as Ibis calls it."""
-        return str(self._engine.name)
+        """The name of the engine's record."""
+        return self._dialect.name
 
     def ping(self) -> None:
         """Make sure that the engine answers. Called before a question is charged."""
@@ -134,7 +136,7 @@ class Runner:
     @property
     def has_snapshots(self) -> bool:
         """Whether `snapshot` can be used: on servers that have them, unless another transaction is under way."""
-        return self._held or self._dialect.has_snapshots(self._engine)
+        return self._held or (self._snapshots and self._dialect.has_snapshots(self._engine))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

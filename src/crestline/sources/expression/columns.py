@@ -74,7 +74,8 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
     if kind.is_timestamp():
         return _timestamp(value, engine)
     if kind.is_binary():
-        return Key(value, (value.notnull(),), bytes, text=codec(engine).hex)
+        text, value = codec(engine).hex, dialect(engine).key(value)
+        return Key(value, (value.notnull(),), bytes, text=text)
     raise QuestionError(
         f"column {name!r} is of type {kind}; users and items are text, numbers, booleans, dates, timestamps or bytes"
     )
@@ -83,7 +84,10 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
 def _text(value: Expression, engine: str) -> Key:
     value = attempted(value.cast("string"), engine) if value.type().is_uuid() else value
     functions = codec(engine)
-    return Key(functions.encode(value), (value.notnull(),), _decoded, fetched=functions.sent, text=functions.decode)
+    encoded = functions.encode(value)
+    key = dialect(engine).key(encoded)
+    usable = value if key is encoded else key  # what is bare may be looked up in an index
+    return Key(key, (usable.notnull(),), _decoded, fetched=functions.sent, text=functions.decode)
 
 
 def _decoded(raw: bytes | str) -> str:

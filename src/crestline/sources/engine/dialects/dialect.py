@@ -173,6 +173,7 @@ class Dialect:
     number_of        eight hexadecimal digits as a whole number below 2^32
     joined           texts one after the other, in one call
     text_of          a number, a boolean, a date or a moment as a text that only equal values share
+    key              bytes that are to be grouped and ranked; null where the engine cannot do so by all of them
     plain_text       text is UTF-8 for sure and compared by its bytes as it stands
     reads_text       text columns may be read as numbers and as times
 
@@ -208,6 +209,7 @@ class Dialect:
     surroundings     what must hold around every statement
     keeping          how rows are kept for later statements; None: they are not
     has_snapshots    whether `reading` gives several statements one state of the tables now
+    keeps_snapshots  whether it does so for all tables that an expression reads
     """
 
     name: str
@@ -217,6 +219,7 @@ class Dialect:
     number_of: Function | None = None
     joined: Callable[[Sequence[Expression]], Expression] = concatenated
     text_of: Function = text_of
+    key: Function = same
     plain_text: bool = False
     reads_text: bool = False
 
@@ -249,3 +252,4 @@ class Dialect:
     surroundings: Callable[[Engine], AbstractContextManager[None]] = untouched
     keeping: Keeping | None = None
     has_snapshots: Callable[[Engine], bool] = lambda engine: False
+    keeps_snapshots: Callable[[Expression], bool] = lambda table: True

@@ -1,0 +1,242 @@
+"""MariaDB, through Ibis' engine for MySQL.
+
+Text is turned into UTF-8, and compared as bytes; columns of dates may hold days that there are not (0000-00-00, the
+31st of February), which count as null. In a SELECT nothing but arithmetic can fail, and what is computed here stays in
+range.
+
+Settings of a session decide what a statement means, so that every transaction of ours makes them itself:
+
+    names               literals and casts are UTF-8, in an order of code points without padding
+    sql_mode            none: a backslash in a literal is an escape, as Ibis writes it
+    time_zone           UTC
+    max_sort_length     more than a key has: text and bytes of more than 1000 bytes are no keys
+    max_statement_time  the time limit
+
+Only tables of InnoDB have snapshots; of others, and of views, what several statements need is fetched by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from crestline.sources.engine.connection import Engine
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, cast
+from crestline.sources.engine.dialects.functions import Expression, declared
+
+if TYPE_CHECKING:
+    import pyarrow
+    from ibis.expr.datatypes import DataType
+
+LONGEST_KEY = 1000
+_TEXT = "string"
+_SETTINGS = (
+    "SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin",
+    "SET SESSION sql_mode = '', time_zone = '+00:00', max_sort_length = 1024, max_statement_time = {timeout}",
+)
+_TRANSACTION = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+_ENGINES = (
+    "SELECT engine FROM information_schema.tables WHERE table_schema = COALESCE(%s, DATABASE()) AND table_name = %s"
+)
+
+
+def is_mariadb(engine: Engine) -> bool:
+    """Whether what Ibis calls MySQL is MariaDB; MySQL itself was never run here."""
+    return engine.name == "mysql" and "MariaDB" in str(engine.con.get_server_info())
+
+
+def _readable(table: Expression) -> Expression:
+    return table.select(**{name: _value(table[name]) for name in table.columns})
+
+
+def _value(column: Expression) -> Expression:
+    """A column in which there is nothing but values of its type; Ibis takes years and bits for small whole numbers."""
+    from ibis.expr import datatypes as types
+
+    kind = column.type()
+    if kind.is_integer():
+        return cast(column, types.uint64 if kind == types.UInt64(nullable=kind.nullable) else types.int64)
+    if kind.is_string():
+        return cast(column, types.string)
+    if kind.is_date() or kind.is_timestamp():
+        ours = "date" if kind.is_date() else "timestamp('UTC', 6)" if kind.timezone else "timestamp(6)"
+        return declared("adddate", str(kind.copy(nullable=True)), ours, option=0)(column)  # null for days there are not
+    return column
+
+
+def _encoded(text: Expression) -> Expression:
+    """By a cast: of HEX() of a long text MariaDB computes a length of zero, and cuts what it stores of it to that."""
+    return text.cast("binary")
+
+
+def _key(raw: Expression) -> Expression:
+    """Bytes that MariaDB groups and ranks by all of them, in memory: it cuts longer ones to `max_sort_length`."""
+    import ibis
+
+    short = declared("substr", "binary", "int64", "int64", "binary")(raw, 1, LONGEST_KEY)
+    return ibis.cases((declared("length", "binary", "int64")(raw) <= LONGEST_KEY, short), else_=ibis.null("binary"))
+
+
+def _unhex(digits: Expression) -> Expression:
+    return declared("unhex", _TEXT, "binary")(digits)
+
+
+def _decoded(raw: Expression) -> Expression:
+    return raw.cast(_TEXT)
+
+
+def _hex(raw: Expression) -> Expression:
+    return declared("lower", _TEXT, _TEXT)(declared("hex", "binary", _TEXT)(raw))
+
+
+def _md5(text: Expression, digits: int) -> Expression:
+    """LEFT is a reserved word, and no function once it is quoted."""
+    hashed = declared("md5", _TEXT, _TEXT)(text)
+    return declared("substr", _TEXT, "int64", "int64", _TEXT)(hashed, 1, digits)
+
+
+def _number_of(digits: Expression) -> Expression:
+    return declared("conv", _TEXT, "int64", "int64", _TEXT)(digits, 16, 10).cast("int64")
+
+
+def _as(value: Expression, kind: str) -> Expression:
+    """The same value under another type of Ibis."""
+    return declared("coalesce", str(value.type().copy(nullable=True)), kind)(value)
+
+
+def _total_cast(value: Expression, kind: DataType) -> Expression:
+    """Moments have microseconds already, and every other cast is defined for every value."""
+    return _as(value, str(kind)) if kind.is_timestamp() and value.type().is_timestamp() else cast(value, kind)
+
+
+def _lifted(table: pyarrow.Table) -> Expression:
+    """As JSON, which the statement carries: a temporary table is more than a read-only transaction may make."""
+    import ibis
+    from ibis.expr.operations import SQLQueryResult
+    from sqlglot import expressions
+
+    kinds = ibis.memtable(table).schema()
+    rows = zip(*(map(_written, table[name].to_pylist()) for name in kinds), strict=True)
+    literal = expressions.Literal.string(json.dumps(list(rows), ensure_ascii=False)).sql("mysql")
+    columns = ", ".join(f"c{place} {_json_type(kind)} PATH '$[{place}]'" for place, kind in enumerate(kinds.types))
+    query = f"SELECT * FROM JSON_TABLE({literal}, '$[*]' COLUMNS ({columns})) AS listed"  # noqa: S608 -- a literal
+    held = SQLQueryResult(
+        query, ibis.schema({f"c{i}": _held(kind) for i, kind in enumerate(kinds.types)}), None
+    ).to_expr()
+    return held.select(**{name: _unheld(held[f"c{i}"], kind) for i, (name, kind) in enumerate(kinds.items())})
+
+
+def _written(value: object) -> object:
+    if isinstance(value, bytes | str):  # in digits: what else is text there has the character set of the database
+        return (value.encode() if isinstance(value, str) else value).hex()
+    if isinstance(value, date | datetime):
+        return value.isoformat().replace("+00:00", "")
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _json_type(kind: DataType) -> str:
+    if kind.is_integer() or kind.is_boolean():
+        return "BIGINT UNSIGNED" if str(kind).lstrip("!") == "uint64" else "BIGINT"
+    if kind.is_floating():
+        return "DOUBLE"
+    if kind.is_decimal():
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if kind.is_date():
+        return "DATE"
+    return "DATETIME(6)" if kind.is_timestamp() else f"VARCHAR({2 * LONGEST_KEY})"  # null where it is longer
+
+
+def _held(kind: DataType) -> DataType | str:
+    return _TEXT if kind.is_binary() else kind.copy(nullable=True)
+
+
+def _unheld(column: Expression, kind: DataType) -> Expression:
+    if kind.is_binary():
+        return _unhex(column)
+    return _decoded(_unhex(column)) if kind.is_string() else column
+
+
+def compiled(engine: Engine, expression: Expression) -> str:
+    """The statement, with casts to bytes as MariaDB calls them."""
+    from sqlglot import expressions
+
+    query = engine.compiler.to_sqlglot(expression)
+    kinds = expressions.DataType.Type
+    for part in query.find_all(expressions.Cast):
+        if part.to.this == kinds.VARBINARY:
+            part.set("to", expressions.DataType(this=kinds.BINARY))
+    return str(query.sql(dialect=engine.compiler.dialect))
+
+
+def _fetched(engine: Engine, expression: Expression) -> Rows:
+    engine._run_pre_execute_hooks(expression)
+    with engine.con.cursor() as cursor:
+        cursor.execute(compiled(engine, expression))
+        rows = cursor.fetchall()
+    ways = [_way(kind) for kind in expression.schema().types]
+    return [tuple(v if v is None or way is None else way(v) for v, way in zip(row, ways, strict=True)) for row in rows]
+
+
+def _way(kind: DataType) -> Callable[[Any], Any] | None:
+    """From what the driver returns to a Python value, where that is another: sums of whole numbers are decimals."""
+    if kind.is_integer():
+        return int
+    return (lambda moment: moment.replace(tzinfo=UTC)) if kind.is_timestamp() and kind.timezone else None
+
+
+def _asked(engine: Engine, statement: str, *values: str | None) -> Rows:
+    with engine.con.cursor() as cursor:
+        cursor.execute(statement, values or None)
+        return list(cursor.fetchall())
+
+
+@contextmanager
+def _reading(engine: Engine, timeout: float) -> Iterator[None]:
+    """Within somebody else's transaction there is none of ours."""
+    if not _is_idle(engine):
+        yield
+        return
+    for setting in _SETTINGS:
+        _asked(engine, setting.format(timeout=f"{max(timeout, 0.001):f}"))  # where 0 would be none
+    _asked(engine, _TRANSACTION)
+    try:
+        yield
+    finally:
+        _asked(engine, "ROLLBACK")
+
+
+def _is_idle(engine: Engine) -> bool:
+    """Unless somebody else's transaction is under way, or one of ours."""
+    return _asked(engine, "SELECT @@in_transaction") == [(0,)]
+
+
+def _keeps_snapshots(table: Expression) -> bool:
+    """Whether all tables that an expression reads are InnoDB's."""
+    from ibis.expr.operations import DatabaseTable
+
+    leaves = table.op().find(DatabaseTable)
+    found = [_asked(leaf.source, _ENGINES, leaf.namespace.database, leaf.name) for leaf in leaves]
+    return bool(found) and all(rows == [("InnoDB",)] for rows in found)
+
+
+MARIADB = Dialect(
+    "mariadb",
+    Codec(_encoded, _decoded, _hex),
+    md5=_md5,
+    number_of=_number_of,
+    key=_key,
+    readable=_readable,
+    total_cast=_total_cast,
+    is_number=lambda value: value.notnull(),  # there is no nan
+    in_utc=lambda value: _as(value, "timestamp(6)"),
+    careful=True,
+    lifted=_lifted,
+    fetched=_fetched,
+    reading=_reading,
+    has_snapshots=_is_idle,
+    keeps_snapshots=_keeps_snapshots,
+)
