@@ -101,13 +101,16 @@ class BudgetError(CrestlineError):
 class BudgetExhausted(BudgetError):
     """What is asked does not fit what is left.
 
-    `requested` and `remaining` are costs in the unit of the budget; both depend on the ledger alone.
+    `requested` and `remaining` are costs in the unit of the budget; both depend on the ledger alone. `shared` says that
+    it is a budget which the asker, who has one of their own, shares with others: what is left of it tells what they
+    spent, and is not for the asker.
     """
 
     def __init__(self, message: str, *, requested: Any = None, remaining: Any = None) -> None:
         super().__init__(message)
         self.requested = requested
         self.remaining = remaining
+        self.shared = False
 
 
 class BudgetMismatch(BudgetError):

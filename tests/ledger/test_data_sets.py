@@ -96,3 +96,22 @@ def test_a_data_set_that_is_not_there_is_not_replaced_by_the_only_one(tmp_path: 
 def test_names_may_have_200_characters() -> None:
     with Ledger.in_memory(small_budget(), dataset="x" * 200) as ledger:
         assert ledger.reserve(drawn(1), analyst="y" * 200).analyst == "y" * 200
+
+
+def test_who_has_a_budget_of_their_own_is_told_of_that_one_first(make_ledger: MakeLedger) -> None:
+    """Where the shared one is what ran out, the error says that it is shared: a face can keep its numbers back."""
+    ledger = make_ledger(small_budget(10), analysts={"ann": small_budget(9), "bob": small_budget(2)})
+    ledger.reserve(drawn(8), analyst="ann")
+    for analyst, asked, whose, shared in (("bob", 3, "'bob'", False), ("ann", 3, "'ann'", False)):
+        with pytest.raises(BudgetExhausted, match=f"the budget of {whose}") as refusal:
+            ledger.reserve(drawn(asked), analyst=analyst)
+        assert refusal.value.shared is shared
+    ledger.reserve(drawn(1), analyst="bob")
+    ledger.reserve(drawn(1))
+    with pytest.raises(BudgetExhausted, match="the budget of data set") as refusal:
+        ledger.reserve(drawn(1), analyst="bob")
+    assert refusal.value.shared
+    with pytest.raises(BudgetExhausted) as refusal:
+        ledger.reserve(drawn(1))  # the data set itself asks: it is its own
+    assert not refusal.value.shared
+    assert ledger.verify().findings == ()

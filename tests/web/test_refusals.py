@@ -7,9 +7,11 @@ import re
 from http.client import HTTPConnection
 from pathlib import Path
 
+from crestline.errors import BudgetExhausted
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
 from crestline.web.config import load_config
+from crestline.web.problems import problem_of
 from crestline.web.tables import open_tables
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, write_loans
@@ -65,3 +67,12 @@ def test_all_refusals_are_the_same_bytes(tmp_path: Path) -> None:
         assert raw(server.port, f"/v1/answers/{foreign}", tokens["bob"])[0] == 200  # it is there
     assert {status for status, _ in refused} == {403}
     assert len({sent for _, sent in refused}) == 1
+
+
+def test_a_refusal_for_want_of_a_shared_budget_does_not_tell_what_others_spent() -> None:
+    refusal = BudgetExhausted("the budget of data set 'loans' cannot pay for this: rho 0.125 of 3 is left")
+    assert problem_of(refusal).message == str(refusal)  # one's own
+    refusal.shared = True
+    told = problem_of(refusal)
+    assert (told.status, told.code) == (402, "budget_exhausted")
+    assert not any(letter.isdigit() for letter in told.message)

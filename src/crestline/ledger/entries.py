@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount, fraction_text
 
-EntryKind: TypeAlias = Literal["opened", "reserved", "begun", "settled", "voided", "answered", "refused"]
+EntryKind: TypeAlias = Literal["opened", "reserved", "begun", "settled", "voided", "answered", "refused", "witnessed"]
 
 ENDINGS = ("settled", "voided")  # either ends a reservation: what was paid for it, or that it was given back
 

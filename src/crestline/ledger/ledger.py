@@ -83,12 +83,22 @@ class Ledger:
 
     @classmethod
     def open(
-        cls, address: Address, *, dataset: str | None = None, clock: Clock = _utc_now, timeout: float = PATIENCE
+        cls,
+        address: Address,
+        *,
+        dataset: str | None = None,
+        clock: Clock = _utc_now,
+        timeout: float = PATIENCE,
+        witness: Address | None = None,
     ) -> Ledger:
-        """The ledger at an address; `dataset` may be left out where there is only one."""
+        """The ledger at an address; `dataset` may be left out where there is only one.
+
+        `witness` is another place, a path or an address, where the checksum of the ledger is kept: a ledger that is
+        older than its witness, such as a backup that was restored, is refused.
+        """
         from crestline.ledger.storage.store import Store
 
-        store = Store.open(address, clock, timeout)
+        store = Store.open(address, clock, timeout, witness)
         return cls(store, _chosen(store, dataset))
 
     @classmethod
@@ -101,12 +111,13 @@ class Ledger:
         user: str | None = None,
         clock: Clock = _utc_now,
         timeout: float = PATIENCE,
+        witness: Address | None = None,
     ) -> Ledger:
         """The budget of a data set, opened at the first call; at every other, `budget` and `user` must be those in the
-        ledger."""
+        ledger. `witness` is as in `open`."""
         from crestline.ledger.storage.store import Store
 
-        return cls.in_store(Store.create(address, clock, timeout), budget, dataset=dataset, user=user)
+        return cls.in_store(Store.create(address, clock, timeout, witness), budget, dataset=dataset, user=user)
 
     @classmethod
     def in_store(cls, store: Store, budget: Budget, *, dataset: str, user: str | None = None) -> Ledger:

@@ -122,6 +122,7 @@ class Config:
     """Everything the service needs to know.
 
     ledger     the address of the ledger
+    witness    where the checksum of the ledger is kept, if it is
     datasets, analysts    by name
     limits     what one request may ask for
     file       where all this was written, for messages
@@ -134,6 +135,7 @@ class Config:
     file: Path
     text: str
     reports: Mapping[str, ReportConfig] = field(default_factory=dict)
+    witness: str | None = None
 
     def place(self, path: tuple[str, ...]) -> str:
         """The file and the line of a setting."""
@@ -173,8 +175,9 @@ class _Reader:
 
     def config(self) -> Config:
         root = Section((), parsed(self._text))
-        self._try(lambda: root.only("ledger", "datasets", "analysts", "limits", "reports"))
+        self._try(lambda: root.only("ledger", "witness", "datasets", "analysts", "limits", "reports"))
         ledger = self._try(lambda: self._located(root.text("ledger")))
+        witness = self._try(lambda: self._located(root.text("witness"))) if "witness" in root.values else None
         limits = self._try(lambda: _limits(root.section("limits")))
         datasets = self._each(root, "datasets", self._dataset)
         named = root.values.get("datasets")
@@ -185,7 +188,7 @@ class _Reader:
             raise ParameterError("\n".join(self._place(mistake) for mistake in self._mistakes))
         assert ledger is not None, "what could not be read is a mistake"
         assert limits is not None, "what could not be read is a mistake"
-        return Config(ledger, datasets, analysts, limits, self._file, self._text, reports)
+        return Config(ledger, datasets, analysts, limits, self._file, self._text, reports, witness)
 
     def _try(self, read: Callable[[], T]) -> T | None:
         try:

@@ -44,8 +44,16 @@ def forbidden() -> Problem:
     )
 
 
+_SHARED = (
+    "Your own budget could pay for this; the one that this data set has for all its analysts together cannot. How much "
+    "is left of it is not said, because that would tell what others spent. Ask for less, or ask the owner."
+)
+
+
 def problem_of(error: CrestlineError) -> Problem:
     """A refusal of the core in the words of the service. Addresses of sources and ledgers stay out of it."""
+    if isinstance(error, BudgetExhausted) and error.shared:
+        return Problem(402, "budget_exhausted", _SHARED)
     if isinstance(error, BudgetExhausted):
         return Problem(402, "budget_exhausted", str(error))
     if isinstance(error, BudgetMismatch):

@@ -122,7 +122,8 @@ def open_state(
     metrics = Metrics()
     counted = {name: metrics.dataset(name) for name in config.datasets}
     sources = {name: _source(config, part, counted[name], copies) for name, part in config.datasets.items()}
-    store = Store.create(config.ledger, clock, timeout=30.0)
+    store = Store.create(config.ledger, clock, 30.0, config.witness)
+    store.refuse_damaged()
     ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     tables = open_tables(config.ledger)
     return ServiceState(

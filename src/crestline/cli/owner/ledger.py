@@ -182,6 +182,22 @@ def verify(
 
 
 @ledger_app.command()
+def accept(
+    address: Address,
+    witness: Annotated[str, typer.Argument(help="Where its checksum is kept: the path or address of the witness.")],
+) -> None:
+    """Take a ledger that was restored from a backup, as its owner. What was asked since the backup is not in it.
+
+    Its witness then knows this ledger, and that it was accepted is an entry of it. It must verify.
+
+    Example: crestline ledger accept ledger.db /elsewhere/ledger.witness
+    """
+    with _store(address) as store:
+        before = store.accept(witness)
+        typer.echo(f"The witness knew {before}; it knows {store.checksum()} now.")
+
+
+@ledger_app.command()
 def export(
     address: Address,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,

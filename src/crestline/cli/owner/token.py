@@ -79,7 +79,7 @@ def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     from crestline.web.tables import open_tables
 
     config = load_config(path)
-    Store.create(config.ledger, utc_now, timeout=30.0).close()
+    Store.create(config.ledger, utc_now, 30.0, config.witness).close()
     tables = open_tables(config.ledger)
     try:
         yield config, Tokens(tables, utc_now)

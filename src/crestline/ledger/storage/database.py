@@ -19,7 +19,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,9 +28,11 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from crestline.errors import LedgerError
+from crestline.ledger.storage import records
 from crestline.ledger.storage.faults import DAMAGED, NOT_A_LEDGER, RETRIED, ledger_error, sqlstate
 from crestline.ledger.storage.group import NOTHING, Group, Needs, Operation, Works
 from crestline.ledger.storage.transaction import Transaction
+from crestline.ledger.storage.witness import Witness
 
 if TYPE_CHECKING:
     import psycopg
@@ -50,7 +52,12 @@ class Database:
         self._connect = connect
         self._turn = threading.RLock()
         self._everyone_waits = one_connection
+        self._witness: Witness | None = None
         self._start()
+
+    def attend(self, witness: Witness) -> None:
+        """From now on, tell the witness of every change before anybody else is told, and believe it."""
+        self._witness = witness
 
     def _start(self) -> None:
         self._process = os.getpid()
@@ -121,11 +128,14 @@ class Database:
         """One transaction. Whoever asked is told only after it: a commit that fails is everybody's failure."""
         options = self._write_options()
         with self._engine.connect().execution_options(**options) as connection, connection.begin():
-            transaction = Transaction(connection)
-            if len(batch) > 1 or batch[0].charges:
+            transaction = Transaction(connection, self.address, self._witness)
+            if len(batch) > 1 or batch[0].charges or self._witness is not None:
                 transaction.lock()
             transaction.load(operation.needs for operation in batch)
             outcomes = _alone(transaction, batch[0]) if len(batch) == 1 else _in_turn(transaction, batch)
+            head = None if self._witness is None else records.head(connection)
+        if self._witness is not None and head is not None:
+            self._witness.note(head)  # after the commit, and before anybody is told: see `witness`
         for operation, (result, error) in zip(batch, outcomes, strict=True):
             operation.end(result=result, error=error)
 
@@ -223,6 +233,9 @@ def _sqlite_file(path: Path, *, create: bool, timeout: float) -> Database:
     if not _fresh(path) and not _may_be_sqlite(path):
         raise LedgerError(f"ledger {path}: {NOT_A_LEDGER}")
     new = create and _fresh(path)
+    if new:
+        with suppress(OSError):  # SQLite says what is wrong
+            path.touch(mode=0o600)  # what was asked is nobody else's business; its other files get the same mode
     address = f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}"
 
     def raw() -> sqlite3.Connection:

@@ -19,6 +19,7 @@ class Statements:
     """
 
     lock: str = "SELECT length, head FROM crestline_books"
+    last: str = "SELECT {entry} FROM crestline_entries ORDER BY sequence DESC LIMIT 1"
     move_head: str = "UPDATE crestline_books SET length = ?, head = ?"
     payers: str = (
         "SELECT dataset, analyst, budget, settled, held, user_column FROM crestline_accounts "

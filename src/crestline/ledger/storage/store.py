@@ -23,10 +23,12 @@ from crestline.ledger.storage.drawn import Drawn, Part, drawn_from, load_periods
 from crestline.ledger.storage.group import Needs
 from crestline.ledger.storage.records import Account, checked_payers, no_budget
 from crestline.ledger.storage.transaction import Transaction
+from crestline.ledger.storage.witness import open_witness
 from crestline.ledger.unit import check_user, named_user
 from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
+Address: TypeAlias = str | os.PathLike[str]
 Choose: TypeAlias = Callable[[list[Part]], tuple[Cost, int | None]]  # what a question costs, and its k if it was chosen
 Usable: TypeAlias = Callable[[object], bool]  # whether an answer that is stored may be served
 
@@ -41,19 +43,19 @@ class Store:
         self._clock = clock
 
     @classmethod
-    def create(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
-        """The ledger at this address, made if there is none."""
+    def create(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
+        """The ledger at this address, made if there is none; `witness` is where its checksum is kept."""
         database = open_database(address, create=True, timeout=timeout)
         database.write(lambda connection: _build(connection, database.address))
-        return cls(database, clock)
+        return cls(database, clock)._attended(witness, timeout)
 
     @classmethod
-    def open(cls, address: str | os.PathLike[str], clock: Clock, timeout: float) -> Store:
-        """The ledger at this address, migrated if it is older."""
+    def open(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
+        """The ledger at this address, migrated if it is older; `witness` is where its checksum is kept."""
         database = open_database(address, create=False, timeout=timeout)
         if schema.check(database.read(lambda connection: _version(connection, database.address)), database.address):
             database.write(_migrate)
-        return cls(database, clock)
+        return cls(database, clock)._attended(witness, timeout)
 
     @classmethod
     def in_memory(cls, clock: Clock) -> Store:
@@ -61,6 +63,52 @@ class Store:
         database = memory_database()
         database.write(schema.build)
         return cls(database, clock)
+
+    def _attended(self, address: Address | None, timeout: float) -> Store:
+        """This ledger, if its witness knows it; one that never had a witness gets one."""
+        if address is None:
+            return self
+        witness = open_witness(address, self._database, timeout)
+        head, known = self._database.read(records.head), witness.read()
+        if known is None and not self._has_witness():
+            witness.note(head)  # before it is written down: a crash between the two refuses nobody
+            self._database.attend(witness)
+            self._database.charge(lambda transaction: transaction.append(_witnessed(None), self._clock()))
+            return self
+        self._database.attend(witness)
+        try:
+            self._database.charge(lambda transaction: None)  # the lock checks
+        except LedgerError:
+            self.close()
+            raise
+        return self
+
+    def _has_witness(self) -> bool:
+        ever = select(schema.entries.c.sequence).where(schema.entries.c.kind == "witnessed").limit(1)
+        return self._database.read(lambda connection: connection.execute(ever).first() is not None)
+
+    def accept(self, address: Address, timeout: float = 30.0) -> str:
+        """Take this ledger as it is, whatever its witness knows, for its owner who has restored it; a ledger that does
+        not hold by itself is refused. Returns the checksum that the witness knew."""
+        self.refuse_damaged()
+        witness = open_witness(address, self._database, timeout)
+        try:
+            known = witness.read()
+            before = "nothing" if known is None else f"{known.length}:{known.hash}"
+        except LedgerError:
+            before = "nothing that can be read"
+        self._database.charge(lambda transaction: transaction.append(_witnessed(before), self._clock()))
+        witness.replace(self._database.read(records.head))
+        return before
+
+    def refuse_damaged(self) -> None:
+        """Check everything, and refuse a ledger that does not hold."""
+        found = self.verify()
+        if not found.ok:
+            raise LedgerError(
+                f"ledger {self.address} does not hold: {found.findings[0]} ({len(found.findings)} found). Run "
+                "`crestline ledger verify`, and put the newest copy back"
+            )
 
     @property
     def address(self) -> str:
@@ -175,7 +223,7 @@ class Store:
         drawn = [transaction.drawn(payer, order.reach) for payer in payers]
         try:
             cost, k = choose([part for one in drawn for part in one.parts])
-            held = [one.hold(cost) for one in drawn]
+            held = _held(drawn, cost)
         except BudgetExhausted as refusal:
             transaction.append(_refused(order, refusal), self._clock())
             return refusal
@@ -353,6 +401,21 @@ def _possible_keys(order: Order) -> tuple[str, ...]:
     owners = {None, order.analyst}
     keys = (answer_key(order.dataset, order.question, order.data_version, owner) for owner in owners)
     return tuple(key for key in keys if key is not None)
+
+
+def _witnessed(before: str | None) -> Draft:
+    """That a witness is kept from now on; of one that knew another chain, what it knew."""
+    return Draft("witnessed", "", details={"knew": before})
+
+
+def _held(drawn: list[Drawn], cost: Cost) -> list[tuple[Drawn, Amount]]:
+    """What every payer holds. The asker's own account is asked first: what it has not, nobody else's need explain."""
+    own = drawn[-1].hold(cost)
+    try:
+        return [*(one.hold(cost) for one in drawn[:-1]), own]
+    except BudgetExhausted as refusal:
+        refusal.shared = True
+        raise
 
 
 def _served(order: Order, found: Entry) -> Draft:

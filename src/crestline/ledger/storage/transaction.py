@@ -14,13 +14,15 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, CursorResult
 
-from crestline.ledger.entries import ENDINGS, Draft, Entry, chained
+from crestline.errors import LedgerError
+from crestline.ledger.entries import ENDINGS, GENESIS, Draft, Entry, chained, digest
 from crestline.ledger.periods import Reach
 from crestline.ledger.rules import Balance
 from crestline.ledger.storage import records, statements
 from crestline.ledger.storage.drawn import Drawn, drawn_with
 from crestline.ledger.storage.group import Needs
 from crestline.ledger.storage.records import DATASET, Account, Head, checked_payers, sums, to_account, to_entry, told
+from crestline.ledger.storage.witness import Witness, contains, refusal
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -31,8 +33,10 @@ Period = tuple[str, str, str, int]  # data set, analyst (empty: the data set's o
 class Transaction:
     """The ledger while it is written to. `connection` must not be used for its tables between `lock` and `flush`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, address: str = "", witness: Witness | None = None) -> None:
         self.connection = connection
+        self._address = address
+        self._witness = witness
         self._sqlite = connection.dialect.name == "sqlite"
         self._sql = statements.SQLITE if self._sqlite else statements.POSTGRES
         self._begin()
@@ -52,10 +56,33 @@ class Transaction:
         self._undo: list[Callable[[], object]] = []
 
     def lock(self) -> Head:
-        """The head of the chain, held until the transaction ends (SQLite holds the whole file instead)."""
+        """The head of the chain, held until the transaction ends (SQLite holds the whole file instead).
+
+        Nothing is appended to a chain whose head is not that of its last entry, or that its witness does not know.
+        """
         if self._head is None:
-            self._head = records.read_head(self._execute(self._sql.lock).first())
+            head = records.read_head(self._execute(self._sql.lock).first())
+            self._check_last(head)
+            self._check_witness(head)
+            self._head = head
         return self._head
+
+    def _check_last(self, head: Head) -> None:
+        last = self._read(self._sql.last, ())
+        found = Head(last[0].sequence, digest(last[0].body)) if last else Head(0, GENESIS)
+        if found != head or (last and last[0].hash != head.hash):
+            raise LedgerError(
+                f"ledger {self._address}: its head row and its last entry do not agree, so somebody else has changed "
+                "it. Nothing is charged to it: run `crestline ledger verify`, and put the newest copy back"
+            )
+
+    def _check_witness(self, head: Head) -> None:
+        known = None if self._witness is None else self._witness.read()
+        if self._witness is not None and (known is None or not self._contains(head, known)):
+            raise refusal(self._address, self._witness, head, known)
+
+    def _contains(self, head: Head, known: Head) -> bool:
+        return contains(lambda: self._read(self._sql.reservations, (self._listed([known.length]),)), head, known)
 
     def load(self, needs: Iterable[Needs]) -> None:
         """Read at once what several operations are going to look up."""

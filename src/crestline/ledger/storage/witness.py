@@ -1,0 +1,214 @@
+"""A witness: the checksum of the chain (how long it is, and the hash of its last entry), kept in another place.
+
+A ledger proves by itself that no entry was edited. What it cannot prove is that it is the newest: a backup that is put
+back holds as well as the ledger did then, and has forgotten what was spent since. The witness remembers.
+
+It is written after every commit, and before anybody is told of it. So it knows everything that was ever told, and:
+
+- a crash between the two leaves the witness behind, never ahead. An honest ledger always contains what its witness
+  says: it is as long or longer, and its entry of that number has that hash. Nothing else is asked of it.
+- of two processes the slower may come with an older checksum: the witness keeps the longer of two.
+- a ledger that does not contain it was restored, rewritten or replaced, and is refused: when it is opened, and under
+  the lock of every writer, where no honest witness can be newer than the head.
+- where the ledger says that it has a witness, a missing one is refused, too.
+
+An owner who has restored a backup on purpose says so with `crestline ledger accept`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from sqlalchemy import BigInteger, Column, MetaData, Table, Text, delete, insert, select
+
+from crestline.errors import LedgerError
+from crestline.ledger.entries import GENESIS, Entry, digest
+from crestline.ledger.storage.records import Head
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from crestline.ledger.storage.database import Database
+
+
+def open_witness(address: str | os.PathLike[str], ledger: Database, timeout: float) -> Witness:
+    """The witness at a path, or in the database at a `postgresql://` or `sqlite:///` address."""
+    from crestline.ledger.storage.database import open_database
+
+    text = os.fspath(address)
+    if "://" in text:
+        return DatabaseWitness(open_database(text, create=True, timeout=timeout), ledger.address)
+    if not Path(text).absolute().parent.is_dir():
+        raise LedgerError(f"witness {text}: its directory does not exist; create it first")
+    return FileWitness(Path(text))
+
+
+class Witness(Protocol):
+    """Where the checksum is kept. `read` is None where there is none yet; `note` never makes it shorter."""
+
+    @property
+    def place(self) -> str: ...
+
+    def read(self) -> Head | None: ...
+
+    def note(self, head: Head) -> None: ...
+
+    def replace(self, head: Head) -> None: ...
+
+
+_SLOT = 256  # bytes: more than a checksum and its hash need, and a whole part of any sector
+
+
+class FileWitness:
+    """A file of two places that are written in turn, each with a hash of its own: one of them is always whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def place(self) -> str:
+        """The path."""
+        return str(self._path)
+
+    def read(self) -> Head | None:
+        """The longer of the two; None where there is no file."""
+        with self._said_plainly():
+            try:
+                content = self._path.read_bytes()
+            except FileNotFoundError:
+                return None
+        return self._newest(content)
+
+    def note(self, head: Head) -> None:
+        """Keep it, durably, unless a longer one is kept already."""
+        with self._open() as file:
+            known = self._newest(os.pread(file, 2 * _SLOT, 0))
+            if known is None or known.length < head.length:
+                self._put(file, head, 0 if known is None else head.length % 2)
+
+    def replace(self, head: Head) -> None:
+        """Keep it in place of whatever is there."""
+        with self._open() as file:
+            os.pwrite(file, b" " * 2 * _SLOT, 0)
+            self._put(file, head, 0)
+
+    def _put(self, file: int, head: Head, slot: int) -> None:
+        text = f"{head.length}:{head.hash}"
+        os.pwrite(file, f"{text} {digest(text)}\n".encode().ljust(_SLOT), slot * _SLOT)
+        os.fsync(file)
+
+    def _newest(self, content: bytes) -> Head | None:
+        """None of an empty file; a file in which nothing is whole is an error."""
+        found = [_told(content[start : start + _SLOT]) for start in (0, _SLOT)]
+        whole = [head for head in found if head is not None]
+        if content and not whole:
+            raise LedgerError(f"witness {self.place}: it cannot be read; it was edited, or is no witness")
+        return max(whole, key=lambda head: head.length, default=None)
+
+    @contextmanager
+    def _open(self) -> Iterator[int]:
+        """The file, for this process alone."""
+        import fcntl  # not on every system
+
+        with self._said_plainly():
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield file
+            finally:
+                os.close(file)
+
+    @contextmanager
+    def _said_plainly(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LedgerError(
+                f"witness {self.place}: {error.strerror}; what was reserved stays charged: see that it can be read and "
+                "written"
+            ) from None
+
+
+def _told(slot: bytes) -> Head | None:
+    text, _, own = slot.decode("ascii", "replace").strip().partition(" ")
+    length, _, last = text.partition(":")
+    return Head(int(length), last) if length.isdecimal() and digest(text) == own else None
+
+
+_metadata = MetaData()
+_witnesses = Table(
+    "crestline_witness",
+    _metadata,
+    Column("ledger", Text, primary_key=True),
+    Column("length", BigInteger, nullable=False),
+    Column("head", Text, nullable=False),
+)
+
+
+class DatabaseWitness:
+    """A table in another database, with one row for each ledger, named by its address."""
+
+    def __init__(self, database: Database, ledger: str) -> None:
+        self._database = database
+        self._ledger = ledger
+        database.write(_metadata.create_all)
+
+    @property
+    def place(self) -> str:
+        """The address, without a password."""
+        return self._database.address
+
+    def read(self) -> Head | None:
+        """What is kept of this ledger."""
+        return self._database.read(self._row)
+
+    def note(self, head: Head) -> None:
+        """Keep it, durably, unless a longer one is kept already."""
+
+        def work(connection: Connection) -> None:
+            known = self._row(connection, lock=True)
+            if known is None or known.length < head.length:
+                self._put(connection, head)
+
+        self._database.write(work)
+
+    def replace(self, head: Head) -> None:
+        """Keep it in place of whatever is there."""
+        self._database.write(lambda connection: self._put(connection, head))
+
+    def _put(self, connection: Connection, head: Head) -> None:
+        connection.execute(delete(_witnesses).where(_witnesses.c.ledger == self._ledger))
+        row = {"ledger": self._ledger, "length": head.length, "head": head.hash}
+        connection.execute(insert(_witnesses), row)
+
+    def _row(self, connection: Connection, *, lock: bool = False) -> Head | None:
+        query = select(_witnesses.c.length, _witnesses.c.head).where(_witnesses.c.ledger == self._ledger)
+        row = connection.execute(query.with_for_update() if lock else query).first()
+        return None if row is None else Head(int(row[0]), str(row[1]))
+
+
+def contains(entry: Callable[[], Sequence[Entry]], head: Head, known: Head) -> bool:
+    """Whether the chain up to `head` contains what is known of it; `entry` looks up the entry of that number."""
+    if known.length == head.length or known.length == 0:
+        return known.hash == (head.hash if known.length else GENESIS)
+    return known.length < head.length and [one.hash for one in entry()] == [known.hash]
+
+
+def refusal(address: str, witness: Witness, head: Head, known: Head | None) -> LedgerError:
+    """What is said of a ledger that is not the one its witness knows."""
+    place = witness.place
+    if known is None:
+        what = f"it has a witness, and there is none at {place}"
+    elif known.length > head.length:
+        what = f"it has {head.length} entries, and its witness {place} knows {known.length}: it is an older copy"
+    else:
+        what = f"entry {known.length} is not the one that its witness {place} knows: it was rewritten or replaced"
+    return LedgerError(
+        f"ledger {address}: {what}. What was asked since is not in it, and its budget would be spent twice. Nothing is "
+        "charged to it. Put the newest copy back; if this one must do, its owner says so with "
+        "`crestline ledger accept`"
+    )
