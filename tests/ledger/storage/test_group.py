@@ -268,3 +268,42 @@ def test_of_those_who_ask_the_same_at_once_nobody_pays_for_what_is_paid_for(
     unusable = ledger.find_or_reserve(drawn(1), usable=lambda answer: answer != ["a"], **asking)
     assert isinstance(unusable, Receipt)
     assert ledger.verify().findings == ()
+
+
+class Interrupted(Operation[None]):
+    """Its thread is interrupted when its turn has come."""
+
+    def wait(self) -> None:
+        super().wait()
+        raise KeyboardInterrupt
+
+
+def test_a_thread_that_is_interrupted_while_it_waits_leaves_its_turn_to_the_next() -> None:
+    begun, free, crowd, written = threading.Event(), threading.Event(), Crowd(), list[list[Works]]()
+
+    def write(batch: list[Works]) -> None:
+        begun.set()
+        assert free.wait(PATIENCE)
+        written.append(batch)
+        for operation in batch:
+            operation.end()
+
+    def come(name: str, operation: Operation[None], waiting: int) -> None:
+        crowd.start(name, lambda: group.run(operation))
+        assert begun.wait(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while len(group._waiting) < waiting:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
+    group = Group(write)
+    first, interrupted, last = (kind(lambda _: None, True) for kind in (Operation[None], Interrupted, Operation[None]))
+    come("first", first, 0)
+    come("interrupted", interrupted, 1)
+    come("last", last, 2)
+    free.set()
+    outcomes = crowd.join()
+    assert isinstance(outcomes["interrupted"], KeyboardInterrupt)
+    assert outcomes["first"] is outcomes["last"] is None
+    assert written == [[first], [last]]
+    assert not group._busy

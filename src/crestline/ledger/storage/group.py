@@ -46,6 +46,8 @@ class Operation(Generic[T]):
     result: T | None = None
     error: BaseException | None = None
     ended: bool = False
+    leads: bool = False  # its thread is the next to write
+    written: bool = False  # its thread has begun to write
     _woken: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -82,21 +84,25 @@ class Group:
     def run(self, operation: Operation[T]) -> T:
         """Do it, together with others if others wait; returns when it is durable."""
         with self._guard:
+            operation.leads = not self._busy
             if self._busy:
                 self._waiting.append(operation)
-            first = not self._busy
             self._busy = True
-        if not first:
-            operation.wait()
-        if not operation.ended:
-            self._lead(operation)
+        try:
+            if not operation.leads:
+                operation.wait()
+            if not operation.ended:
+                self._lead(operation)
+        except BaseException:
+            self._leave(operation)
+            raise
         return operation.outcome()
 
     def _lead(self, own: Works) -> None:
         """Write for everybody who waits, and leave the turn to the first of those who come meanwhile."""
         with self._guard:
             batch = [own, *(other for other in self._waiting if other is not own)]
-            self._waiting = []
+            self._waiting, own.written = [], True
         try:
             self._write(batch)
         finally:
@@ -104,7 +110,23 @@ class Group:
                 if not operation.ended:  # this thread was interrupted
                     operation.end(error=LedgerError("the ledger was interrupted: what was reserved stays charged"))
             with self._guard:
-                self._busy = bool(self._waiting)
-                following = self._waiting[:1]
+                following = self._next()
             for operation in [*batch[1:], *following]:
                 operation.wake()
+
+    def _leave(self, own: Works) -> None:
+        """A thread that is interrupted while it waits leaves its turn to the next, so that nobody waits for ever."""
+        with self._guard:
+            if own in self._waiting:
+                self._waiting.remove(own)
+            following = self._next() if own.leads and not own.written else []
+        for operation in following:
+            operation.wake()
+
+    def _next(self) -> list[Works]:
+        """Whose turn it is now; nobody's where nobody waits."""
+        self._busy = bool(self._waiting)
+        following = self._waiting[:1]
+        for operation in following:
+            operation.leads = True
+        return following
