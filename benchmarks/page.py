@@ -12,6 +12,7 @@ from benchmarks import (
     groups,
     ledger_load,
     pairs,
+    questions,
     restricted,
     scaling,
     service_load,
@@ -31,6 +32,7 @@ TABLES: dict[str, Any] = {
     "groups": groups,
     "startup": startup,
     "ledger": ledger_load,
+    "questions": questions,
     "service": service_load,
 }
 # Which plots a table has: the axis, and what is held fixed along it.
