@@ -66,6 +66,20 @@ def test_a_sum_over_several_periods_says_what_is_left_for_a_person() -> None:
     assert "nothing is promised to a person who is in 12 months" in several.notes[1]
 
 
+def test_the_sieve_reads_several_periods_with_weights_for_each() -> None:
+    paying = ledger(cl.Budget(4, "1e-6", per="month", time="day", cap=cl.Window(12, epsilon=6, delta="1e-5")))
+    one = cl.top_k(TABLE, k=3, ledger=paying, last=1)
+    several = cl.top_k(TABLE, k=3, ledger=paying, last=3)
+    assert [answer.mechanism.name for answer in (one, several)] == ["Sieve", "Sieve"]
+    assert "several" not in one.mechanism.parameters
+    assert several.mechanism.parameters["several"] == "True"
+    assert set(several.items) == {"old", "new", "newest"}
+    assert paying.history()[-2].content["periods"]["person"] == "each"  # a cap over all three pays three times
+    own = cl.mechanisms.Sieve(3, 1, "1e-9", several=True)
+    assert cl.top_k(TABLE, k=3, ledger=paying, last=2, mechanism=own).items
+    assert paying.verify().findings == ()
+
+
 def test_stored_answers_are_those_of_the_same_periods() -> None:
     paying = ledger()
     first = cl.top_k(TABLE, k=1, ledger=paying, last=2, version="v")
@@ -94,7 +108,8 @@ def test_a_period_that_is_spent_stays_spent_and_the_next_is_fresh() -> None:
     [
         ({}, QuestionError, "name periods with period="),
         ({"period": "2026-11"}, QuestionError, "has not ended"),
-        ({"last": 2, "mechanism": "Sieve"}, MechanismError, "the pairs of one period"),
+        ({"last": 2, "mechanism": "Routed", "epsilon": 1}, MechanismError, "the pairs of one period"),
+        ({"last": 2, "mechanism": cl.mechanisms.Sieve(1, 1, "1e-9")}, MechanismError, "the pairs of one period"),
         ({"last": 1, "user": "item"}, BudgetMismatch, "users of column 'user'"),
     ],
 )

@@ -87,6 +87,7 @@ class Limits:
     slots         the most items that a mechanism may see, unless the question says how many
     public_list   the source is itself a public list with counts: for mechanisms that need one
     views         what kinds of view the source can give; a ready histogram is one of them already
+    pairs_by_period   over several periods, views of pairs tell the periods apart
     users         roughly how many users there are, where that is public; changes no answer
     several       several periods are read: what one user changes is then bounded in each of them (P16.2)
     """
@@ -95,6 +96,7 @@ class Limits:
     public_list: bool = False
     views: tuple[Kind, ...] = KINDS
     several: bool = False
+    pairs_by_period: bool = True
     users: int | None = None
 
     def __post_init__(self) -> None:

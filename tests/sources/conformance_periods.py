@@ -9,12 +9,15 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from crestline.errors import QuestionError
 from crestline.histogram.observed import ObservedItems
-from crestline.histogram.views import View
+from crestline.histogram.pairs import PairViews
+from crestline.histogram.views import PAIRS, View
+from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.periods.calendar import Calendar, Periods, index_of
 from crestline.question import Question
 from tests.sources import oracle, oracle_views
@@ -118,12 +121,71 @@ class PeriodConformance:
             found = dict(zip(observed.names(places), map(observed.score_of, places), strict=True))
         assert found == dict(expected)
 
+    def test_views_of_pairs_are_for_a_user_and_a_period(self, engine: Engine) -> None:
+        """The views of the sieve over two weeks, of all pairs and of those in some buckets (P16.2)."""
+        rows, buckets = made_up(), 8
+        table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
+        weeks = [index_of("week", date(2026, 9, 28) + timedelta(days=7 * week)) for week in range(2)]
+        inside = [
+            {(row["user"], row["item"]) for row in rows if row["t"] and index_of("week", row["t"]) == index}
+            for index in weeks
+        ]
+        one = asked("2026-W40", "2026-W41", "week")
+        source = engine.source(table)
+        source.check(one, PAIRS)
+        kept = np.array([place % 3 > 0 for place in range(buckets)])
+        with source.reading(one, KEY, PAIRS) as reading:
+            assert isinstance(reading.histogram, PairViews)
+            agrees_by_period(reading.histogram, inside, buckets)
+            alive = [oracle_views.within(pairs, KEY, kept.tolist()) for pairs in inside]
+            assert any(alive)
+            agrees_by_period(reading.histogram.within(KEY, kept), alive, buckets)
+
     def test_what_is_no_time_is_refused_before_a_row_is_read(self, engine: Engine) -> None:
         source = engine.source(pa.table({"user": [1], "item": ["a"], "t": [5]}))
         with pytest.raises(QuestionError, match="the column that says when holds dates or timestamps"):
             source.check(asked("2026-10"))
         with pytest.raises(QuestionError, match="there is no column 'when'"):
             source.check(replace(asked("2026-10"), period=Periods(Calendar("month", "when"), 2026 * 12)))
+
+
+def agrees_by_period(views: PairViews, inside: list[oracle_views.Pairs], buckets: int) -> None:
+    """Every view, against plain Python: numbers of users over all periods, caps and weights for each of them."""
+    everything = set().union(*inside)
+    for rank in (1, 3, 1000):
+        assert views.users_with(rank) == oracle_views.users_with(everything, rank)
+    slots = views.slots(3)
+    found = [(count, oracle.typed(label)) for label, count in zip(slots.items, slots.counts, strict=True) if count]
+    assert (found, slots.next_count) == oracle_views.slots(everything, 3)
+    most: Counter[Any] = Counter()
+    for pairs in inside:
+        for user, many in Counter(user for user, _ in pairs).items():
+            most[user] = max(most[user], many)
+    alike = {(user, item) for user, many in most.items() for item in range(many)}  # as many items as in their fullest
+    assert views.users_by_items().tolist() == oracle_views.users_by_items(alike)
+    weights = gaussian_weights(1, buckets)
+    heaviest: dict[tuple[Any, int], int] = {}
+    for pairs in inside:
+        placed = {(user, oracle_views.bucket(item, KEY, buckets)) for user, item in pairs}
+        different = Counter(user for user, _ in placed)
+        for user, place in placed:
+            weight = int(weights[different[user] - 1])
+            heaviest[user, place] = max(weight, heaviest.get((user, place), 0))
+    loads = [sum(weight for (_, at), weight in heaviest.items() if at == place) for place in range(buckets)]
+    assert views.loads(KEY, buckets, weights).tolist() == loads
+    table = gaussian_weights(2, 3)
+    scores: dict[tuple[Any, Any], int] = {}
+    for pairs in inside:
+        sizes = Counter(user for user, _ in pairs)
+        for user, item in oracle_views.bounded(pairs, len(table), KEY):
+            weight = int(table[min(sizes[user], len(table)) - 1])
+            scores[user, item] = max(weight, scores.get((user, item), 0))
+    expected: Counter[Any] = Counter()
+    for (_, item), weight in scores.items():
+        expected[item] += weight
+    items = views.observed(KEY, table)
+    places = range(items.size)
+    assert dict(zip(items.names(places), map(items.score_of, places), strict=True)) == dict(expected)
 
 
 def made_up() -> list[dict[str, Any]]:

@@ -29,7 +29,11 @@ CELLS = 13
 @runtime_checkable
 class PairViews(Protocol):
     """What may be looked at. One user changes `users_with` by at most one, one cell of `users_by_items` by one, and the
-    loads by a vector whose squares add up to at most one in units of `weights[0]`."""
+    loads by a vector whose squares add up to at most one in units of `weights[0]`.
+
+    Over several periods the rows of a user in one of them change the same by no more, but for `users_by_items`, where a
+    user may go from one cell to another: two cells by one (P16.2). Caps and weights are then for a user and a period,
+    and an item or a bucket gets the largest of the weights that a user has there."""
 
     def users_with(self, rank: int) -> int:
         """The number of users of the item that is the `rank`-th most popular; zero where there are fewer items."""

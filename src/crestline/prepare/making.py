@@ -86,10 +86,12 @@ def with_total(
     return replace(asked, epsilon=usual_epsilon(budget, cost))
 
 
-def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
+def _made(rule: Rule, question: Question, k_bar: int | None, several: bool) -> BuiltIn:
     """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
     kind = entry(rule.name).load()
     options: dict[str, object] = {} if rule.noise is None else {"noise": rule.noise}
+    if several and "several" in signature(kind.fit).parameters:
+        options["several"] = True  # P16.2
     if question.counts:
         if question.contribution is not None and "counts" in signature(kind.fit).parameters:
             options["counts"] = True  # P4.1, P4.2
@@ -111,9 +113,9 @@ def _made(rule: Rule, question: Question, k_bar: int | None) -> BuiltIn:
 
 def slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:
     """The mechanism within the total, with no more slots than there may be where the question leaves that open."""
-    mechanism = _made(rule, question, question.k_bar)
+    mechanism = _made(rule, question, question.k_bar, limits.several)
     if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
-        return _made(rule, question, limits.slots)
+        return _made(rule, question, limits.slots, limits.several)
     return mechanism
 
 

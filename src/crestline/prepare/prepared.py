@@ -94,7 +94,7 @@ class Prepared:
     @property
     def reach(self) -> Reach | None:
         """Which periods pay, and how a person who is in several of them is charged."""
-        return reach_of(self.question)
+        return reach_of(self.question, own_bound=self.view.kind == "pairs")
 
     def settled(self, selection: Selection | GroupSelections) -> Cost:
         """What must be charged once the selection is known; less than `cost` only where a theorem says so (P10.6)."""
@@ -111,10 +111,10 @@ class Prepared:
         return self.settled(nothing if self.in_groups is None else GroupSelections(()))
 
 
-def reach_of(question: Question) -> Reach | None:
-    """Which periods pay, and how a person who is in several of them is charged (P16.1). A mechanism with a bound of its
-    own either asks for it in the question, or (the sieve) reads one period only."""
+def reach_of(question: Question, *, own_bound: bool = True) -> Reach | None:
+    """Which periods pay, and how a person who is in several of them is charged (P16.1). `own_bound` says that the
+    mechanism bounds or weighs users by itself, as the sieve does; until one is chosen, it may."""
     if question.periods is None:
         return None
-    bounded = question.contribution is not None or bool(question.by)  # also in how many groups a user counts
+    bounded = own_bound or question.contribution is not None or bool(question.by)  # also: in how many groups
     return Reach(question.periods, "sum" if question.score is not None else "each" if bounded else "once")

@@ -47,8 +47,7 @@ def prepare(
 def _for_periods(question: Question, budget: Budget | None, limits: Limits, asker: str) -> Prepared:
     if question.periods is None:
         return _without_periods(question, budget, limits, asker)
-    several = question.periods.size > 1
-    seen = replace(limits, views=over_several(limits.views), several=True) if several else limits
+    seen = over_several(limits) if question.periods.size > 1 else limits
     made = _without_periods(replace(question, period=None), budget, seen, asker)
     promise = replace(made.promise, adjacency=Adjacency.USER_PERIOD)  # type: ignore[type-var] # all are dataclasses
     return replace(made, question=replace(made.question, period=question.period), promise=promise)

@@ -5,9 +5,11 @@ Nothing here depends on a row: a mechanism, the question and public limits decid
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from crestline import mechanisms
 from crestline.errors import MechanismError
-from crestline.histogram.views import KINDS, PAIRS, SLOTS, Kind, view_of
+from crestline.histogram.views import PAIRS, SLOTS, view_of
 from crestline.mechanisms.adopt import domain_of, original
 from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
 from crestline.mechanisms.stated import contribution_of, parts
@@ -45,8 +47,10 @@ def seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) -
     shown_inside = (kind, SLOTS.kind) if kind == PAIRS.kind else (SLOTS.kind,)  # views of pairs have slots as well
     if any(view_of(part).kind not in shown_inside for part in parts(mechanism) if part is not original(mechanism)):
         raise MechanismError(f"{name} shows slots to a mechanism inside it which looks at all observed items or pairs")
-    if kind == "pairs" and limits.views == over_several(KINDS):
-        raise MechanismError(f"{name} looks at the pairs of one period: name one, or take another mechanism")
+    if kind == "pairs" and limits.several and not _for_several_periods(mechanism):
+        raise MechanismError(
+            f"{name} looks at the pairs of one period: name one, or take mechanism='Sieve' or another mechanism"
+        )
     if kind not in limits.views:
         raise MechanismError(
             f"{name} counts for itself, which a ready histogram does not allow: give the table, or for Observed the "
@@ -73,9 +77,16 @@ def seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) -
         )
 
 
-def over_several(views: tuple[Kind, ...]) -> tuple[Kind, ...]:
-    """Over several periods a user's pairs have no one histogram of items (P16.2): the sieve looks at one period."""
-    return tuple(kind for kind in views if kind != "pairs")
+def over_several(limits: Limits) -> Limits:
+    """What there is over several periods: views of pairs only where the source tells periods apart in them (P16.2)."""
+    views = limits.views if limits.pairs_by_period else tuple(kind for kind in limits.views if kind != "pairs")
+    return replace(limits, views=views, several=True)
+
+
+def _for_several_periods(mechanism: BuiltIn) -> bool:
+    """Whether its noise is for neighbours that differ in the rows of one user in one of several periods."""
+    inside = original(mechanism)
+    return isinstance(inside, mechanisms.Sieve) and inside.several
 
 
 def _charged_by_items(mechanism: object) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, View
-from crestline.question import NO_LIMITS, Question
+from crestline.question import Limits, Question
 from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import EMBEDDED, Expression, one_period, readable
 from crestline.sources.engine.fetching import Rows
@@ -80,7 +80,10 @@ class TableSource:
         if connection.close is not None:
             weakref.finalize(self, connection.close)  # the connection was opened for this source, and ends with it
 
-    limits = NO_LIMITS
+    @property
+    def limits(self) -> Limits:
+        """Pairs that are counted here, and not in the engine, carry no period."""
+        return Limits(pairs_by_period=self._runner.has_tables or self._runner.has_snapshots)
 
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
@@ -118,6 +121,8 @@ class TableSource:
                 yield reading
             return
         counting = self._counting(question)
+        if view.kind == "pairs":
+            counting = counting.by_period()
         if not question.coverage:
             with self._read(question, counting, key, view) as reading:
                 yield reading
@@ -134,8 +139,9 @@ class TableSource:
             unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
             yield Reading(self._counted(shape, key), unit)
             return
-        coded = self._runner.has_arrays and PERIOD not in counting.whose
-        with self._shapes.pairs(shape) if coded else over_pairs(self._runner, self._counting(question)) as pairs:
+        own = self._counting(question).by_period() if view.kind == "pairs" else self._counting(question)
+        coded = self._runner.has_arrays and PERIOD not in own.whose
+        with self._shapes.pairs(shape) if coded else over_pairs(self._runner, own) as pairs:
             yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
 
     @contextmanager

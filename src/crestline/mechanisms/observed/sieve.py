@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
-from crestline.fields import Number, Whole, field, value
+from crestline.fields import Flag, Number, Whole, field, flag, value
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
@@ -59,23 +59,25 @@ def _bucket_number(buckets: int, name: str) -> int:
 class Sieve(BuiltIn):
     """Finds heavy hash buckets with noise, and names the items in them that exceed a threshold.
 
-    `epsilon` and `delta` are the total of one release. There is nothing else to choose.
+    `epsilon` and `delta` are the total of one release. There is nothing else to choose. With `several` it is for pairs
+    of several periods, where neighbours differ in the rows of one user in one of them.
     """
 
     k: Whole = field(whole)
     epsilon: Number = field(positive)
     delta: Number = field(probability)
     buckets: Whole = field(_bucket_number, default=BUCKETS, kw_only=True)
+    several: Flag = field(flag, default=False, kw_only=True)
 
     theorem = "P18.2"
     view = PAIRS
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: Total, *, several: bool = False) -> Self:
         """Spends all of ε and δ. It looks at all pairs, so `k_bar` changes nothing."""
         if total.contribution is not None:
             raise ParameterError("Sieve finds its own bound on items: leave contribution out, or take Observed")
-        return cls(total.k, total.epsilon, total.delta)
+        return cls(total.k, total.epsilon, total.delta, several=several)
 
     @cached_property
     def mu_squared(self) -> Fraction:
@@ -121,7 +123,8 @@ class Sieve(BuiltIn):
         return max(1.0, float(look(count, 1, _POPULAR * self.mu_squared, entropy).values[0]))
 
     def _users(self, pairs: PairViews, entropy: Entropy) -> Users:
-        return Users.seen(look(pairs.users_by_items(), 1, _USERS * self.mu_squared, entropy))
+        moved = 2 if self.several else 1  # cells: from one to another, or into one
+        return Users.seen(look(pairs.users_by_items(), 1, _USERS * self.mu_squared / moved, entropy))
 
     def _rounds(self, users: Users, popular: float, left: Fraction) -> tuple[Fraction, ...]:
         passing = share_passing(users, popular, float(self.mu_squared * left), self.delta_new)

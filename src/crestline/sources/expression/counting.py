@@ -64,6 +64,7 @@ class Counting:
     engine    the name of the engine, whose own functions are used
     untyped   the columns are text, whatever they mean (CSV, JSON lines)
     tree      a filter beside the question's own, as a tree
+    each_period   pairs are told apart by their period also where the question itself has no bound
     """
 
     table: Expression
@@ -71,6 +72,7 @@ class Counting:
     engine: str
     untyped: bool = False
     tree: where.Condition | None = None
+    each_period: bool = False
 
     @cached_property
     def user(self) -> Key:
@@ -104,7 +106,7 @@ class Counting:
     def whose(self) -> tuple[str, ...]:
         """The columns that a bound is for: the user, and over several periods the period as well (P16.2)."""
         question, periods = self.question, self.question.periods
-        bounded = question.contribution is not None or self.score is not None or bool(question.by)
+        bounded = self.each_period or question.contribution is not None or self.score is not None or bool(question.by)
         return (USER, PERIOD) if bounded and periods is not None and periods.size > 1 else (USER,)
 
     @cached_property
@@ -142,6 +144,10 @@ class Counting:
         made = replace(self)
         vars(made)["pairs"] = pairs
         return made
+
+    def by_period(self) -> Counting:
+        """The same question, with pairs for each period: for a mechanism that bounds users by itself (P16.2)."""
+        return replace(self, each_period=True)
 
     def counts(self, pairs: Expression, key: bytes) -> Expression:
         """The count of each item (of each group) over the pairs that each user may contribute."""

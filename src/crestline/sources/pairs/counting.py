@@ -41,8 +41,14 @@ def numbered(counting: Counting, pairs: Expression) -> Expression:
 
 
 def with_users(pairs: Expression, item: Sequence[str]) -> Expression:
-    """Every item of the pairs once, with its number of users."""
+    """Every item of the pairs once, with its number of users; a user counts once over all periods."""
+    pairs = once(pairs, item)
     return pairs.group_by(list(item)).agg(**{_USERS: pairs.count()})
+
+
+def once(pairs: Expression, item: Sequence[str]) -> Expression:
+    """Each user with each item once, whatever the periods."""
+    return pairs.select(USER, *item).distinct() if PERIOD in pairs.columns else pairs
 
 
 def by_number(counting: Counting, pairs: Expression, listing: Expression) -> Expression:
@@ -71,30 +77,38 @@ class PairCounting:
     listing: Expression
 
     def cells(self, pairs: Expression) -> Expression:
-        """How many users have so many items, by cell; cells without users have no row."""
+        """How many users have so many items, by cell; cells without users have no row. Over several periods a user is
+        in the cell of the period in which they have the most."""
         import ibis
 
-        many = _by_user(pairs)
+        many = _by(self.counting.whose, pairs)
+        if self._several:
+            many = many.group_by(USER).agg(**{_MANY: many[_MANY].max()})
         # Comparisons of whole numbers only: a logarithm would be rounded differently by every engine.
         branches = [(many[_MANY] <= 1 << cell, cell) for cell in range(CELLS - 1)]
         placed = many.select(**{_CELL: ibis.cases(*branches, else_=CELLS - 1)})
         return placed.group_by(_CELL).agg(**{COUNT: placed.count()})
 
     def placed(self, pairs: Expression, key: bytes, buckets: int) -> Expression:
-        """Each user with each bucket that has an item of theirs, once."""
-        return pairs.inner_join(self._hashed(key, buckets), list(self.item)).select(USER, _BUCKET).distinct()
+        """Each user (over several periods: in each of them) with each bucket that has an item of theirs, once."""
+        joined = pairs.inner_join(self._hashed(key, buckets), list(self.item))
+        return joined.select(*self.counting.whose, _BUCKET).distinct()
 
     def loads(self, placed: Expression, weights: Counts) -> Expression:
-        """For every bucket the sum of the weights of its users, of `placed` or a table that holds it."""
-        weighed = _by_user(placed).inner_join(self._weights(weights), _MANY).select(USER, _WEIGHT)
-        joined = placed.inner_join(weighed, USER)
+        """For every bucket the sum of the weights of its users, of `placed` or a table that holds it; over several
+        periods the largest of the weights that a user has there (P16.2)."""
+        whose = list(self.counting.whose)
+        weighed = _by(whose, placed).inner_join(self._weights(weights), _MANY).select(*whose, _WEIGHT)
+        joined = placed.inner_join(weighed, whose)
+        if self._several:
+            joined = joined.group_by([USER, _BUCKET]).agg(**{_WEIGHT: joined[_WEIGHT].max()})
         return joined.group_by(_BUCKET).agg(**{COUNT: joined[_WEIGHT].sum().cast("int64")})
 
     def within(self, pairs: Expression, key: bytes, kept: Sequence[int], buckets: int) -> Expression:
         """The pairs whose items lie in the buckets that were kept."""
         # Every item and every bucket is there once, so that no pair is joined twice.
         alive = self._hashed(key, buckets).inner_join(self._table({_BUCKET: kept}), _BUCKET).select(*self.item)
-        return pairs.inner_join(alive, list(self.item)).select(USER, *self.item)
+        return pairs.inner_join(alive, list(self.item)).select(*self.counting.whose, *self.item)
 
     def scores(self, pairs: Expression, key: bytes, weights: Counts) -> Expression:
         """Every item that some user keeps, with its score."""
@@ -122,6 +136,7 @@ class PairCounting:
         import ibis
 
         order = [ibis.desc(COUNT), *(ibis.asc(name) for name in self.item)]  # numbers are in label order
+        pairs = once(pairs, self.item)
         counts = pairs.group_by(list(self.item)).agg(**{COUNT: pairs.count()})
         ranked = self._labelled(counts.order_by(order).limit(k_bar + 1)).order_by(order)
         return ranked.select(**self.counting.items.fetched(ranked), **{COUNT: ranked[COUNT]})
@@ -130,6 +145,11 @@ class PairCounting:
         """Score, index and label of the picked items, of `scores` or a table that holds it. The index is the item's
         place within its score, in label order."""
         return picked(self._labelled(scores), self.counting.items, picks)
+
+    @property
+    def _several(self) -> bool:
+        """Whether bounds and weights are for a user and a period."""
+        return PERIOD in self.counting.whose
 
     def _labelled(self, table: Expression) -> Expression:
         """With the items' own columns."""
@@ -180,10 +200,6 @@ class PairCounting:
 
     def _table(self, columns: dict[str, Sequence[int]]) -> Expression:
         return small_table(columns, self.counting.engine)
-
-
-def _by_user(pairs: Expression) -> Expression:
-    return _by((USER,), pairs)
 
 
 def _by(whose: Sequence[str], pairs: Expression) -> Expression:
