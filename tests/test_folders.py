@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit/testers": {"claims", "finding", "neighbours", "outcomes", "subject"},
     "audit/program": set(),
     "ledger/storage": {"amount", "budget", "entries", "periods", "receipt", "rules", "unit", "verify"},
-    "cli/analyst": {"output"},
+    "cli/analyst": {"output", "waiting"},
     "cli/owner": {"output"},
 }
 PACKAGES = sorted({name.split("/")[0] for name in MAY_IMPORT})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, resolved
+from crestline.cli.waiting import waiting
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
@@ -96,39 +97,40 @@ def top(
 
     if plot is not None:
         ready_to_draw(plot)
-    answer = top_k(
-        source,
-        user=user,
-        item=item,
-        k=k,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,
-        k_bar=k_bar,
-        contribution=contribution,
-        counts=counts,
-        coverage=coverage,
-        score=score,
-        clip=clip,
-        where=where,
-        domain=domain,
-        ordered=ordered,
-        passes=passes,
-        period=period,
-        since=since,
-        until=until,
-        last=last,
-        open=open,
-        by=by,
-        groups_per_user=groups_per_user,
-        groups=groups,
-        floor=floor,
-        table=table,
-        ledger=ledger,
-        dataset=dataset,
-        analyst=analyst,
-        version=data_version,
-    )
+    with waiting("The engine counts"):
+        answer = top_k(
+            source,
+            user=user,
+            item=item,
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            k_bar=k_bar,
+            contribution=contribution,
+            counts=counts,
+            coverage=coverage,
+            score=score,
+            clip=clip,
+            where=where,
+            domain=domain,
+            ordered=ordered,
+            passes=passes,
+            period=period,
+            since=since,
+            until=until,
+            last=last,
+            open=open,
+            by=by,
+            groups_per_user=groups_per_user,
+            groups=groups,
+            floor=floor,
+            table=table,
+            ledger=ledger,
+            dataset=dataset,
+            analyst=analyst,
+            version=data_version,
+        )
     print_answer(answer, form, explain=explain)
     if plot is not None:
         answer.plot(plot)
