@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -75,7 +76,7 @@ def test_the_sieve_reads_several_periods_with_weights_for_each() -> None:
     assert several.mechanism.parameters["several"] == "True"
     assert set(several.items) == {"old", "new", "newest"}
     assert paying.history()[-2].content["periods"]["person"] == "each"  # a cap over all three pays three times
-    own = cl.mechanisms.Sieve(3, 1, "1e-9", several=True)
+    own: Any = cl.mechanisms.Sieve(3, 1, "1e-9", several=True)  # it looks at pairs
     assert cl.top_k(TABLE, k=3, ledger=paying, last=2, mechanism=own).items
     assert paying.verify().findings == ()
 
