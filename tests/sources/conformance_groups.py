@@ -229,6 +229,7 @@ class GroupConformance:
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(observed_groups, "_GROUPS", 3)
+        monkeypatch.setattr(observed_groups, "_ROWS", 5)
         asked = grouped(contribution=2, groups_per_user=9)
         found = observed(engine.source(MANY), asked, (1, 1))
         assert found == oracle_groups.scores(MANY.to_pylist(), asked, KEY, (1, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,8 +15,11 @@ import pytest
 
 from crestline.errors import EngineDefect, QuestionError, SourceError
 from crestline.histogram.labels import Padding
+from crestline.histogram.views import SLOTS, View
 from crestline.sources import open_source
 from crestline.sources.expression import score
+from crestline.sources.groups import observed as observed_groups
+from crestline.sources.groups import tables as group_tables
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
 from tests.sources.conformance import ask, question
 from tests.sources.conforming import Conformance
@@ -47,6 +51,33 @@ def rows_of(table: pa.Table) -> str:
 
 class TestPostgres(Conformance):
     tested_engine = "postgres"
+
+    @pytest.mark.parametrize("view", [SLOTS, View("observed", (1,))], ids=["slots", "observed"])
+    def test_groups_are_sent_some_at_a_time_and_all_of_one_state(
+        self, engine: Postgres, monkeypatch: pytest.MonkeyPatch, view: View
+    ) -> None:
+        prepared(
+            engine,
+            'drop table if exists many; create table many ("user" int, item text, "group" int)',
+            "insert into many select n, 'x', n from generate_series(1, 30) n",
+        )
+        for module in (group_tables, observed_groups):
+            monkeypatch.setattr(module, "_ROWS", 4)
+        source = open_source(engine.url, table="many")
+        asked = replace(question(2), by=("group",), contribution=1)
+        with source.reading(asked, bytes(32), view) as reading:
+            parts: Any = iter(reading.histogram)  # type: ignore[arg-type] # tables
+            sizes = [len(next(parts))]
+            prepared(engine, "insert into many values (99, 'x', 99); delete from many where \"group\" = 30")
+            rest = list(parts)
+        sizes += [len(part) for part in rest]
+        assert sum(sizes) == 30
+        assert max(sizes) <= 4
+        assert rest[-1].groups[-1] == 30
+        with source.reading(asked, bytes(32), view) as reading:  # left after the first part
+            next(iter(reading.histogram))  # type: ignore[arg-type] # tables
+        with source.reading(asked, bytes(32), view) as reading:
+            assert sum(len(part) for part in reading.histogram) == 30  # type: ignore[misc, union-attr] # tables
 
     def test_a_locale_does_not_reorder_items(self, engine: Postgres) -> None:
         try:

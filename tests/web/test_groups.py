@@ -44,6 +44,26 @@ def test_public_groups_are_all_there(service: Service) -> None:
     assert {group["group"]: len(group["items"]) for group in answer["groups"]} == {"DE": 2, "LU": 0}
 
 
+def test_a_bound_takes_thresholds(service: Service) -> None:
+    bounded = service.top(by="country", item="title", contribution=1).json()
+    assert bounded["mechanism"]["name"] == "Observed"
+    assert [group["group"] for group in bounded["groups"]] == ["DE", "FR"]
+
+
+def test_public_lists_of_groups_and_items_answer_every_group(folder: Path) -> None:
+    (folder / "titles.csv").write_text("title\nRivers\nnobody reads it\n")
+    (folder / "crestline.toml").write_text(
+        GROUPED.replace("version", 'domains = { titles = "titles.csv" }\nversion', 1)
+    )
+    with started(folder) as service:
+        refused = service.top(by="country", item="title", domain="titles")
+        assert (refused.status_code, "groups=" in refused.json()["error"]["message"]) == (422, True)
+        assert service.spent().loss == 0
+        listed = service.top(by="country", item="title", k=2, domain="titles", groups=["DE", "LU"]).json()
+        assert {group["group"]: len(group["items"]) for group in listed["groups"]} == {"DE": 2, "LU": 2}
+        assert listed["groups"][0]["items"][0] == "Rivers"
+
+
 def test_a_column_that_the_owner_did_not_list_is_forbidden(service: Service) -> None:
     for by in ("salary", "nothing", ["country", "salary"]):
         refused = service.top(by=by)

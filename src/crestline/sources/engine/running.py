@@ -64,6 +64,21 @@ class Runner:
         """The rows of an expression, as tuples of Python values."""
         return self._run(lambda: fetched(self._engine, expression))
 
+    @contextmanager
+    def batches(self, expression: Expression, size: int) -> Iterator[Iterator[list[tuple[Any, ...]]]]:
+        """The same rows, so many at a time where the engine keeps the rest, else all at once. Within a snapshot, which
+        outlasts the context."""
+        batched = self._dialect.batched
+        if batched is None or not self._held:
+            yield iter([self.rows(expression)])
+            return
+        parts = batched(self._engine, expression, size)
+        try:
+            yield iter(lambda: self._run(lambda: next(parts, None)) or [], [])
+        finally:
+            with suppress(CrestlineError):  # nothing was written: how it ends does not matter
+                self._guarded(parts.close)
+
     def bound_rows(self, expression: Expression, values: Values) -> list[tuple[Any, ...]]:
         """The same with values in the places of the expression (where `binds`). The statement is kept, to be run
         again with others."""

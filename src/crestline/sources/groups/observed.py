@@ -2,7 +2,7 @@
 
 DuckDB, Spark   one statement stores the scores of all items; how many items of each group have each score is fetched
                 from there some groups at a time, and the names of what was picked
-PostgreSQL      the same statements in one transaction, `repeatable read`
+PostgreSQL      the same statements in one transaction, `repeatable read`; the server keeps what was not fetched yet
 others          one statement, whose rows are fetched at once and named from memory
 """
 
@@ -24,8 +24,10 @@ from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.fetching import Rows
 from crestline.sources.engine.running import Runner
 from crestline.sources.groups.scoring import GroupScoring
+from crestline.sources.groups.tables import whole_groups
 
-_GROUPS = 1 << 12  # groups that are fetched at a time, at most: memory
+_GROUPS, _ROWS = 1 << 12, 1 << 18  # groups, or rows, that are fetched at a time, at most: memory
+_NUMBER = -3  # the column of a group's number
 
 _NOBODY = -1  # the number of groups that nobody is in
 
@@ -68,8 +70,9 @@ def scored(runner: Runner, scoring: GroupScoring, key: bytes) -> Iterator[Scored
         elif runner.has_snapshots:
             held.enter_context(runner.snapshot())
             numbered = scoring.numbered(scores)
-            rows = runner.rows(scoring.ordered(scoring.classes(scores, numbered)))
-            yield _asked(runner, scoring, _Kept(scores, numbered), iter([rows]))
+            classes = scoring.ordered(scoring.classes(scores, numbered))
+            parts = held.enter_context(runner.batches(classes, _ROWS))
+            yield _asked(runner, scoring, _Kept(scores, numbered), whole_groups(parts, _NUMBER))
         else:
             yield _in_memory(runner, scoring, runner.rows(scoring.every_score(scores)))
 
@@ -106,7 +109,7 @@ def _parts(runner: Runner, scoring: GroupScoring, stored: Expression) -> Iterato
     first = 0
     while rows := runner.rows(scoring.ordered(stored, first, first + _GROUPS)):
         yield rows
-        if rows[-1][-3] < first + _GROUPS - 1:  # groups are numbered without gaps
+        if rows[-1][_NUMBER] < first + _GROUPS - 1:  # groups are numbered without gaps
             return
         first += _GROUPS
 

@@ -2,6 +2,7 @@
 
 DuckDB, Spark   one statement ranks the items of every group and stores what is left, in a temporary table or as a local
                 checkpoint; some groups at a time are fetched from there, so that this process never holds all of them
+PostgreSQL      one statement, whose rows the server keeps and sends some at a time
 others          one statement, whose rows are fetched at once
 
 A public list of groups holds no private row, so it is read by a statement of its own.
@@ -9,6 +10,7 @@ A public list of groups holds no private row, so it is read by a statement of it
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -23,6 +25,7 @@ from crestline.sources.engine.running import Runner
 from crestline.sources.groups.counting import GroupCounting
 
 _ROWS = 1 << 18  # rows that are fetched at a time, at most: memory
+_NUMBER = -1  # the column of a group's number
 
 
 @contextmanager
@@ -30,11 +33,27 @@ def over_groups(runner: Runner, over: GroupCounting, key: bytes) -> Iterator[Ite
     """The histograms of all groups, in one snapshot that lasts as long as the context."""
     every = None if over.listed is None else [over.groups.label(row) for row in runner.rows(over.every_group())]
     top = over.top(key)
-    if not runner.has_tables:
+    if runner.has_tables:
+        with runner.table_of(top) as stored:
+            yield _tables(over, _parts(runner, over, stored), every)
+    elif runner.has_snapshots:
+        with runner.snapshot(), runner.batches(over.ordered(top), _ROWS) as parts:
+            yield _tables(over, whole_groups(parts, _NUMBER), every)
+    else:
         yield _tables(over, [runner.rows(over.ordered(top))], every)
-        return
-    with runner.table_of(top) as stored:
-        yield _tables(over, _parts(runner, over, stored), every)
+
+
+def whole_groups(parts: Iterable[Rows], number: int) -> Iterator[Rows]:
+    """Rows that come group after group, some at a time, cut between groups; `number` is the column of a group's."""
+    held: Rows = []
+    for rows in filter(None, parts):
+        held += rows
+        last = bisect_left(held, held[-1][number], key=lambda row: row[number])  # numbers ascend
+        if last:
+            yield held[:last]
+            held = held[last:]
+    if held:
+        yield held
 
 
 def _parts(runner: Runner, over: GroupCounting, stored: Expression) -> Iterator[Rows]:

@@ -6,7 +6,7 @@ is set on its connection, and what several statements need is fetched into this 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -201,6 +201,7 @@ class Dialect:
     Statements
     lifted           an Arrow table without nulls as an expression, without writing to the engine
     fetched          the rows of an expression as Python values
+    batched          the same, so many at a time, within `reading`; None: all at once
     binding          how statements are run again with other values; None: each is written anew
     arrays           how pairs are brought into this process as numbers; None: they are counted in the engine
     pinged           fails where the connection is lost; None: the engine is in this process
@@ -244,6 +245,7 @@ class Dialect:
 
     lifted: Callable[[pyarrow.Table], Expression] = in_memory
     fetched: Callable[[Engine, Expression], Rows] = ibis_rows
+    batched: Callable[[Engine, Expression, int], Generator[Rows, None, None]] | None = None
     binding: Binding | None = None
     arrays: Arrays | None = None
     pinged: Callable[[Engine], None] | None = pinged

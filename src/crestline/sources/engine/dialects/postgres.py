@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -69,14 +69,30 @@ def _fetched(engine: Engine, expression: Expression) -> Rows:
     return _rows(engine, engine.compile(expression), [kind.is_integer() for kind in expression.schema().types])
 
 
+def _batched(engine: Engine, expression: Expression, size: int) -> Generator[Rows, None, None]:
+    """By a cursor of the server, which keeps the rest; within a transaction."""
+    import ibis
+
+    engine._run_pre_execute_hooks(expression)
+    whole = [kind.is_integer() for kind in expression.schema().types]
+    with engine.con.cursor(name=ibis.util.gen_name("crestline")) as cursor:
+        cursor.execute(engine.compile(expression))
+        while rows := cursor.fetchmany(size):
+            yield _converted(rows, whole)
+
+
 def _bound_rows(engine: Engine, expression: Expression, statement: Statement, values: Values) -> Rows:
     return _rows(engine, statement.written(engine, values), statement.whole)
 
 
 def _rows(engine: Engine, text: str, whole: Sequence[bool]) -> Rows:
-    """The rows of a statement; its sums of whole numbers come as decimals."""
+    """The rows of a statement."""
     with engine.con.cursor() as cursor:
-        rows = cursor.execute(text).fetchall()
+        return _converted(cursor.execute(text).fetchall(), whole)
+
+
+def _converted(rows: Rows, whole: Sequence[bool]) -> Rows:
+    """Sums of whole numbers come as decimals."""
     return [tuple(int(v) if w else v for v, w in zip(row, whole, strict=True)) for row in rows]
 
 
@@ -125,6 +141,7 @@ POSTGRES = Dialect(
     opened=_opened,
     lifted=_lifted,
     fetched=_fetched,
+    batched=_batched,
     binding=Binding(_bound_rows, numbered=False),
     reading=_reading,
     has_snapshots=_is_idle,
