@@ -64,10 +64,12 @@ def environment() -> dict[str, str]:
 class Server:
     """One process of the service."""
 
-    def __init__(self, config: Path, port: int | None = None) -> None:
+    def __init__(self, config: Path, port: int | None = None, workers: int = 1) -> None:
         self.port = port or free_port()
+        self.log = config.parent / f"server-{self.port}.log"
         command = [sys.executable, "-m", "crestline", "serve", str(config), "--port", str(self.port)]
-        with (config.parent / f"server-{self.port}.log").open("ab") as log:
+        command += ["--workers", str(workers)]
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment())
 
     def wait_until_ready(self) -> None:

@@ -54,7 +54,7 @@ def create_app(state: ServiceState) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        state.close()
+        app.state.service.close()
 
     app = FastAPI(
         title="crestline",

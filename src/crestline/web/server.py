@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -12,12 +14,15 @@ from tempfile import TemporaryDirectory
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
+from crestline.errors import CrestlineError
 from crestline.web.app import create_app
+from crestline.web.clock import utc_now
 from crestline.web.config import Config, load_config
 from crestline.web.metrics import FOLDER
-from crestline.web.requests.journal import to_standard_output
-from crestline.web.state import open_state
+from crestline.web.requests.journal import Journal, to_standard_output
+from crestline.web.state import open_state, reopened
 
 SECONDS_TO_SEND = 10.0
 """Within so many seconds the head of a request must be here, and after it the body (`middleware`)."""
@@ -71,6 +76,7 @@ class ImpatientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no typ
 def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
     """Serve until told to end. Several workers share the address and the ledger; each opens its own connections."""
     os.environ[_CONFIG] = str(config.file)
+    Multiprocess.handle_hup = _pass_on
     with _shared_counts() if workers > 1 else nullcontext():
         uvicorn.run(
             "crestline.web.server:app",
@@ -102,4 +108,32 @@ def _shared_counts() -> Iterator[None]:
 def app() -> FastAPI:
     """The service of the configuration that this process was started with."""
     to_standard_output()
-    return create_app(open_state(load_config(Path(os.environ[_CONFIG])), copies=True))
+    path = Path(os.environ[_CONFIG])
+    served = create_app(open_state(load_config(path), copies=True))
+    turn = threading.Lock()
+
+    def reload() -> None:
+        with turn:
+            reload_configuration(served, path, Journal(utc_now))
+
+    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, daemon=True).start())
+    return served
+
+
+def reload_configuration(served: FastAPI, path: Path, journal: Journal) -> None:
+    """Serve what the file says now. Where it cannot be served, what was served stays, and a line says why."""
+    try:
+        served.state.service = reopened(served.state.service, load_config(path))
+    except CrestlineError as error:
+        journal.event("reload", "kept", f"the configuration is as it was: {error}")
+    except Exception as failure:  # its words are not ours
+        journal.event("reload", "kept", f"the configuration is as it was: {type(failure).__name__}")
+    else:
+        journal.event("reload", "loaded")
+
+
+def _pass_on(parent: Multiprocess) -> None:
+    """Each worker follows the configuration by itself; uvicorn would end them all and start new ones."""
+    for worker in parent.processes:
+        if worker.pid is not None:
+            os.kill(worker.pid, signal.SIGHUP)

@@ -143,6 +143,37 @@ def open_state(
     )
 
 
+def reopened(state: ServiceState, config: Config) -> ServiceState:
+    """The state of a changed configuration, beside the one that requests still use; nothing of that one is closed.
+
+    What did not change is kept, with its connections; so are sessions, tokens, limits and counts. The ledger cannot be
+    another one.
+    """
+    if config.ledger != state.config.ledger:
+        raise ParameterError(f"{config.place(('ledger',))}: ledger is another one: restart the service for that")
+    counted = {name: state.metrics.dataset(name) for name in config.datasets}
+    kept = {name: served for name, served in state.datasets.items() if _unchanged(state, config, name)}
+    sources = {
+        name: kept[name].source if name in kept else _source(config, part, counted[name])
+        for name, part in config.datasets.items()
+    }
+    ledgers = {name: _ledger(config, part, state.store) for name, part in config.datasets.items()}
+    state.requests.remember(config.limits.key_days)
+    served = {
+        name: kept.get(name) or Served(part, sources[name], ledgers[name], _queue(config, counted[name]), counted[name])
+        for name, part in config.datasets.items()
+    }
+    limit = state.rate_limit.changed_to(config.limits.requests_per_minute)
+    return replace(state, config=config, datasets=served, rate_limit=limit)
+
+
+def _unchanged(state: ServiceState, config: Config, name: str) -> bool:
+    """Whether a data set can be asked as before: its own settings, and the limits on connections, are the same."""
+    old, new = state.config, config
+    limits = [(one.limits.connections, one.limits.waiting, one.limits.seconds) for one in (old, new)]
+    return name in new.datasets and old.datasets[name] == new.datasets[name] and limits[0] == limits[1]
+
+
 def _ledger(config: Config, part: DatasetConfig, store: Store) -> Ledger:
     """The ledger of a data set, with the budgets of its analysts."""
     with _placed(config, ("datasets", part.name, "user")):

@@ -21,9 +21,16 @@ class Journal:
 
     def write(self, request: Mapping[str, object], seconds: float) -> None:
         """One request that has ended."""
+        self._line({**request, "seconds": round(seconds, 3)})
+
+    def event(self, name: str, result: str, message: str | None = None) -> None:
+        """Something that is no request. A message must not depend on rows."""
+        self._line({"event": name, "result": result, "message": message})
+
+    def _line(self, told: Mapping[str, object]) -> None:
         if self._logger.isEnabledFor(logging.INFO):
             when = {"time": self._clock().isoformat(timespec="milliseconds")}
-            self._logger.info(json.dumps({**when, **request, "seconds": round(seconds, 3)}))
+            self._logger.info(json.dumps({**when, **told}))
 
 
 def to_standard_output() -> None:

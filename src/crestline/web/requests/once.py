@@ -71,6 +71,10 @@ class Requests:
             self._database.write(lambda connection: _end(connection, name, result))
             return result
 
+    def remember(self, days: int) -> None:
+        """Keep keys for so many days from now on."""
+        self._days = timedelta(days=days)
+
     def cancel(self, who: str, key: str) -> RequestResult | str:
         """What became of a request that its sender gave up: CANCELLED (it was not charged, and never will be),
         UNFINISHED (it may be charged), or what it came to."""
