@@ -152,15 +152,15 @@ def reopened(state: ServiceState, config: Config) -> ServiceState:
     if config.ledger != state.config.ledger:
         raise ParameterError(f"{config.place(('ledger',))}: ledger is another one: restart the service for that")
     counted = {name: state.metrics.dataset(name) for name in config.datasets}
-    kept = {name: served for name, served in state.datasets.items() if _unchanged(state, config, name)}
+    same = {name: served for name, served in state.datasets.items() if _unchanged(state, config, name)}
     sources = {
-        name: kept[name].source if name in kept else _source(config, part, counted[name])
+        name: same[name].source if name in same else _source(config, part, counted[name], copies=True)
         for name, part in config.datasets.items()
     }
     ledgers = {name: _ledger(config, part, state.store) for name, part in config.datasets.items()}
     state.requests.remember(config.limits.key_days)
     served = {
-        name: kept.get(name) or Served(part, sources[name], ledgers[name], _queue(config, counted[name]), counted[name])
+        name: same.get(name) or Served(part, sources[name], ledgers[name], _queue(config, counted[name]), counted[name])
         for name, part in config.datasets.items()
     }
     limit = state.rate_limit.changed_to(config.limits.requests_per_minute)
@@ -168,10 +168,9 @@ def reopened(state: ServiceState, config: Config) -> ServiceState:
 
 
 def _unchanged(state: ServiceState, config: Config, name: str) -> bool:
-    """Whether a data set can be asked as before: its own settings, and the limits on connections, are the same."""
-    old, new = state.config, config
-    limits = [(one.limits.connections, one.limits.waiting, one.limits.seconds) for one in (old, new)]
-    return name in new.datasets and old.datasets[name] == new.datasets[name] and limits[0] == limits[1]
+    """Whether a data set can be asked as before: its own settings, and what limits a question, are the same."""
+    old, new = (replace(one.limits, requests_per_minute=1, key_days=1) for one in (state.config, config))
+    return state.config.datasets[name] == config.datasets.get(name) and old == new
 
 
 def _ledger(config: Config, part: DatasetConfig, store: Store) -> Ledger:
