@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from tests.web.test_keep import opened
 
+from crestline.ledger.budget import Budget
+from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import system
 from crestline.web import asking
 from crestline.web.asking import Caller, answered
+from crestline.web.requests.remembered import Remembered
 from crestline.web.state import ServiceState
 
 
@@ -42,3 +45,11 @@ def test_it_is_prepared_once_for_each_person(tmp_path: Path, monkeypatch: pytest
     assert kinds.count("answered") == 1
     assert kinds.count("settled") == 3
     state.close()
+
+
+def test_questions_over_different_public_lists_are_different() -> None:
+    remembered, ready = Remembered(), prepare(Question(k=1, item=("a",)), budget=Budget(epsilon=1, delta="1e-6"))
+    remembered.keep("ann", Question(k=1, item=("a",), domain="one list"), ready)
+    assert remembered.find("ann", Question(k=1, item=("a",), domain="one list")) is ready
+    for other in ("another", None):
+        assert remembered.find("ann", Question(k=1, item=("a",), domain=other)) is None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import TypeAlias
 
 from crestline.prepare import Prepared
 from crestline.question import Question
 
 _REMEMBERED = 4096
+_Key: TypeAlias = tuple[str, Question, str]
 
 
 class Remembered:
@@ -16,11 +18,11 @@ class Remembered:
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
-        self._known: dict[tuple[str, Question], Prepared] = {}
+        self._known: dict[_Key, Prepared] = {}
 
     def find(self, who: str, question: Question) -> Prepared | None:
         """What was prepared when the same person asked the same."""
-        return self._known.get((who, question))
+        return self._known.get(_key(who, question))
 
     def keep(self, who: str, question: Question, prepared: Prepared) -> None:
         if prepared.question.period is not None:
@@ -28,4 +30,9 @@ class Remembered:
         with self._turn:
             while len(self._known) >= _REMEMBERED:
                 del self._known[next(iter(self._known))]  # the oldest
-            self._known[who, question] = prepared
+            self._known[_key(who, question)] = prepared
+
+
+def _key(who: str, question: Question) -> _Key:
+    """Questions that differ in their public lists alone are equal, and must not be taken for each other."""
+    return who, question, repr((question.domain, question.groups))
