@@ -85,6 +85,8 @@ def test_workers_reload_without_signing_anybody_out_and_count_together(tmp_path:
     server = Server(config, workers=2)
     try:
         server.wait_until_ready()
+        while server.log.read_text().count("Application startup complete") < 2:
+            time.sleep(0.05)
         here = f"http://127.0.0.1:{server.port}"
         signed = httpx.post(f"{here}/sign-in", data={"token": token}, timeout=PATIENCE)
         cookies = {"crestline": signed.cookies["crestline"]}

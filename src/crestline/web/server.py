@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
 import uvicorn
@@ -108,16 +109,23 @@ def _shared_counts() -> Iterator[None]:
 def app() -> FastAPI:
     """The service of the configuration that this process was started with."""
     to_standard_output()
-    path = Path(os.environ[_CONFIG])
+    path, signals = Path(os.environ[_CONFIG]), SimpleQueue[int]()
+    signal.signal(signal.SIGHUP, lambda number, _: signals.put(number))  # before the file is read: no change is missed
+    if FOLDER in os.environ:
+        _listening(os.getpid()).touch()
     served = create_app(open_state(load_config(path), copies=True))
-    turn = threading.Lock()
 
-    def reload() -> None:
-        with turn:
+    def follow() -> None:
+        while signals.get():
             reload_configuration(served, path, Journal(utc_now))
 
-    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=reload, daemon=True).start())
+    threading.Thread(target=follow, daemon=True).start()
     return served
+
+
+def _listening(process: int) -> Path:
+    """There once a worker listens to signals: it would end from one that comes before."""
+    return Path(os.environ[FOLDER]) / f"listening-{process}"
 
 
 def reload_configuration(served: FastAPI, path: Path, journal: Journal) -> None:
@@ -135,5 +143,5 @@ def reload_configuration(served: FastAPI, path: Path, journal: Journal) -> None:
 def _pass_on(parent: Multiprocess) -> None:
     """Each worker follows the configuration by itself; uvicorn would end them all and start new ones."""
     for worker in parent.processes:
-        if worker.pid is not None:
+        if worker.pid is not None and _listening(worker.pid).exists():  # another one has not read the file yet
             os.kill(worker.pid, signal.SIGHUP)
