@@ -16,6 +16,7 @@ from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, View
 from crestline.question import Limits, Question
+from crestline.sources.engine.asker import asker
 from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.engines import EMBEDDED, Expression, one_period, readable
 from crestline.sources.engine.fetching import Rows
@@ -76,6 +77,10 @@ class TableSource:
             self._runner, lambda shape: Counting(table, shape.question, dialect, untyped, shape.tree), numbered
         )
         self._is_text = lru_cache(_KEPT)(lambda name: _is_text(table, name, dialect))
+        binds, is_text = self._runner.binds, self._is_text
+        self._shaped = lru_cache(_KEPT)(
+            lambda asker, question: shape_of(question, is_text) if binds else Shape(question)
+        )
         self._lookup = lookup or _no_lookup
         if connection.close is not None:
             weakref.finalize(self, connection.close)  # the connection was opened for this source, and ends with it
@@ -180,7 +185,7 @@ class TableSource:
         return self._runner.arrow(expression, limit)
 
     def _shape(self, question: Question) -> Shape:
-        return shape_of(question, self._is_text) if self._runner.binds else Shape(question)
+        return self._shaped(asker(), question)
 
     def _counted(self, shape: Shape, key: bytes) -> Histogram:
         counting = self._shapes.counting(shape)
