@@ -17,7 +17,9 @@ from typing import Any, Literal, TypeAlias
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount, fraction_text
 
-EntryKind: TypeAlias = Literal["opened", "reserved", "begun", "settled", "voided", "answered", "refused", "witnessed"]
+EntryKind: TypeAlias = Literal[
+    "opened", "reserved", "begun", "settled", "voided", "answered", "refused", "witnessed", "token"
+]
 
 ENDINGS = ("settled", "voided")  # either ends a reservation: what was paid for it, or that it was given back
 

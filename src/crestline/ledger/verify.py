@@ -140,7 +140,7 @@ class _Replay:
             return self._ended(content)
         if content["kind"] == "begun":
             return self._began(content["receipt"])
-        return [] if content["kind"] in ("answered", "refused", "witnessed") else ["its kind is not known"]
+        return [] if content["kind"] in ("answered", "refused", "witnessed", "token") else ["its kind is not known"]
 
     def _opened(self, content: dict[str, Any]) -> list[str]:
         key = (content["dataset"], content["analyst"], None, 1)

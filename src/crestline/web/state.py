@@ -33,7 +33,7 @@ from crestline.web.requests.queue import QuestionQueue
 from crestline.web.requests.remembered import Remembered
 from crestline.web.requests.tickets import may_be_charged
 from crestline.web.requests.timeouts import Timeouts
-from crestline.web.tables import open_tables
+from crestline.web.tables import tables_in
 
 _LOGGER = logging.getLogger("crestline.service")
 
@@ -125,7 +125,7 @@ def open_state(
     store = Store.create(config.ledger, clock, 30.0, config.witness)
     store.refuse_damaged()
     ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
-    tables = open_tables(config.ledger)
+    tables = tables_in(store.database)
     return ServiceState(
         config,
         {

@@ -6,15 +6,18 @@ version of their own, which `open_tables` brings up to date.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from sqlalchemy import Column, Connection, Index, Integer, MetaData, Table, Text, insert, inspect, select, text, update
 
 from crestline.errors import LedgerError
+from crestline.ledger.entries import Draft
 from crestline.ledger.storage.database import Database, open_database
-from crestline.ledger.storage.records import lock
+from crestline.ledger.storage.records import append, lock
+from crestline.web.clock import utc_now
 
-VERSION = 3
+VERSION = 4
 
 metadata = MetaData()
 
@@ -58,7 +61,11 @@ Index("crestline_requests_created", requests.c.created)
 
 def open_tables(ledger: str, *, timeout: float = 30.0) -> Database:
     """The tables of the service at a ledger's address, of this version. The ledger must be there already."""
-    database = open_database(ledger, create=False, timeout=timeout)
+    return tables_in(open_database(ledger, create=False, timeout=timeout))
+
+
+def tables_in(database: Database) -> Database:
+    """The same in the database of a ledger that is open already: its witness, if it has one, is told of tokens, too."""
 
     def build(connection: Connection) -> None:
         lock(connection)  # two servers that start at once wait for each other
@@ -104,11 +111,33 @@ def _add_expiry(connection: Connection) -> None:
     connection.execute(text("CREATE INDEX IF NOT EXISTS crestline_requests_created ON crestline_requests (created)"))
 
 
+TOKEN = ("id", "analyst", "salt", "hash", "revoked", "expires")  # what the chain says of a token
+
+
+def token_key(number: str) -> str:
+    """Under which the entries about a token are found."""
+    return f"token:{number}"
+
+
+def note_token(connection: Connection, row: Mapping[str, object], time: datetime) -> None:
+    """Write what holds of a token from now on into the chain. A row that says anything else is not believed."""
+    details = {"token": {name: row[name] for name in TOKEN}}
+    draft = Draft("token", "", None, None, token_key(str(row["id"])), details)
+    append(connection, lock(connection), draft, time)
+
+
+def _chain_tokens(connection: Connection) -> None:
+    """Version 3 kept tokens in their table alone: those that are there are believed this once."""
+    for row in connection.execute(select(tokens).order_by(tokens.c.created)).mappings().all():
+        note_token(connection, {name: row[name] for name in TOKEN}, utc_now())
+
+
 # The history of one analyst, the newest first. The entries are the ledger's, and it does without this index.
 _INDEX = "CREATE INDEX IF NOT EXISTS crestline_entries_asked ON crestline_entries (analyst, sequence)"
 
 # Version n to n + 1.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     1: _add_expiry,
-    2: lambda connection: None,
-}  # version 3 has one more index
+    2: lambda connection: None,  # version 3 has one more index
+    3: _chain_tokens,
+}

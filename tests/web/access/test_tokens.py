@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from crestline.cli.main import run
-from crestline.errors import ParameterError
+from crestline.errors import LedgerError, ParameterError
+from crestline.ledger.storage.schema import entries
 from crestline.ledger.storage.store import Store
 from crestline.web.access import tokens as module
 from crestline.web.access.expiry import expiry
 from crestline.web.access.tokens import Tokens
-from crestline.web.tables import open_tables
+from crestline.web.tables import open_tables, tables_in
 from crestline.web.tables import tokens as table
 
 
@@ -78,8 +80,7 @@ def test_a_token_that_was_kept_as_a_slow_hash_holds_and_is_kept_anew(tokens: Tok
     _, number, secret = text.split("_", 2)
     salt = bytes(range(16))
     slow = hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **module._SCRYPT).hex()
-    before = update(table).where(table.c.id == number).values(salt=salt.hex(), hash=slow)
-    tokens._database.write(lambda connection: connection.execute(before))
+    tokens._change(number, salt=salt.hex(), hash=slow)
     assert tokens.holder(text[:-3] + "AAA") is None
     assert tokens._row(number) == ("ann", salt.hex(), slow, None, None)
     assert tokens.holder(text) == (number, "ann")
@@ -124,3 +125,59 @@ def test_how_long_a_token_holds() -> None:
     for wrong in ("", "0d", "90", "d", "-1d", "1.5d", "١d", "999999d", "90 d"):
         with pytest.raises(ParameterError, match="such as 12h, 90d or 8w"):
             expiry(wrong, now())
+
+
+def changed(tokens: Tokens, statement: Any) -> None:
+    tokens._database.write(lambda connection: connection.execute(statement))
+
+
+def test_a_row_that_somebody_forged_is_no_token(tokens: Tokens) -> None:
+    """They can write the table, and know how rows are made; the chain knows nothing of it."""
+    secret, salt = "A" * 43, bytes(16)
+    row = {"id": "a" * 13, "analyst": "olga", "salt": salt.hex(), "hash": module._keyed(secret, salt), "created": "x"}
+    changed(tokens, insert(table).values(row))
+    assert tokens.holder(f"cl_{row['id']}_{secret}") is None
+    assert tokens.analyst("a" * 13) is None
+
+
+@pytest.mark.parametrize("change", [{"analyst": "olga"}, {"expires": None}, {"revoked": None}])
+def test_a_row_that_somebody_changed_is_no_token(tokens: Tokens, change: dict[str, str | None]) -> None:
+    text = tokens.create("ann", expires=now() + timedelta(days=1))
+    number = text.split("_")[1]
+    if "revoked" in change:
+        tokens.revoke(number)
+    else:
+        assert tokens.holder(text) == (number, "ann")
+    changed(tokens, update(table).where(table.c.id == number).values(change))
+    assert tokens.holder(text) is None
+    assert tokens.analyst(number) is None
+
+
+def test_what_holds_of_tokens_is_in_the_chain_and_no_secret_is(tokens: Tokens, tmp_path: Path) -> None:
+    text = tokens.create("ann")
+    tokens.revoke(text.split("_")[1])
+    store = Store.open(tmp_path / "ledger.db", now, 5.0)
+    assert store.verify().findings == ()
+    told = [entry.content["token"] for entry in store.entries() if entry.kind == "token"]
+    assert [(one["analyst"], one["revoked"] is None) for one in told] == [("ann", True), ("ann", False)]
+    assert text.split("_", 2)[2] not in "".join(entry.body for entry in store.entries())
+    edited = update(entries).where(entries.c.kind == "token").values(body=entries.c.body + " ")
+    again = tokens.create("bob")
+    changed(tokens, edited)
+    assert tokens.holder(again) is None
+    store.close()
+
+
+def test_a_restored_backup_does_not_bring_a_revoked_token_back(tmp_path: Path) -> None:
+    path, witness = tmp_path / "ledger.db", tmp_path / "witness"
+    store = Store.create(path, now, 5.0, witness)
+    tokens = Tokens(tables_in(store.database), now)
+    text = tokens.create("ann")
+    store.close()
+    shutil.copy(path, tmp_path / "backup.db")
+    store = Store.open(path, now, 5.0, witness)
+    Tokens(tables_in(store.database), now).revoke(text.split("_")[1])
+    store.close()
+    shutil.copy(tmp_path / "backup.db", path)
+    with pytest.raises(LedgerError, match="it is an older copy"):
+        Store.open(path, now, 5.0, witness)

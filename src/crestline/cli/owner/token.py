@@ -76,11 +76,10 @@ def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     from crestline.web.access.tokens import Tokens
     from crestline.web.clock import utc_now
     from crestline.web.config import load_config
-    from crestline.web.tables import open_tables
+    from crestline.web.tables import tables_in
 
     config = load_config(path)
-    Store.create(config.ledger, utc_now, 30.0, config.witness).close()
-    tables = open_tables(config.ledger)
+    tables = tables_in(Store.create(config.ledger, utc_now, 30.0, config.witness).database)
     try:
         yield config, Tokens(tables, utc_now)
     finally:

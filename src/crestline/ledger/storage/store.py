@@ -111,6 +111,11 @@ class Store:
             )
 
     @property
+    def database(self) -> Database:
+        """Where it is kept; the service keeps its own tables beside it."""
+        return self._database
+
+    @property
     def address(self) -> str:
         """The address without its password."""
         return self._database.address

@@ -3,6 +3,8 @@
 A token is 256 random bits, which nobody can guess: one SHA-256 is enough, and a made-up token costs the service next to
 nothing. (A slow hash is for passwords that people make up.) Tokens made before 0.1 were kept as scrypt hashes; they
 hold, and are kept in the new way once they are used.
+
+Its creation and its end are entries of the ledger's chain: a row that somebody wrote into the table of tokens is none.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from crestline.errors import ParameterError
-from crestline.ledger.entries import stamp
+from crestline.ledger.entries import Entry, digest, stamp
 from crestline.ledger.storage.database import Database
-from crestline.web.tables import tokens
+from crestline.ledger.storage.records import lock, to_entry
+from crestline.ledger.storage.schema import entries
+from crestline.web.tables import note_token, token_key, tokens
 
 _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
 _KEYED = "hmac-sha256:"
@@ -71,9 +75,15 @@ class Tokens:
         """A new token, which ends by itself at `expires`; this is the only time it can be seen."""
         number = base64.b32encode(secrets.token_bytes(8)).decode().rstrip("=").lower()
         secret, salt = secrets.token_urlsafe(32), secrets.token_bytes(16)
-        row = {"id": number, "analyst": analyst, "salt": salt.hex(), "hash": _keyed(secret, salt)}
-        dates = {"created": stamp(self._clock()), "expires": None if expires is None else stamp(expires)}
-        self._database.write(lambda connection: connection.execute(insert(tokens), {**row, **dates}))
+        kept = _Row(analyst, salt.hex(), _keyed(secret, salt), None, None if expires is None else stamp(expires))
+        row = {"id": number, **kept._asdict()}
+        now = self._clock()
+
+        def work(connection: Connection) -> None:
+            note_token(connection, row, now)
+            connection.execute(insert(tokens), {**row, "created": stamp(now)})
+
+        self._database.write(work)
         return f"cl_{number}_{secret}"
 
     def all(self) -> list[Token]:
@@ -86,8 +96,20 @@ class Tokens:
         """End a token, at once and for good."""
         if not any(token.id == number for token in self.all()):
             raise ParameterError(f"there is no token {number!r}; `crestline token list` shows their numbers")
-        query = update(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None))
-        self._database.write(lambda connection: connection.execute(query.values(revoked=stamp(self._clock()))))
+        self._change(number, tokens.c.revoked.is_(None), revoked=stamp(self._clock()))
+
+    def _change(self, number: str, *where: ColumnElement[bool], **values: str) -> None:
+        """Change a token, where it is still as expected: in the chain, and in its row."""
+
+        def work(connection: Connection) -> None:
+            lock(connection)
+            this = (tokens.c.id == number, *where)
+            row = connection.execute(select(tokens).where(*this)).mappings().first()
+            if row is not None:
+                note_token(connection, {**row, **values}, self._clock())
+                connection.execute(update(tokens).where(*this).values(**values))
+
+        self._database.write(work)
 
     def holder(self, text: str) -> tuple[str, str] | None:
         """The number of a valid token and whose it is, or None. One hash is computed, known number or not."""
@@ -107,8 +129,7 @@ class Tokens:
         with self._turn:
             same = hmac.compare_digest(hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **_SCRYPT), wanted)
         if same:
-            renewed = update(tokens).where(tokens.c.id == number).values(hash=_keyed(secret, salt))
-            self._database.write(lambda connection: connection.execute(renewed))
+            self._change(number, tokens.c.hash == wanted.hex(), hash=_keyed(secret, salt))
         return same
 
     def analyst(self, number: str) -> str | None:
@@ -120,10 +141,20 @@ class Tokens:
         return row.revoked is None and (row.expires is None or stamp(self._clock()) < row.expires)
 
     def _row(self, number: str) -> _Row | None:
+        """What is kept of a token, if its row says what the chain says: a row that somebody forged is no token."""
         columns = (tokens.c.analyst, tokens.c.salt, tokens.c.hash, tokens.c.revoked, tokens.c.expires)
-        query = select(*columns).where(tokens.c.id == number)
-        row = self._database.read(lambda connection: connection.execute(query).first())
-        return None if row is None else _Row(*row)
+        own = select(*columns).where(tokens.c.id == number)
+        noted = select(entries).where(entries.c.answer_key == token_key(number), entries.c.kind == "token")
+        newest = noted.order_by(entries.c.sequence.desc()).limit(1)
+
+        def work(connection: Connection) -> tuple[_Row | None, Entry | None]:
+            row, entry = connection.execute(own).first(), connection.execute(newest).first()
+            return None if row is None else _Row(*row), None if entry is None else to_entry(entry)
+
+        row, entry = self._database.read(work)
+        if row is None or entry is None or digest(entry.body) != entry.hash:
+            return None
+        return row if entry.content["token"] == {"id": number, **row._asdict()} else None
 
 
 def _keyed(secret: str, salt: bytes) -> str:
