@@ -1,9 +1,12 @@
-"""The real server: a release in flight when it is told to end is settled, and answered."""
+"""The real server: what is in flight when it is told to end is settled, and answered, whatever it is doing."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,37 +22,59 @@ from crestline.web.state import open_state
 from tests.patience import PATIENCE
 
 
-def test_a_release_in_flight_is_settled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = open_state(load_config(folder / "crestline.toml"))
-    token = state.tokens.create("ann")
-    reading, go_on = threading.Event(), threading.Event()
-    plain = TableSource.reading
+class Blocked:
+    """Something that goes on when it is told to."""
 
-    def slow(self: TableSource, *arguments: Any) -> Any:
-        reading.set()
-        assert go_on.wait(PATIENCE)
-        return plain(self, *arguments)
+    def __init__(self) -> None:
+        self.reached, self.go_on = threading.Event(), threading.Event()
 
-    monkeypatch.setattr(TableSource, "reading", slow)
+    def before(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        def slow(*arguments: Any, **named: Any) -> Any:
+            self.reached.set()
+            assert self.go_on.wait(PATIENCE)
+            return plain(*arguments, **named)
+
+        return slow
+
+
+@pytest.mark.parametrize("state_of_it", ["idle", "waiting", "running", "settling"])
+def test_what_is_in_flight_is_settled_and_answered(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, state_of_it: str
+) -> None:
+    config = folder / "crestline.toml"
+    config.write_text(config.read_text().replace("[limits]\n", "[limits]\nconnections = 1\n"))
+    state = open_state(load_config(config))
+    token, blocked = state.tokens.create("ann"), Blocked()
+    if state_of_it == "settling":
+        monkeypatch.setattr(Ledger, "settle", blocked.before(Ledger.settle))
+    else:
+        monkeypatch.setattr(TableSource, "reading", blocked.before(TableSource.reading))
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(create_app(state), ws="none", log_level="critical"))
     running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     running.start()
-    answers: list[Any] = []
-    body = {"k": 2, "item": "title", "epsilon": 1, "delta": "1e-6"}
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1/datasets/loans/top"
-    headers = {"Authorization": f"Bearer {token}"}
-    asking = threading.Thread(
-        target=lambda: answers.append(httpx.post(url, json=body, headers=headers, timeout=PATIENCE))
-    )
-    asking.start()
-    assert reading.wait(PATIENCE)
-    server.should_exit = True  # what SIGTERM does
-    go_on.set()
-    asking.join(PATIENCE)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    assert httpx.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+
+    def ask(k: int) -> httpx.Response:
+        body = {"k": k, "item": "title", "epsilon": 1, "delta": "1e-6"}
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.post(f"{url}/v1/datasets/loans/top", json=body, headers=headers, timeout=PATIENCE)
+
+    questions = {"idle": 0, "waiting": 2}.get(state_of_it, 1)
+    with ThreadPoolExecutor(2) as askers:
+        asked = [askers.submit(ask, k + 1) for k in range(questions)]
+        if questions:
+            assert blocked.reached.wait(PATIENCE)
+        while state.datasets["loans"].queue.length < questions:
+            time.sleep(0.005)
+        server.should_exit = True  # what SIGTERM does
+        blocked.go_on.set()
+        answers = [one.result(PATIENCE) for one in asked]
     running.join(PATIENCE)
-    assert answers[0].status_code == 200
+    assert not running.is_alive()
+    assert [one.status_code for one in answers] == [200] * questions
     with Ledger.open(folder / "ledger.db", dataset="loans") as ledger:
         assert ledger.open_reservations() == []
-        assert ledger.answer(answers[0].json()["id"]) is not None
+        assert len([entry for entry in ledger.history() if entry.kind == "settled"]) == questions
         assert ledger.verify().ok
