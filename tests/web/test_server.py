@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -83,3 +84,32 @@ def test_no_redirect_repeats_the_host_that_a_request_names(folder: Path) -> None
         response = httpx.get(f"http://127.0.0.1:{port}/healthz/", headers={"Host": "elsewhere.example"})
         assert response.status_code == 404
         assert "elsewhere" not in str(response.headers)
+
+
+def test_sixty_strangers_keep_nobody_out_and_cost_no_slow_hash(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made-up tokens, from sixty connections at once, while an analyst asks."""
+
+    def slow(*_: object, **__: object) -> bytes:
+        raise AssertionError("a stranger made the service compute a slow hash")
+
+    state = open_state(load_config(folder / "crestline.toml"))
+    token = state.tokens.create("ann")
+    state.close()
+    monkeypatch.setattr("hashlib.scrypt", slow)
+    made_up = {"Authorization": "Bearer cl_aaaaaaaaaaaaa_" + "A" * 43}
+    question = {"k": 1, "item": "title", "epsilon": 1, "delta": "1e-6"}
+    together = threading.Barrier(61, timeout=PATIENCE)
+
+    with listening(folder) as port, ThreadPoolExecutor(60) as strangers:
+        url = f"http://127.0.0.1:{port}/v1/datasets/loans/top"
+
+        def knock() -> set[int]:
+            with httpx.Client(timeout=PATIENCE, verify=False) as client:  # no TLS here, so none is set up
+                together.wait()
+                return {client.post(url, json=question, headers=made_up).status_code for _ in range(5)}
+
+        knocking = [strangers.submit(knock) for _ in range(60)]
+        together.wait()
+        answer = httpx.post(url, json=question, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE)
+        assert {status for one in knocking for status in one.result(PATIENCE)} == {403}
+    assert answer.status_code == 200
