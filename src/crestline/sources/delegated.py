@@ -10,10 +10,10 @@ from typing import Self, TypeVar
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, View
-from crestline.question import NO_LIMITS, Question
+from crestline.question import NO_LIMITS, Limits, Question
 from crestline.sources.expression import where
 from crestline.sources.expression.coarse import base_column
-from crestline.sources.source import Reading
+from crestline.sources.source import Reading, Source
 from crestline.sources.table import TableSource
 
 Result = TypeVar("Result")
@@ -62,6 +62,30 @@ class Delegated(ABC):
 
     def version(self) -> str | None:
         return None
+
+
+class Wrapped(ABC):
+    """A source that is another one to everybody who does not read: its name, what it allows and what it refuses."""
+
+    @property
+    @abstractmethod
+    def inner(self) -> Source:
+        """The source that speaks for this one."""
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def limits(self) -> Limits:
+        return self.inner.limits
+
+    def check(self, question: Question, view: View = SLOTS) -> None:
+        """Refuse what the table cannot answer, from what is known of its columns."""
+        self.inner.check(question, view)
+
+    def version(self) -> str | None:
+        return self.inner.version()
 
 
 @lru_cache(_KEPT)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 
 from crestline.errors import QuestionError
 from crestline.histogram.views import SLOTS, View
-from crestline.question import Limits, Question
-from crestline.sources.delegated import Delegated, columns_of
+from crestline.question import Question
+from crestline.sources.delegated import Delegated, Wrapped, columns_of
 from crestline.sources.engine.connection import Connection, Engine
 from crestline.sources.engine.engines import EMBEDDED, Expression, embedded
 from crestline.sources.expression.columns import column
@@ -26,26 +25,16 @@ from crestline.sources.source import Reading, Source
 from crestline.sources.table import TableSource
 
 
-@dataclass(frozen=True)
-class KeptSource:
+class KeptSource(Wrapped):
     """A source with a copy of its columns. Public lists are looked up in the source itself."""
 
-    inner: Source
-    copy: TableSource
+    def __init__(self, inner: Source, copy: TableSource) -> None:
+        self._inner, self.copy = inner, copy
 
     @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def limits(self) -> Limits:
-        return self.inner.limits
-
-    def check(self, question: Question, view: View = SLOTS) -> None:
-        self.inner.check(question, view)
-
-    def version(self) -> str | None:
-        return self.inner.version()
+    def inner(self) -> Source:
+        """The source itself."""
+        return self._inner
 
     @contextmanager
     def ready(self) -> Iterator[Source]:

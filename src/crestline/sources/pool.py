@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from crestline.errors import QuestionError, SourceError, SourceUnavailable
 from crestline.histogram.views import SLOTS, View
-from crestline.question import Limits, Question
+from crestline.question import Question
+from crestline.sources.delegated import Wrapped
 from crestline.sources.source import Reading, Source
 
 
@@ -34,7 +35,7 @@ class PoolLimits:
     pause: float = 5.0
 
 
-class Pool:
+class Pool(Wrapped):
     """A source with connections of its own. `opened` opens one; the first is opened at once, so that what is wrong with
     an address is said when it is given. `clock` gives seconds."""
 
@@ -55,21 +56,9 @@ class Pool:
         self._blocked_until = -math.inf
 
     @property
-    def name(self) -> str:
-        """What the source is called, on whatever connection."""
-        return self._newest.name
-
-    @property
-    def limits(self) -> Limits:
-        """What the source allows, on whatever connection."""
-        return self._newest.limits
-
-    def check(self, question: Question, view: View = SLOTS) -> None:
-        """Refuse what the table cannot answer, from what is known of its columns."""
-        self._newest.check(question, view)
-
-    def version(self) -> str | None:
-        return self._newest.version()
+    def inner(self) -> Source:
+        """The source on the newest connection: its name and its columns are the same on every one."""
+        return self._newest
 
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
         """What a question reads, on the newest connection, whoever else is using it: `ready` gives one of one's own."""

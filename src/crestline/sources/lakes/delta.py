@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from crestline.sources.lakes.lake import Snapshot
+from crestline.sources.lakes.lake import OpenedLake, Snapshot
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
@@ -49,16 +49,6 @@ class DeltaPath:
         return DeltaSnapshot(DeltaTable(self.path, version=self.version))
 
 
-@dataclass(frozen=True)
-class DeltaObject:
+def delta_object(table: Table) -> OpenedLake:
     """A table that somebody has opened, at its version. Which one that is may depend on when rows came."""
-
-    table: Table
-    pinned: bool = False
-
-    @property
-    def name(self) -> str:
-        return "Delta table"
-
-    def newest(self) -> Snapshot:
-        return DeltaSnapshot(self.table)
+    return OpenedLake("Delta table", lambda: DeltaSnapshot(table))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from crestline.sources.lakes.lake import Snapshot
+from crestline.sources.lakes.lake import OpenedLake, Snapshot
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
@@ -58,19 +58,9 @@ class IcebergName:
         return snapshot_of(load_catalog(self.catalogue).load_table(self.table), self.snapshot)
 
 
-@dataclass(frozen=True)
-class IcebergObject:
+def iceberg_object(table: Table) -> OpenedLake:
     """A table that somebody has opened, at the snapshot that it is at."""
-
-    table: Table
-    pinned: bool = False
-
-    @property
-    def name(self) -> str:
-        return ".".join(self.table.name())
-
-    def newest(self) -> Snapshot:
-        return snapshot_of(self.table, None)
+    return OpenedLake(".".join(table.name()), lambda: snapshot_of(table, None))
 
 
 def snapshot_of(table: Table, snapshot: int | None) -> IcebergSnapshot:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from crestline.errors import SourceError
@@ -59,6 +60,15 @@ class Lake(Protocol):
     def pinned(self) -> bool: ...
 
     def newest(self) -> Snapshot: ...
+
+
+@dataclass(frozen=True)
+class OpenedLake:
+    """A table that somebody has opened, in the state that it is in: no address names it."""
+
+    name: str
+    newest: Callable[[], Snapshot]
+    pinned: bool = False
 
 
 class LakeSource(Delegated):

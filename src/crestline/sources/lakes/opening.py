@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 
 from crestline.errors import QuestionError, SourceError
-from crestline.sources.lakes.delta import DeltaObject, DeltaPath
-from crestline.sources.lakes.iceberg import IcebergName, IcebergObject
+from crestline.sources.lakes.delta import DeltaPath, delta_object
+from crestline.sources.lakes.iceberg import IcebergName, iceberg_object
 from crestline.sources.lakes.lake import Lake, LakeSource
 
 DELTA, ICEBERG = "delta:", "iceberg://"
@@ -38,7 +38,7 @@ def lake_object(given: object, library: str, timeout: float) -> LakeSource:
     kind = type(given).__name__
     if kind not in ("DeltaTable", "Table", "StaticTable"):
         raise QuestionError(f"of {library}, a source is a table, not a {kind}")
-    lake: Lake = DeltaObject(given) if library == "deltalake" else IcebergObject(given)
+    lake: Lake = delta_object(given) if library == "deltalake" else iceberg_object(given)
     return LakeSource(lake, timeout)
 
 
