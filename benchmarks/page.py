@@ -14,6 +14,7 @@ from benchmarks import (
     pairs,
     questions,
     restricted,
+    scale,
     scaling,
     service_load,
     sources,
@@ -28,6 +29,7 @@ TABLES: dict[str, Any] = {
     "canonical": canonical,
     "scaling": scaling,
     "sources": sources,
+    "scale": scale,
     "pairs": pairs,
     "groups": groups,
     "startup": startup,
@@ -64,6 +66,9 @@ def render(folder: Path) -> Path:
         kept = load(folder, name)
         if kept and kept["rows"]:
             parts.append(section(folder, name, kept))
+    beside, measured = folder.parent / "how-to" / "scale.md", load(folder, "scale")
+    if measured and measured["rows"] and beside.exists():
+        scale.fill(beside, measured)
     page = folder / "performance.md"
     page.write_text("\n".join(parts))
     return page

@@ -16,6 +16,7 @@ CHAPTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "report",
             "databases",
             "joins",
+            "scale",
             "short-answers",
             "plan",
             "prices",
