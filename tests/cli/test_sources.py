@@ -17,6 +17,15 @@ def test_every_engine_says_what_stands_behind_it(capsys: pytest.CaptureFixture[s
     assert rows["other engines"]["tested"] == "not tested"
 
 
+def test_every_engine_says_what_was_run_and_what_it_cannot(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sources", "--format", "json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    for engine in ("DuckDB", "PostgreSQL", "Spark", "MariaDB", "SQLite"):
+        assert "tests passed" in rows[engine]["run"]
+    assert rows["SQLite"]["gaps"] == "decimals are read as doubles"
+    assert rows["other engines"]["run"] == ""
+
+
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sources", "--format", "table"]) == 0
     assert "PostgreSQL" in capsys.readouterr().out

@@ -12,13 +12,19 @@ COLUMNS = {
     "supports": "supports",
     "limits": "connection",
     "tested": "tested by",
+    "run": "run in the gate",
+    "gaps": "gaps",
 }
 
 
 def sources(
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """List every kind of source: how to write it, what it supports, and how that was tested."""
+    """List every kind of source: how to write it, what it supports, how that was tested, and what an engine cannot."""
     from crestline.sources.supported import SUPPORTED
 
-    print_rows(COLUMNS, [asdict(line) for line in SUPPORTED], form)
+    rows = [
+        {**asdict(line), "run": str(line.run or ""), "gaps": "; ".join(line.run.gaps if line.run else ())}
+        for line in SUPPORTED
+    ]
+    print_rows(COLUMNS, rows, form)

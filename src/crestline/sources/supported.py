@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from crestline.sources.engine.dialects.record import Run, runs
+
 
 @dataclass(frozen=True)
 class SourceKind:
@@ -14,6 +16,7 @@ class SourceKind:
     supports   `all` is: several item columns, contribution, where, score, domain, and ties in byte order
     limits     how the connection is held to reading, and for how long
     tested     what stands behind the row
+    engine     the engine whose tests were counted, by the name of its record; None: it has none of its own
     """
 
     name: str
@@ -21,6 +24,12 @@ class SourceKind:
     supports: str
     limits: str
     tested: str
+    engine: str | None = None
+
+    @property
+    def run(self) -> Run | None:
+        """What was run on the engine."""
+        return None if self.engine is None else runs()[self.engine]
 
 
 SUPPORTED: tuple[SourceKind, ...] = (
@@ -38,10 +47,24 @@ SUPPORTED: tuple[SourceKind, ...] = (
     ),
     SourceKind("Delta", "a folder, delta:s3://…, …@v12", "all", "reads only, time limit", "real tables"),
     SourceKind("Iceberg", "iceberg://catalogue", "all", "reads only, time limit", "real tables, SQL catalogue"),
-    SourceKind("pandas, Polars, Arrow", "the table itself", "all", "in memory, time limit", "tests of each"),
-    SourceKind("DuckDB", "shop.duckdb, a connection, a relation", "all", "reads only, time limit", "conformance suite"),
     SourceKind(
-        "PostgreSQL", "postgresql://host/shop", "all", "reads only, time limit", "conformance suite, real server"
+        "pandas, Polars, Arrow", "the table itself", "all", "in memory, time limit", "tests of each", "embedded"
+    ),
+    SourceKind(
+        "DuckDB",
+        "shop.duckdb, a connection, a relation",
+        "all",
+        "reads only, time limit",
+        "conformance suite",
+        "duckdb",
+    ),
+    SourceKind(
+        "PostgreSQL",
+        "postgresql://host/shop",
+        "all",
+        "reads only, time limit",
+        "conformance suite, real server",
+        "postgres",
     ),
     SourceKind(
         "Spark",
@@ -49,6 +72,7 @@ SUPPORTED: tuple[SourceKind, ...] = (
         "all",
         "as the session, time limit",
         "conformance suite, cluster of two workers",
+        "pyspark",
     ),
     SourceKind("Spark Connect", "sc://host", "all", "as the session, time limit", "a sample of that suite"),
     SourceKind(
@@ -57,9 +81,19 @@ SUPPORTED: tuple[SourceKind, ...] = (
         "all; keys up to 1000 bytes",
         "reads only, time limit",
         "conformance suite, real server",
+        "mariadb",
     ),
-    SourceKind("SQLite", "sqlite:///shop.sqlite", "all; no decimals", "reads only, time limit", "conformance suite"),
+    SourceKind(
+        "SQLite", "sqlite:///shop.sqlite", "all; no decimals", "reads only, time limit", "conformance suite", "sqlite"
+    ),
     SourceKind("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
+    SourceKind(
+        "Trino, BigQuery, Snowflake, Databricks",
+        "what ibis.connect takes",
+        "text by bytes, by their documentation",
+        "none of ours: give a role",
+        "compiled, never run",
+    ),
     SourceKind(
         "other engines", "what ibis.connect takes", "no text as user or item", "none of ours: give a role", "not tested"
     ),

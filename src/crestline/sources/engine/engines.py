@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from crestline.errors import QuestionError
 from crestline.question import Question
 from crestline.sources.engine.connection import Engine
+from crestline.sources.engine.dialects.compiled import COMPILED
 from crestline.sources.engine.dialects.dialect import Codec, Dialect
 from crestline.sources.engine.dialects.duckdb import DUCKDB, EMBEDDED, OWN
 from crestline.sources.engine.dialects.functions import Expression, Function
@@ -41,7 +42,7 @@ _ADVICE = (
 @cache
 def dialect(engine: str) -> Dialect:
     """The record of an engine; of one that is not listed nothing is known."""
-    return RECORDS.get(engine) or Dialect(engine)
+    return RECORDS.get(engine) or COMPILED.get(engine) or Dialect(engine)
 
 
 def name_of(engine: Engine) -> str:

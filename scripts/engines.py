@@ -1,0 +1,81 @@
+"""Run the tests of every engine, and write down what passed: `crestline sources` prints it.
+
+    python scripts/engines.py            all engines
+    python scripts/engines.py sqlite     one of them, or some; the others stay as they were written
+
+A failing test leaves the record as it was. tests/sources/test_record.py holds engines and gaps against the record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.sources.gaps import GAPS  # noqa: E402
+
+from crestline.sources.engine.dialects.record import RECORD  # noqa: E402 -- the tests are not in the package's path
+
+
+def printed(*command: str) -> str:
+    """The version in what a program prints of itself."""
+    words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return next(word for word in words if word[0].isdigit()).split("-")[0]
+
+
+def postgres() -> str:
+    from tests.servers import postgres_programs
+
+    return printed(str(postgres_programs() / "postgres"), "--version")
+
+
+def sqlite() -> str:
+    import sqlite3
+
+    return sqlite3.sqlite_version
+
+
+ENGINES: dict[str, tuple[str, Callable[[], str]]] = {
+    "duckdb": ("test_duckdb.py", lambda: version("duckdb")),
+    "embedded": ("test_embedded.py", lambda: version("duckdb")),
+    "postgres": ("test_postgres.py", postgres),
+    "mariadb": ("test_mariadb.py", lambda: printed("mariadbd", "--version")),
+    "sqlite": ("test_sqlite.py", sqlite),
+    "pyspark": ("test_spark.py", lambda: version("pyspark")),
+}
+
+
+def run(file: str) -> tuple[int, int]:
+    """How many tests of a file passed, and how many failed as they must; ends where one failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "0", f"--junitxml={report}", f"tests/sources/{file}"]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, "CI": "true"})
+        if done.returncode:
+            sys.exit(f"{file}: not all tests passed; nothing was written")
+        cases = list(ElementTree.parse(report).iter("testcase"))
+    skipped = [case.find("skipped") for case in cases]
+    missing = sum(one is not None and one.get("type") == "pytest.xfail" for one in skipped)
+    return sum(one is None for one in skipped), missing
+
+
+def main(names: list[str]) -> None:
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    for name in names or ENGINES:
+        file, told = ENGINES[name]
+        passed, missing = run(file)
+        record[name] = {"version": told(), "passed": passed, "missing": missing, "gaps": list(GAPS[name])}
+        RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

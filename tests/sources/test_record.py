@@ -1,0 +1,25 @@
+"""What `crestline sources` says of an engine is what is tested."""
+
+from __future__ import annotations
+
+import pytest
+
+from crestline.sources.engine.dialects.record import runs
+from crestline.sources.engine.engines import RECORDS
+from crestline.sources.supported import SUPPORTED
+from tests.sources.gaps import GAPS
+
+
+def test_every_engine_was_run_and_is_listed() -> None:
+    assert set(runs()) == set(RECORDS) == set(GAPS)
+    assert {line.engine for line in SUPPORTED} - {None} == set(RECORDS)
+
+
+@pytest.mark.parametrize("engine", GAPS)
+def test_the_record_has_the_gaps_of_today(engine: str) -> None:
+    """Run scripts/engines.py with the name of the engine after a gap was closed or found."""
+    run = runs()[engine]
+    assert list(run.gaps) == list(GAPS[engine])
+    assert bool(run.gaps) == bool(run.missing)
+    assert run.passed > 100
+    assert run.version[0].isdigit()
