@@ -28,8 +28,8 @@ class SourceKind:
 
     @property
     def run(self) -> Run | None:
-        """What was run on the engine."""
-        return None if self.engine is None else runs()[self.engine]
+        """What was run on the engine, as far as it was written down."""
+        return None if self.engine is None else runs().get(self.engine)
 
 
 SUPPORTED: tuple[SourceKind, ...] = (
