@@ -47,11 +47,11 @@ def whole_groups(parts: Iterable[Rows], number: int) -> Iterator[Rows]:
     """Rows that come group after group, some at a time, cut between groups; `number` is the column of a group's."""
     held: Rows = []
     for rows in filter(None, parts):
-        held += rows
-        last = bisect_left(held, held[-1][number], key=lambda row: row[number])  # numbers ascend
+        last = bisect_left(held, held[-1][number], key=lambda row: row[number]) if held else 0  # numbers ascend
         if last:
             yield held[:last]
             held = held[last:]
+        held += rows
     if held:
         yield held
 
