@@ -88,8 +88,8 @@ SUPPORTED: tuple[SourceKind, ...] = (
     ),
     SourceKind("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
     SourceKind(
-        "Trino, BigQuery, Snowflake, Databricks",
-        "what ibis.connect takes",
+        "warehouses",
+        "Trino, BigQuery, Snowflake, Databricks: what ibis.connect takes",
         "text by bytes, by their documentation",
         "none of ours: give a role",
         "compiled, never run",
