@@ -75,7 +75,9 @@ def compiled(engine: Engine, expression: Expression, values: Values, *, numbered
 
     kinds = expression.schema().types
     plain = not any(kind.is_timestamp() and kind.timezone for kind in kinds)
-    plain = plain and not expression.op().find(InMemoryTable)
+    if expression.op().find(InMemoryTable):  # a table of this process becomes known to the engine each time
+        engine._run_pre_execute_hooks(expression)
+        plain = False
     whole = tuple(kind.is_integer() for kind in kinds)
     if not values:
         return Statement(engine.compile(expression), (), plain, whole)
