@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,13 @@ def test_types_that_a_copy_might_not_hold_are_refused_without_reading_a_row(tmp_
         may_be_kept(open_source(path), "user", ("item",), ("amount",))
     with pytest.raises(QuestionError, match="cannot be kept"):
         kept(open_source(path), "user", ("item",), ("amount",), BIG)
+
+
+def test_what_other_engines_hold_is_not_kept(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "events.db") as connection:
+        connection.execute("create table events (user integer, item text)")
+    source = open_source(f"sqlite:///{tmp_path}/events.db", table="events")
+    with pytest.raises(QuestionError, match="only files and tables of DuckDB"):
+        may_be_kept(source, "user", ("item",), ())
+    with pytest.raises(QuestionError, match="only files and tables of DuckDB"):
+        kept(source, "user", ("item",), (), BIG)

@@ -16,6 +16,7 @@ from crestline.histogram.views import SLOTS, View
 from crestline.question import Question
 from crestline.sources.delegated import Delegated, Wrapped, columns_of
 from crestline.sources.engine.connection import Connection, Engine
+from crestline.sources.engine.dialects.duckdb import DUCKDB
 from crestline.sources.engine.engines import EMBEDDED, Expression, embedded
 from crestline.sources.expression.columns import column
 from crestline.sources.expression.counting import USER, Counting
@@ -52,11 +53,9 @@ def kept(source: Source, user: str, items: Sequence[str], others: Sequence[str],
     named = _naming(user, items, others)
     with source.ready() as ready:
         if isinstance(ready, Delegated):
-            copy = ready.asked(named, lambda table: _copied(table, named, items, limit))
-        elif isinstance(ready, TableSource):
-            copy = _copied(ready, named, items, limit)
+            copy = ready.asked(named, lambda table: _copied(_readable(table), named, items, limit))
         else:
-            raise QuestionError("only a file or a table of a database can be kept")
+            copy = _copied(_readable(ready), named, items, limit)
     return source if copy is None else KeptSource(source, copy)
 
 
@@ -64,11 +63,20 @@ def may_be_kept(source: Source, user: str, items: Sequence[str], others: Sequenc
     """Refuse columns that cannot be kept. No row is read."""
     named = _naming(user, items, others)
     with source.ready() as ready:
-        table = ready.table_for(named) if isinstance(ready, Delegated) else ready
-        if not isinstance(table, TableSource):
-            raise QuestionError("only a file or a table of a database can be kept")
+        table = _readable(ready.table_for(named) if isinstance(ready, Delegated) else ready)
         for name in columns_of(named):
             _exact(table.table, name)
+
+
+def _readable(source: Source) -> TableSource:
+    """The table, where its rows reach this process by a way on which none of them can fail: that of DuckDB."""
+    if not isinstance(source, TableSource):
+        raise QuestionError("only a file or a table of a database can be kept")
+    if source.dialect not in (EMBEDDED, DUCKDB.name):
+        raise QuestionError(
+            "only files and tables of DuckDB can be kept: what other engines hold might not be read without an error"
+        )
+    return source
 
 
 def _naming(user: str, items: Sequence[str], others: Sequence[str]) -> Question:

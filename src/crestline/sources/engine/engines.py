@@ -93,7 +93,13 @@ def one_period(question: Question, engine: str) -> None:
 
 
 def md5(text: Expression, digits: int, engine: str) -> Expression:
-    """The first digits of the MD5 of a text, in lower-case hexadecimal."""
+    """The first digits of the MD5 of a text, in lower-case hexadecimal. An engine without a record may not have the
+    function, which it would say only after the charge: refused."""
+    if not tested(engine):
+        raise QuestionError(
+            f"nobody has tried on {engine} how some of a user's items or groups are chosen: no `contribution` and no "
+            f"`by`. {_ADVICE}"
+        )
     return dialect(engine).md5(text, digits)
 
 
