@@ -27,44 +27,45 @@ _NUMBER = re.compile(r"(?=.{1,60}$)(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.A
 
 
 @dataclass(frozen=True)
-class Compare:
-    """`column operator value`, the operator one of = <> < <= > >=."""
+class _OfColumn:
+    """A condition on the values of one column."""
 
     column: str
+
+
+@dataclass(frozen=True)
+class Compare(_OfColumn):
+    """`column operator value`, the operator one of = <> < <= > >=."""
+
     operator: str
     value: Value
 
 
 @dataclass(frozen=True)
-class In:
+class In(_OfColumn):
     """`column in (values)`."""
 
-    column: str
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class Between:
+class Between(_OfColumn):
     """`column between low and high`, both ends included."""
 
-    column: str
     low: Value
     high: Value
 
 
 @dataclass(frozen=True)
-class Like:
+class Like(_OfColumn):
     """`column like pattern`: % stands for any text, _ for one character."""
 
-    column: str
     pattern: str
 
 
 @dataclass(frozen=True)
-class IsNull:
+class IsNull(_OfColumn):
     """`column is null`."""
-
-    column: str
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ Nothing is set on the connection: neither reading only nor a time limit.
 
 from __future__ import annotations
 
-from crestline.sources.engine.dialects.dialect import Codec, Dialect, cast, try_cast
-from crestline.sources.engine.dialects.functions import Expression, declared
+from crestline.sources.engine.dialects.dialect import Codec, Dialect
+from crestline.sources.engine.dialects.functions import Expression, cast, declared, hex_digits, try_cast
 
 _TEXT, _BYTES = "string", "binary"
 
@@ -35,10 +35,6 @@ def _trino_md5(text: Expression, digits: int) -> Expression:
 
 def _bigquery_md5(text: Expression, digits: int) -> Expression:
     return _first(declared("to_hex", _BYTES, _TEXT)(declared("md5", _TEXT, _BYTES)(text)), digits)
-
-
-def _spark_hex(raw: Expression) -> Expression:
-    return declared("lower", _TEXT, _TEXT)(declared("hex", _BYTES, _TEXT)(raw))
 
 
 def _spark_number(digits: Expression) -> Expression:
@@ -76,7 +72,7 @@ SNOWFLAKE = Dialect(
 )
 DATABRICKS = Dialect(
     "databricks",
-    Codec(lambda text: text.cast(_BYTES), lambda raw: raw.cast(_TEXT), _spark_hex),
+    Codec(lambda text: text.cast(_BYTES), lambda raw: raw.cast(_TEXT), hex_digits),
     md5=lambda text, digits: _first(declared("md5", _TEXT, _TEXT)(text), digits),
     number_of=_spark_number,
     total_cast=try_cast,

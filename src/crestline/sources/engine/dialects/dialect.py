@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.dialects.functions import Expression, Function, declared, same
+from crestline.sources.engine.dialects.functions import Expression, Function, cast, declared, same
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,20 +94,6 @@ def left_md5(text: Expression, digits: int) -> Expression:
 
 def concatenated(texts: Sequence[Expression]) -> Expression:
     return declared("concat", *["string"] * (len(texts) + 1))(*texts)
-
-
-def cast(value: Expression, kind: DataType) -> Expression:
-    """Written even where Ibis calls both types the same; what is cast must fit."""
-    from ibis.expr.operations import Cast
-
-    return Cast(value, kind).to_expr()
-
-
-def try_cast(value: Expression, kind: DataType) -> Expression:
-    """The same, and null where the type cannot hold the value."""
-    from ibis.expr.operations import TryCast
-
-    return TryCast(value, kind).to_expr()
 
 
 def floor_in_doubles(value: Expression, size: int) -> Expression:

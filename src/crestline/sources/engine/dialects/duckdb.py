@@ -21,9 +21,8 @@ from crestline.sources.engine.dialects.dialect import (
     Rows,
     ibis_rows,
     listed,
-    try_cast,
 )
-from crestline.sources.engine.dialects.functions import Expression, declared, same
+from crestline.sources.engine.dialects.functions import Expression, declared, hex_digits, same, try_cast
 
 if TYPE_CHECKING:
     from crestline.sources.engine.places import Values
@@ -46,10 +45,6 @@ def _encoded(text: Expression) -> Expression:
 def _decoded(raw: Expression) -> Expression:
     """Bytes as text; those of no text, which a frame may hold, in hexadecimal: one row must not make an error."""
     return attempted(declared("decode", "binary", "string")(raw)).coalesce(declared("hex", "binary", "string")(raw))
-
-
-def _hex(raw: Expression) -> Expression:
-    return declared("hex", "binary", "string")(raw).lower()
 
 
 def _joined(texts: Sequence[Expression]) -> Expression:
@@ -151,7 +146,7 @@ def interrupting(engine: Engine) -> Iterator[Interrupt | None]:
 
 DUCKDB = Dialect(
     "duckdb",
-    Codec(_encoded, _decoded, _hex),
+    Codec(_encoded, _decoded, hex_digits),
     number_of=_number_of,
     joined=_joined,
     reads_text=True,
@@ -168,4 +163,4 @@ DUCKDB = Dialect(
     interrupting=interrupting,
     keeping=Keeping(_stored, _dropped),
 )
-OWN = replace(DUCKDB, name=EMBEDDED, codec=Codec(same, same, _hex, sent=_encoded), plain_text=True)
+OWN = replace(DUCKDB, name=EMBEDDED, codec=Codec(same, same, hex_digits, sent=_encoded), plain_text=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from inspect import Parameter, Signature
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from ibis.expr.datatypes import DataType
 
 Expression: TypeAlias = Any  # an Ibis expression; Ibis carries no types that a checker could follow
 Function: TypeAlias = Callable[[Expression], Expression]
@@ -29,6 +32,25 @@ def declared(
 
 def same(value: Expression) -> Expression:
     return value
+
+
+def cast(value: Expression, kind: DataType) -> Expression:
+    """Written even where Ibis calls both types the same; what is cast must fit."""
+    from ibis.expr.operations import Cast
+
+    return Cast(value, kind).to_expr()
+
+
+def try_cast(value: Expression, kind: DataType) -> Expression:
+    """The same, and null where the type cannot hold the value."""
+    from ibis.expr.operations import TryCast
+
+    return TryCast(value, kind).to_expr()
+
+
+def hex_digits(raw: Expression) -> Expression:
+    """Bytes as lower-case hexadecimal digits, of an engine that has `hex`."""
+    return declared("lower", "string", "string")(declared("hex", "binary", "string")(raw))
 
 
 def _shape(arguments: int) -> Callable[..., Any]:

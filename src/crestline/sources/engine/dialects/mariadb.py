@@ -25,8 +25,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, cast
-from crestline.sources.engine.dialects.functions import Expression, declared
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows
+from crestline.sources.engine.dialects.functions import Expression, cast, declared, hex_digits
 
 if TYPE_CHECKING:
     import pyarrow
@@ -87,10 +87,6 @@ def _unhex(digits: Expression) -> Expression:
 
 def _decoded(raw: Expression) -> Expression:
     return raw.cast(_TEXT)
-
-
-def _hex(raw: Expression) -> Expression:
-    return declared("lower", _TEXT, _TEXT)(declared("hex", "binary", _TEXT)(raw))
 
 
 def _md5(text: Expression, digits: int) -> Expression:
@@ -225,7 +221,7 @@ def _keeps_snapshots(table: Expression) -> bool:
 
 MARIADB = Dialect(
     "mariadb",
-    Codec(_encoded, _decoded, _hex),
+    Codec(_encoded, _decoded, hex_digits),
     md5=_md5,
     number_of=_number_of,
     key=_key,

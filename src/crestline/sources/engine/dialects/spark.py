@@ -9,24 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from crestline.sources.engine.connection import Driver, Engine
-from crestline.sources.engine.dialects.dialect import (
-    Codec,
-    Dialect,
-    Interrupt,
-    Keeping,
-    Rows,
-    ibis_rows,
-    listed,
-    try_cast,
-)
-from crestline.sources.engine.dialects.functions import Expression, declared
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Interrupt, Keeping, Rows, ibis_rows, listed
+from crestline.sources.engine.dialects.functions import Expression, declared, hex_digits, try_cast
 
 _LOGGER = "SQLQueryContextLogger"
 _LITERAL = ("spark.sql.variable.substitute", "spark.sql.parser.escapedStringLiterals")
-
-
-def _hex(raw: Expression) -> Expression:
-    return declared("hex", "binary", "string")(raw).lower()
 
 
 def _number_of(digits: Expression) -> Expression:
@@ -142,7 +129,7 @@ def _literal(settings: Driver) -> Iterator[None]:
 SPARK = Dialect(
     "pyspark",
     # Spark's own encode() fails on text that is not well-formed; a cast takes the bytes as they are.
-    Codec(lambda text: text.cast("binary"), lambda raw: raw.cast("string"), _hex),
+    Codec(lambda text: text.cast("binary"), lambda raw: raw.cast("string"), hex_digits),
     number_of=_number_of,
     total_cast=try_cast,
     in_utc_unmarked=True,

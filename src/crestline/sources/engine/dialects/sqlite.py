@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.connection import Driver, Engine
-from crestline.sources.engine.dialects.dialect import Codec, Dialect, Keeping, Rows, cast
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Keeping, Rows
 from crestline.sources.engine.dialects.duckdb import interrupting
-from crestline.sources.engine.dialects.functions import Expression, declared
+from crestline.sources.engine.dialects.functions import Expression, cast, declared, hex_digits
 
 if TYPE_CHECKING:
     import pyarrow
@@ -189,10 +189,6 @@ def _decoded(raw: Expression) -> Expression:
     return _cast(raw, _TEXT)
 
 
-def _hex(raw: Expression) -> Expression:
-    return declared("lower", _TEXT, _TEXT)(declared("hex", "binary", _TEXT)(raw))
-
-
 def _joined(texts: Sequence[Expression]) -> Expression:
     first, *others = texts
     for text in others:
@@ -290,7 +286,7 @@ def _dropped(engine: Engine, table: Expression) -> None:
 
 SQLITE = Dialect(
     "sqlite",
-    Codec(_encoded, _decoded, _hex),
+    Codec(_encoded, _decoded, hex_digits),
     md5=_hashed,
     number_of=lambda digits: declared(_NUMBER, _TEXT, "int64")(digits),
     joined=_joined,
