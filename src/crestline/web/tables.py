@@ -9,24 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from sqlalchemy import Column, Connection, Index, Integer, MetaData, Table, Text, insert, inspect, select, text, update
+from sqlalchemy import Column, Connection, Index, MetaData, Table, Text, insert, inspect, select, text, update
 
 from crestline.errors import LedgerError
 from crestline.ledger.entries import Draft
 from crestline.ledger.storage.database import Database, open_database
 from crestline.ledger.storage.records import append, lock
+from crestline.ledger.storage.schema import versioned
 from crestline.web.clock import utc_now
 
 VERSION = 4
 
 metadata = MetaData()
 
-service = Table(
-    "crestline_service",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("version", Integer, nullable=False),
-)
+service = versioned("crestline_service", metadata)
 
 tokens = Table(
     "crestline_tokens",

@@ -26,6 +26,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.schema import SchemaItem
 
 from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, UNREADABLE
@@ -35,14 +36,19 @@ VERSION = 4
 
 metadata = MetaData()
 
-chain_head = Table(
-    "crestline_books",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("version", Integer, nullable=False),
-    Column("length", BigInteger, nullable=False),
-    Column("head", Text, nullable=False),
-)
+
+def head_columns() -> tuple[SchemaItem, ...]:
+    """Where a chain ends: the number of its entries, and the hash of the last."""
+    return Column("length", BigInteger, nullable=False), Column("head", Text, nullable=False)
+
+
+def versioned(name: str, beside: MetaData, *more: SchemaItem) -> Table:
+    """A table of one row, which holds the version of the tables beside it."""
+    version = Column("version", Integer, nullable=False)
+    return Table(name, beside, Column("id", Integer, primary_key=True, autoincrement=False), version, *more)
+
+
+chain_head = versioned("crestline_books", metadata, *head_columns())
 
 accounts = Table(
     "crestline_accounts",

@@ -23,11 +23,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from sqlalchemy import BigInteger, Column, MetaData, Table, Text, delete, insert, select
+from sqlalchemy import Column, MetaData, Table, Text, delete, insert, select
 
 from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, Entry, digest
 from crestline.ledger.storage.records import Head
+from crestline.ledger.storage.schema import head_columns
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -140,13 +141,7 @@ def _told(slot: bytes) -> Head | None:
 
 
 _metadata = MetaData()
-_witnesses = Table(
-    "crestline_witness",
-    _metadata,
-    Column("ledger", Text, primary_key=True),
-    Column("length", BigInteger, nullable=False),
-    Column("head", Text, nullable=False),
-)
+_witnesses = Table("crestline_witness", _metadata, Column("ledger", Text, primary_key=True), *head_columns())
 
 
 class DatabaseWitness:
