@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from crestline.cli.analyst.options import DatasetOption, TableOption
 from crestline.cli.analyst.questions import read_questions
 from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format, FormatOption, console, resolved
@@ -29,9 +30,9 @@ def ask(
     user: Annotated[
         str | None, typer.Option(help="The column that holds the user, where a question names none.")
     ] = None,
-    table: Annotated[str | None, typer.Option(help="The table, when the source is a database URL.")] = None,
+    table: TableOption = None,
     ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")] = None,
+    dataset: DatasetOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
     """Ask every question of a file. Answers come as they are made: tables in a terminal, JSON lines in a pipe.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crestline.cli.analyst.options import ContributionOption
 from crestline.cli.output import Format, FormatOption, console, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def plan(
     ] = "power:1",
     items: Annotated[int | None, typer.Option(help="How many items there are (as many as users unless given).")] = None,
     per_user: Annotated[float, typer.Option(help="How often each user picks, for a power law.")] = 10.0,
-    contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
+    contribution: ContributionOption = None,
     k_bar: Annotated[
         int | None, typer.Option(help="How many items a mechanism may see; tried out unless given.")
     ] = None,

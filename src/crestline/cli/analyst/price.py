@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crestline.cli.analyst.options import ContributionOption, CountsOption, DatasetOption, KBarOption, MechanismOption
 from crestline.cli.output import Format, FormatOption, console, print_json, print_rows, resolved
 
 if TYPE_CHECKING:
@@ -24,16 +25,16 @@ def price(
         typer.Argument(help="A file of questions: .jsonl, .json, .toml or .csv, with the arguments of top."),
     ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger that would pay (a file or database URL).")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")] = None,
+    dataset: DatasetOption = None,
     budget_epsilon: Annotated[str | None, typer.Option(help="Instead of a ledger: a new budget of this ε.")] = None,
     budget_delta: Annotated[str | None, typer.Option(help="Instead of a ledger: a new budget of this δ.")] = None,
     k: Annotated[int | None, typer.Option("-k", "--k", help="One question: how many items are wanted.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="The total ε of the answer.")] = None,
     delta: Annotated[str | None, typer.Option(help="The total δ of the answer.")] = None,
-    mechanism: Annotated[str, typer.Option(help="A name from `crestline mechanisms`, or auto.")] = "auto",
-    k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
-    contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
-    counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
+    mechanism: MechanismOption = "auto",
+    k_bar: KBarOption = None,
+    contribution: ContributionOption = None,
+    counts: CountsOption = False,
     coverage: Annotated[bool, typer.Option("--coverage", help="Also publish how many users they reach.")] = False,
     score: Annotated[str | None, typer.Option(help="Rank by a sum, such as sum(price); needs --clip.")] = None,
     clip: Annotated[int | None, typer.Option(help="The most that one user may add to one item.")] = None,

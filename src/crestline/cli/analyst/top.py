@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crestline.cli.analyst.options import (
+    ContributionOption,
+    CountsOption,
+    DatasetOption,
+    KBarOption,
+    MechanismOption,
+    TableOption,
+)
 from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, resolved
 from crestline.cli.waiting import waiting
 
@@ -26,10 +34,10 @@ def top(
         str | None,
         typer.Option(help="The total δ of this answer, such as 1e-8; with --ledger: a 500th of the budget's."),
     ] = None,
-    mechanism: Annotated[str, typer.Option(help="A name from `crestline mechanisms`, or auto.")] = "auto",
-    k_bar: Annotated[int | None, typer.Option(help="How many items the mechanism may see.")] = None,
-    contribution: Annotated[int | None, typer.Option(help="Count at most this many items of each user.")] = None,
-    counts: Annotated[bool, typer.Option("--counts", help="Also publish a noisy count for each item.")] = False,
+    mechanism: MechanismOption = "auto",
+    k_bar: KBarOption = None,
+    contribution: ContributionOption = None,
+    counts: CountsOption = False,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Also publish how many users have one of the named items.")
     ] = False,
@@ -72,11 +80,11 @@ def top(
     floor: Annotated[
         int, typer.Option(help="With --by: do not even look at what fewer users have; a public number.")
     ] = 1,
-    table: Annotated[str | None, typer.Option(help="The table, when the source is a database URL.")] = None,
+    table: TableOption = None,
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
-    dataset: Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")] = None,
+    dataset: DatasetOption = None,
     analyst: Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")] = None,
     data_version: Annotated[
         str | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.output import Format, print_rows
+from crestline.cli.output import Format, FormatOption, print_rows
 
 if TYPE_CHECKING:
     from crestline.web.access.tokens import Tokens
@@ -48,9 +48,7 @@ def create(
 @token_app.command("list")
 def list_tokens(
     config: ConfigFile,
-    form: Annotated[Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")] = (
-        Format.AUTO
-    ),
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """List all tokens by number. The tokens themselves cannot be shown."""
     with _tokens(config) as (_, tokens):
