@@ -27,13 +27,7 @@ from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.order_law import peeling_chances
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import (
-    check_slots,
-    contribution_bound,
-    item_number,
-    slot_number,
-    unit_rate,
-)
+from crestline.mechanisms.slots import check_slots, contribution_bound, item_number, slot_number, unit_rate
 from crestline.mechanisms.total import Total
 from crestline.parameters import not_negative, positive, probability
 from crestline.randomness.batches import batches

@@ -85,10 +85,7 @@ class CanonicalOrPeeling(BuiltIn):
 
     @classmethod
     def for_budget(cls, *, noise: str = EXPONENTIAL.name, **total: Unpack[TotalArguments]) -> Self:
-        """The instance within a total (epsilon, delta).
-
-        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
-        """
+        """The instance within a total (epsilon, delta); as in `Lipschitz`, `k_bar` and `contribution` do nothing."""
         return cls.fit(Total.of(cls, total), noise=noise)
 
     @classmethod
