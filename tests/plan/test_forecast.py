@@ -13,7 +13,7 @@ from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
-from crestline.plan.forecast import Forecast, Simulation, forecast
+from crestline.plan.forecast import Forecast, PublicData, Simulation, forecast
 from crestline.plan.shapes import PowerLaw, ranked
 from crestline.question import Question
 from crestline.randomness.entropy import replay
@@ -25,7 +25,9 @@ EVERYONE = Question(k=2, epsilon=Fraction(1), delta=Fraction(1, 10**6), k_bar=4)
 
 
 def rows(histogram: Histogram, question: Question, trials: int = 300) -> dict[str, Forecast]:
-    found, _ = forecast(histogram, question, mechanisms=ONE, simulation=Simulation(replay("forecast"), trials))
+    found, _ = forecast(
+        PublicData(histogram), question, mechanisms=ONE, simulation=Simulation(replay("forecast"), trials)
+    )
     return {row.mechanism: row for row in found}
 
 
@@ -48,7 +50,7 @@ def test_every_candidate_keeps_within_the_total() -> None:
 
 
 def test_the_catalogue_decides_who_takes_part(histogram: Histogram) -> None:
-    found, skipped = forecast(histogram, EVERYONE, simulation=Simulation(replay("all"), 20))
+    found, skipped = forecast(PublicData(histogram), EVERYONE, simulation=Simulation(replay("all"), 20))
     with_budget = {line.name for line in CATALOGUE if hasattr(line.load(), "for_budget")}
     assert {row.mechanism for row in found} | {line.mechanism for line in skipped} == with_budget
     assert all(line.reason for line in skipped)
@@ -106,7 +108,7 @@ def test_the_best_k_bar_of_each_mechanism_is_kept(histogram: Histogram) -> None:
 
 
 def test_rows_are_ranked_by_score(histogram: Histogram) -> None:
-    found, _ = forecast(histogram, EVERYONE, simulation=Simulation(replay("rank"), 50))
+    found, _ = forecast(PublicData(histogram), EVERYONE, simulation=Simulation(replay("rank"), 50))
     assert len(found) > 1
     assert list(found) == sorted(found, key=lambda row: -row.ratio.value)
 
@@ -133,7 +135,9 @@ def test_an_empty_histogram_is_planned_too() -> None:
 
 def test_too_short_a_histogram_is_refused() -> None:
     with pytest.raises(ParameterError, match="must hold k_bar=50 items"):
-        forecast(Histogram.from_counts({"a": 3}, k_bar=10), QUESTION, simulation=Simulation(replay("short")))
+        forecast(
+            PublicData(Histogram.from_counts({"a": 3}, k_bar=10)), QUESTION, simulation=Simulation(replay("short"))
+        )
 
 
 def test_what_a_mechanism_sees_is_cut_as_from_the_counts() -> None:
@@ -149,5 +153,9 @@ def test_what_a_mechanism_sees_is_cut_as_from_the_counts() -> None:
 @pytest.mark.long
 def test_the_work_is_watched(histogram: Histogram) -> None:
     told: list[tuple[int, int]] = []
-    forecast(histogram, QUESTION, simulation=Simulation(replay("w"), 2, watch=lambda done, of: told.append((done, of))))
+    forecast(
+        PublicData(histogram),
+        QUESTION,
+        simulation=Simulation(replay("w"), 2, watch=lambda done, of: told.append((done, of))),
+    )
     assert [done for done, _ in told] == list(range(told[-1][1] + 1))

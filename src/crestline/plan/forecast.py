@@ -69,33 +69,39 @@ class Simulation:
     watch: Watch = lambda done, of: None
 
 
+@dataclass(frozen=True)
+class PublicData:
+    """What a forecast is made from: a shape, or data declared public. Never private data, because a forecast shows it.
+
+    histogram   holds at least the largest `k_bar` that is tried
+    domain      that of a public list of all items: with it, mechanisms for known domains take part too
+    crowd       with it, so do those that look at pairs
+    """
+
+    histogram: Histogram
+    domain: Histogram | None = None
+    crowd: Crowd | None = None
+
+
 def forecast(
-    histogram: Histogram,
-    question: Question,
-    simulation: Simulation,
-    *,
-    mechanisms: Sequence[str] = (),
-    domain: Histogram | None = None,
-    crowd: Crowd | None = None,
+    data: PublicData, question: Question, simulation: Simulation, *, mechanisms: Sequence[str] = ()
 ) -> tuple[tuple[Forecast, ...], tuple[Skipped, ...]]:
     """Every applicable mechanism, best first, and those that are not applicable.
 
-    `histogram` must be public (a shape, or data declared public), and hold at least the largest `k_bar` that is tried.
-    With `domain`, the histogram of a public list of all items, mechanisms for known domains take part too; with `crowd`
-    those that look at pairs. Of each mechanism the best `k_bar` is kept.
+    Of each mechanism the best `k_bar` is kept.
     """
     most = max(k_bars(question))
-    if histogram.k_bar < most:
+    if data.histogram.k_bar < most:
         raise ParameterError(f"the histogram must hold k_bar={most} items; count again with that")
     rows: dict[Candidate, Forecast] = {}
     skipped: dict[str, Skipped] = {}
     tries = attempts(question, mechanisms)
     for done, (line, k_bar) in enumerate(tries):
         simulation.watch(done, len(tries))
-        made = candidate(line, k_bar, question, known_domain=domain is not None, crowd=crowd)
+        made = candidate(line, k_bar, question, known_domain=data.domain is not None, crowd=data.crowd)
         if isinstance(made, Candidate) and made not in rows:
             try:
-                rows[made] = _row(made, _shown(made, k_bar, histogram, domain, crowd), question.k, simulation)
+                rows[made] = _row(made, _shown(made, k_bar, data), question.k, simulation)
             except HistogramError as error:
                 made = Skipped(line.name, str(error))
         if isinstance(made, Skipped):
@@ -114,14 +120,14 @@ class Shown:
     truth: Histogram
 
 
-def _shown(made: Candidate, k_bar: int, histogram: Histogram, domain: Histogram | None, crowd: Crowd | None) -> Shown:
-    view = view_of(made.mechanism)
+def _shown(made: Candidate, k_bar: int, data: PublicData) -> Shown:
+    view, domain, crowd = view_of(made.mechanism), data.domain, data.crowd
     if view != SLOTS:
         found = None if crowd is None else crowd.sees(view)
         assert crowd is not None, "such a candidate needs a crowd"
         assert found is not None, "such a candidate needs a crowd"
         return Shown(found, crowd.truth)
-    seen_of = domain if made.k_bar is None and domain is not None else seen(histogram, made.k_bar or k_bar)
+    seen_of = domain if made.k_bar is None and domain is not None else seen(data.histogram, made.k_bar or k_bar)
     return Shown(seen_of, seen_of)
 
 

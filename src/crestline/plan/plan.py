@@ -9,12 +9,11 @@ from typing import Any
 
 from crestline.answer.notes import small_against
 from crestline.errors import ParameterError
-from crestline.histogram.histogram import Histogram
 from crestline.parameters import decimal_text
 from crestline.plan.advice import advice
 from crestline.plan.candidates import Skipped, k_bars
 from crestline.plan.crowd import Crowd
-from crestline.plan.forecast import Forecast, Simulation, forecast
+from crestline.plan.forecast import Forecast, PublicData, Simulation, forecast
 from crestline.plan.shapes import Shape, kept, multiplicities, ranked
 from crestline.prepare.rules import automatic
 from crestline.question import Question
@@ -63,27 +62,23 @@ def plan_shape(
     counts = kept(shape.counts(), users=users, contribution=question.contribution)
     histogram = ranked(counts, max(k_bars(question)))
     domain = multiplicities(counts) if public_items else None
-    crowd = Crowd(counts, users)
-    return plan_histogram(
-        histogram, question, simulation, mechanisms=mechanisms, users=users, domain=domain, crowd=crowd
-    )
+    data = PublicData(histogram, domain, Crowd(counts, users))
+    return plan_public(data, question, simulation, mechanisms=mechanisms, users=users)
 
 
-def plan_histogram(
-    histogram: Histogram,
+def plan_public(
+    data: PublicData,
     question: Question,
     simulation: Simulation,
     *,
     mechanisms: Sequence[str] = (),
     users: int | None = None,
-    domain: Histogram | None = None,
-    crowd: Crowd | None = None,
 ) -> Plan:
-    """A plan for a public histogram: never call it with private data, because a plan shows what it was made from."""
+    """A plan for public data: never call it with private data, because a plan shows what it was made from."""
     if question.epsilon is None or question.delta is None:
         raise ParameterError("a plan needs epsilon and delta: the total of the answer")
-    compared = forecast(histogram, question, simulation, mechanisms=mechanisms, domain=domain, crowd=crowd)
-    auto = automatic(question, public_list=domain is not None)
+    compared = forecast(data, question, simulation, mechanisms=mechanisms)
+    auto = automatic(question, public_list=data.domain is not None)
     return Plan(question, *compared, auto.name, small_against(question.delta, users))
 
 

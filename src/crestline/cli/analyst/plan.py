@@ -71,8 +71,8 @@ def plan(
     from crestline.mechanisms.catalogue import entry
     from crestline.parameters import whole
     from crestline.pictures import ready_to_draw
-    from crestline.plan.forecast import Simulation
-    from crestline.plan.plan import plan_histogram, plan_shape
+    from crestline.plan.forecast import PublicData, Simulation
+    from crestline.plan.plan import plan_public, plan_shape
     from crestline.plan.plot import plot as draw
     from crestline.plan.public import public_counts
     from crestline.plan.shapes import read_shape
@@ -96,10 +96,8 @@ def plan(
         if on is not None:
             if public and not (user and item):
                 raise QuestionError("name the columns of the public file: --user COLUMN --item COLUMN")
-            histogram = public_counts(on, question, declared=public)
-            made = plan_histogram(
-                histogram, question, Simulation(system(), trials, watch), mechanisms=compared, users=users
-            )
+            data = PublicData(public_counts(on, question, declared=public))
+            made = plan_public(data, question, Simulation(system(), trials, watch), mechanisms=compared, users=users)
         elif users is None:
             raise ParameterError("say how many users there are, roughly: --users 500000 (or plan --on a public file)")
         else:
