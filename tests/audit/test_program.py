@@ -205,14 +205,17 @@ def test_errors_say_the_same_on_neighbours(name: str) -> None:
 
 def test_no_more_than_k_bar_and_one_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    honest = running.Runner.rows
 
-    def counted(self: Any, expression: Any) -> Any:
-        found = list(honest(self, expression))
-        read.append(len(found))
-        return found
+    def counting(honest: Any) -> Any:
+        def counted(self: Any, *asked: Any) -> Any:
+            found = list(honest(self, *asked))
+            read.append(len(found))
+            return found
 
-    monkeypatch.setattr(running.Runner, "rows", counted)
+        return counted
+
+    for way in ("rows", "bound_rows"):
+        monkeypatch.setattr(running.Runner, way, counting(getattr(running.Runner, way)))
     names = [f"i{n}" for n in range(60)]
     many = Pair(dict.fromkeys(names, 2), dict.fromkeys(names, 1), Shape(3), "many")
     source = open_source(table(rows(many, True)))

@@ -46,7 +46,7 @@ def test_what_is_in_flight_is_settled_and_answered(
     state = open_state(load_config(config))
     token, blocked = state.tokens.create("ann"), Blocked()
     if state_of_it == "settling":
-        monkeypatch.setattr(Ledger, "settle", blocked.before(Ledger.settle))
+        monkeypatch.setattr(Ledger, "settlement", blocked.before(Ledger.settlement))
     else:
         monkeypatch.setattr(TableSource, "reading", blocked.before(TableSource.reading))
     listening = socket.create_server(("127.0.0.1", 0))

@@ -6,6 +6,7 @@ to nobody else: nothing of it goes to a pipe, a file or a log.
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import threading
@@ -47,12 +48,14 @@ def _heard(pressed: threading.Event) -> Iterator[None]:
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         pressed.set()
+        logging.disable(logging.WARNING)  # psycopg warns that it could not end what was interrupted
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, interrupted)
     try:
         yield
     finally:
+        logging.disable(logging.NOTSET)
         signal.signal(signal.SIGINT, before)
 
 
