@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textwrap import fill
 
 from crestline.answer.answer import Answer
-from crestline.answer.groups import GroupItems, counted_in
+from crestline.answer.groups import GroupItems, counted_in, found_in
 from crestline.answer.notes import close_pairs, too_close
 from crestline.answer.odds import approximate
 from crestline.histogram.covered import Covered
@@ -70,18 +70,13 @@ def _came_back(answer: Answer) -> str:
 
 
 def _groups_came_back(answer: Answer, groups: Sequence[GroupItems]) -> str:
-    question, full = answer.question, sum(not group.stopped for group in groups)
-    found = f"{_number(len(answer), 'item')} in {_number(len(groups), 'group')}, all {question.k} in {full} of them"
-    text = f"Answered: {found} ({asked_for(answer)}; {counted_in(question)})"
+    question = answer.question
+    text = f"Answered: {found_in(groups, question.k)} ({asked_for(answer)}; {counted_in(question)})"
     if question.floor > 1:
         text += f", without looking at what fewer than {question.floor} users have"
     if question.groups is not None:
         return f"{text}. Every group of the public list is there, also where nothing in it could be named."
     return f"{text}. Of a group in which nothing could be named nothing is said, not even that it exists."
-
-
-def _number(many: int, what: str) -> str:
-    return {0: f"no {what}", 1: f"1 {what}"}.get(many, f"{many} {what}s")
 
 
 def _order(answer: Answer) -> str:

@@ -73,3 +73,15 @@ def named(label: Label, by: Sequence[str]) -> str:
     """A group in words: the value of each of its columns."""
     parts = label if len(by) > 1 and isinstance(label, tuple) else (label,)
     return ", ".join(f"{name} = {part}" for name, part in zip(by, parts, strict=False))
+
+
+def found_in(groups: Sequence[GroupItems], k: int) -> str:
+    """How many items came back in how many groups, and in how many of those all that were asked for."""
+    full = sum(not group.stopped for group in groups)
+    where = "each" if full == len(groups) else str(full)
+    found = f"{_number(sum(len(group.items) for group in groups), 'item')} in {_number(len(groups), 'group')}"
+    return f"{found}, all {k} in {where} of them" if len(groups) > 1 else found
+
+
+def _number(many: int, what: str) -> str:
+    return {0: f"no {what}", 1: f"1 {what}"}.get(many, f"{many} {what}s")

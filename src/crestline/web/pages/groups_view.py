@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from crestline.answer.answer import Answer
-from crestline.answer.groups import GroupItems, counted_in
+from crestline.answer.groups import GroupItems, counted_in, found_in
 from crestline.answer.tabular import cell_text
 from crestline.histogram.labels import Label
 from crestline.web.pages.parts.html import Html, tag
@@ -32,9 +32,7 @@ def many_groups(answer: Answer) -> bool:
 
 
 def _summary(answer: Answer, groups: Sequence[GroupItems]) -> str:
-    k, full = answer.question.k, sum(not group.stopped for group in groups)
-    text = f"{len(answer)} items in {len(groups)} groups, all {k} in {full} of them. "
-    text += f"{capital(counted_in(answer.question))}."
+    text = f"{capital(found_in(groups, answer.question.k))}. {capital(counted_in(answer.question))}."
     if answer.question.groups is None:
         text += " Of a group in which nothing could be named nothing is said, not even that it exists."
     if answer.needs is not None:

@@ -23,14 +23,14 @@ def test_one_line_for_each_question() -> None:
     ledger.reserve(steps(BoundedRange("0.1"), 4), question={"other": "words"})
     with pytest.raises(BudgetExhausted):
         ledger.reserve(steps(BoundedRange("0.1"), 9), question=QUESTION)
-    lines = asked(ledger.history(), None)
+    lines = asked(ledger.history(), None, {ledger.dataset: ledger.budget.limit})
     assert [line.sequence for line in lines] == sorted((line.sequence for line in lines), reverse=True)
     text = Page(history(lines, with_analysts=True)).text
     shown = [
         "top 3 venue where <b> = 1, by LimitedDomainrefusednothing",
-        "a question in other wordsnot endedepsilon 0.4 delta 0 (stays charged)",
+        "a question in other wordsnot ended40.0% (stays charged)",
         f"the same as answer {first.number}served againnothing",
-        f"by LimitedDomainanswer {first.number}epsilon 0.3 delta 0",
+        f"by LimitedDomainanswer {first.number}30.0%",
         "opened",
     ]
     places = [text.find(words) for words in shown]

@@ -56,7 +56,7 @@ def _datasets(datasets: Sequence[DatasetConfig], accounts: Sequence[Account]) ->
             tag("a", part.name, href=f"/datasets/{part.name}"),
             part.user,
             ", ".join(part.items),
-            ", ".join((*part.filters, *part.sums, *part.groups)) or "none",
+            ", ".join(dict.fromkeys((*part.filters, *part.sums, *part.groups))) or "none",
             part.version or "by the source",
             str(part.budget),
             _left(own.get(part.name)),

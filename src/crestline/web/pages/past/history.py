@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import ENDINGS, Entry
+from crestline.ledger.shares import part_of
 from crestline.web.pages.parts.html import Html, join, table, tag, void
-from crestline.web.pages.parts.layout import amount, moment
+from crestline.web.pages.parts.layout import moment
 
 NOBODY = "the data set itself"  # an owner asks at its expense
 _EVERYWHERE = {"top", "where", "by", "for", "every", "and", "with"}  # our own words
@@ -29,17 +32,19 @@ class Asked:
     cost: Html | str
 
 
-def asked(entries: Sequence[Entry], payer: str | None) -> list[Asked]:
-    """The lines, the newest first. Costs are those of the payer's own budget; None stands for the data set's."""
+def asked(entries: Sequence[Entry], payer: str | None, limits: Mapping[str, Amount]) -> list[Asked]:
+    """The lines, the newest first. Costs are parts of the payer's own budget of each data set, whose ends are `limits`;
+    None stands for the data set's."""
     settled = {entry.receipt: entry for entry in entries if entry.kind in ENDINGS}
     begun = {entry.receipt for entry in entries if entry.kind == "begun"}
     lines = []
     for entry in entries:
         if entry.kind in ("begun", *ENDINGS):
             continue  # told with its reservation
-        words, outcome, cost = _told(entry, settled.get(entry.sequence), payer)
+        paid = partial(_part, payer, limits)
+        words, outcome, cost = _told(entry, settled.get(entry.sequence), paid)
         if entry.ahead and entry.sequence not in settled and entry.sequence not in begun:
-            outcome, cost = _tag("reserved ahead"), amount(entry.charge_of(payer))
+            outcome, cost = _tag("reserved ahead"), paid(entry)
         lines.append(Asked(entry.sequence, entry.time, entry.dataset, entry.analyst, words, outcome, cost))
     return sorted(lines, key=lambda line: line.sequence, reverse=True)
 
@@ -52,7 +57,7 @@ def history(lines: Sequence[Asked], *, with_analysts: bool, find: str = "") -> H
     for line in lines:
         who = (line.analyst or NOBODY,) if with_analysts else ()
         rows.append((moment(line.time), *who, line.dataset, line.words, line.outcome, line.cost))
-    heads = ("When", *(("Who pays",) if with_analysts else ()), "Data set", "Question", "Outcome", "Cost")
+    heads = ("When", *(("Who pays",) if with_analysts else ()), "Data set", "Question", "Outcome", "Part of the budget")
     return table(f"{len(rows)} lines, the newest first", heads, rows)
 
 
@@ -83,7 +88,13 @@ def older(before: int | None, find: str) -> Html:
     return tag("p", tag("a", words, href=f"/history?{told}" if told else "/history"))
 
 
-def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, Html, Html | str]:
+def _part(payer: str | None, limits: Mapping[str, Amount], entry: Entry) -> Html:
+    """The part of the payer's budget that an entry charges; what that is in its own units, on a closer look."""
+    charge = entry.charge_of(payer)
+    return tag("span", f"{part_of(charge, limits[entry.dataset]):.1%}", title=str(charge))
+
+
+def _told(entry: Entry, settled: Entry | None, paid: Callable[[Entry], Html]) -> tuple[str, Html, Html | str]:
     content = entry.content
     if entry.kind == "opened":
         return f"budget of {Budget.from_json(content['budget'])}", _tag("opened"), ""
@@ -93,10 +104,10 @@ def _told(entry: Entry, settled: Entry | None, payer: str | None) -> tuple[str, 
     if entry.kind == "refused":
         return words, _tag("refused", bad=True), "nothing"
     if settled is None:
-        return words, _tag("not ended", bad=True), join([amount(entry.charge_of(payer)), "(stays charged)"])
+        return words, _tag("not ended", bad=True), join([paid(entry), " (stays charged)"])
     if settled.kind == "voided":
         return words, _tag("not asked", bad=True), "nothing"
-    return words, _link(entry.sequence, f"answer {entry.sequence}"), amount(settled.charge_of(payer))
+    return words, _link(entry.sequence, f"answer {entry.sequence}"), paid(settled)
 
 
 def question_text(question: dict[str, Any]) -> str:

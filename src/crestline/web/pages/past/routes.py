@@ -37,7 +37,9 @@ def past(
     found = reader.lines(before, LINES + 1, words_of(find), holds)
     shown = found[:LINES]
     settled = reader.settlements([entry.sequence for entry in shown if entry.kind == "reserved"])
-    lines = asked([*shown, *settled.values()], caller.payer)
+    own = (account for account in caller.accounts(state) if account.analyst == caller.payer)
+    limits = {account.dataset: account.balance.budget.limit for account in own}
+    lines = asked([*shown, *settled.values()], caller.payer, limits)
     rest = older(shown[-1].sequence, find) if len(found) > LINES else ""
     newest = "" if before is None else older(None, find)
     body = (search(find), history(lines, with_analysts=caller.is_owner, find=find), newest, rest)
