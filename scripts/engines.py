@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.sources.gaps import GAPS  # noqa: E402
+from tests.sources.gaps import GAPS  # noqa: E402 -- the tests are not in the package's path
 
 from crestline.sources.engine.dialects.record import RECORD  # noqa: E402 -- the tests are not in the package's path
 
