@@ -113,7 +113,8 @@ def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: 
 def _released(selection: Selection | GroupSelections, *, ordered: bool) -> dict[str, Any]:
     """What an answer says of a selection; an order that means nothing is not said."""
     if isinstance(selection, Selection):
-        return vars(selection if ordered else unordered(selection))
+        shown = vars(selection if ordered else unordered(selection))
+        return {name: value for name, value in shown.items() if name != "needed"}  # told as the margin
     parts = [(label, part if ordered else unordered(part)) for label, part in selection.groups]
     groups = tuple(GroupItems(label, part.items, part.stopped, part.counts) for label, part in parts)
     return {**together(groups), "by_group": groups}

@@ -19,7 +19,8 @@ from crestline.histogram.route import Route
 from crestline.parameters import percent
 from crestline.question import Question
 
-_COMPARED_WITH_THRESHOLD = "Observed"  # the mechanism that compares items with a threshold, not with the next count
+# The mechanisms that compare items with a threshold, not with the next count; the second finds it by noisy looks.
+_WITH_THRESHOLD, SIEVE = ("Observed", "Sieve"), "Sieve"
 
 if TYPE_CHECKING:
     import pandas
@@ -96,7 +97,7 @@ class Answer(WithLater):
     stopped     fewer than k items came back, on purpose
     guarantee   the promise for this one release
     margin      by how many users (with a score: by how much of it) an item had to exceed the first item left out to be
-                named with 95% probability; depends on the parameters alone
+                named with 95% probability; depends on the parameters alone, for the sieve also on noisy looks
     spread      95% of the noise in a count stays within this many users (or this much of the score); depends on the
                 parameters alone
     route       which of two mechanisms answered, and the noisy number that decided it; None where nothing was decided
@@ -141,9 +142,14 @@ class Answer(WithLater):
         if self.margin is None:
             return None
         users, rank = f"{max(0, math.ceil(self.margin)):,} {self.question.unit}", self.question.slots + 1
-        if self.mechanism.name == _COMPARED_WITH_THRESHOLD:
+        if self.answered_by in _WITH_THRESHOLD:
             return f"about {users}"
         return f"a lead of about {users} over rank {rank:,}"
+
+    @property
+    def answered_by(self) -> str:
+        """The name of the mechanism that answered: of two that were chosen between, the one that was taken."""
+        return self.mechanism.name if self.route is None else self.route.taken
 
     @property
     def listed_items(self) -> tuple[Label, ...]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from textwrap import fill
 
-from crestline.answer.answer import Answer
+from crestline.answer.answer import SIEVE, Answer
 from crestline.answer.groups import GroupItems, counted_in, found_in
 from crestline.answer.notes import close_pairs, too_close
 from crestline.answer.odds import approximate
@@ -102,10 +102,12 @@ def _needed(answer: Answer) -> str:
     if answer.needs is None:
         return ""
     group = " in its group" if answer.question.by else ""
-    return (
-        f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from the parameters, not from "
-        "the data."
+    known = (
+        "noisy looks, which the promise includes"
+        if answer.answered_by == SIEVE
+        else "the parameters, not from the data"
     )
+    return f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from {known}."
 
 
 def _counts(answer: Answer) -> str:

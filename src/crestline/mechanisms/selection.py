@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,7 +24,8 @@ class Selection:
     """The released items (a tuple in the released order, a frozenset where a set is released) and whether it stopped.
 
     `counts` holds one noisy count for each item, in the order of `items`, where the mechanism publishes them. `route`
-    says how a mechanism that chose between two did so, and `coverage` how many users the named items reach.
+    says how a mechanism that chose between two did so, and `coverage` how many users the named items reach. `needed` is
+    about how many users an item needed, where that followed from noisy numbers that were released on the way.
     """
 
     items: tuple[Label, ...] | frozenset[Label]
@@ -32,6 +33,7 @@ class Selection:
     counts: tuple[Fraction, ...] | None = None
     route: Route | None = None
     coverage: Covered | None = None
+    needed: float | None = field(default=None, compare=False)  # explains a selection, and makes no other one of it
 
     def __len__(self) -> int:
         return len(self.items)

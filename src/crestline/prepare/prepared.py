@@ -71,6 +71,8 @@ class Prepared:
         """The same for the mechanism that answered, where the one that was asked chose between others."""
         if isinstance(selection, GroupSelections):
             return self.margin
+        if selection.needed is not None:
+            return selection.needed
         answering = self.mechanism.answering(selection)
         if answering is self.mechanism:
             return self.margin

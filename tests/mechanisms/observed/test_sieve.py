@@ -21,6 +21,7 @@ from crestline.guarantees.gaussian import delta_of, largest_mu_squared
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.pairs import Pairs
 from crestline.mechanisms.observed import sieve
+from crestline.mechanisms.observed.draw import Rule
 from crestline.mechanisms.observed.forecast import Setting, Users
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
@@ -197,6 +198,17 @@ def test_the_numbers_of_the_sieve_are_the_published_ones() -> None:
         Sieve.for_budget(k=3, epsilon=1, delta="1e-6", contribution=4)
 
 
+def test_what_an_item_needed_is_told_in_users() -> None:
+    """From the noisy looks alone: the more items users have, the less each weighs, and the more are needed."""
+    light = Sieve(5, 1, "1e-6").release(planted(True), replay("needed"))
+    assert light.needed is not None
+    assert 30 < light.needed < 90  # a bar of about 30, and users of a few items each
+    heavy = Sieve(5, 1, "1e-6").release(planted(False), replay("needed"))
+    assert heavy.needed is not None
+    assert heavy.needed > light.needed
+    assert light == Selection(light.items, light.stopped)
+
+
 @pytest.mark.parametrize("light", [True, False])
 def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.MonkeyPatch, light: bool) -> None:
     spent: list[Fraction] = []
@@ -210,9 +222,9 @@ def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.M
     last: list[Fraction] = []
     named = Sieve._named
 
-    def final(self: Sieve, pairs: Any, setting: Any, mu_squared: Fraction, entropy: Any) -> Selection:
-        last.append(mu_squared)
-        return named(self, pairs, setting, mu_squared, entropy)
+    def final(self: Sieve, pairs: Any, setting: Any, rule: Rule, entropy: Any) -> Selection:
+        last.append(setting.contribution / rule.scale**2)
+        return named(self, pairs, setting, rule, entropy)
 
     monkeypatch.setattr(sieve, "look", spy)
     monkeypatch.setattr(Sieve, "_named", final)

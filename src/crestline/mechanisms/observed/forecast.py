@@ -76,6 +76,12 @@ def share_passing(users: Users, popular: float, mu_squared: float, delta: Fracti
     return _forecast(users, popular, mu_squared, delta, setting)[0]
 
 
+def users_needed(users: Users, setting: Setting, bar: float) -> float:
+    """About how many users an item needs so that its weights add up to `bar`: a user weighs as much as a pair does on
+    average, as far as a look could tell."""
+    return bar / _weights(users, setting)[0]
+
+
 def _score(users: Users, popular: float, mu_squared: float, delta: Fraction, setting: Setting) -> float:
     """What passes, less a price for the noise and for the bias between heavy and light users."""
     passing, weight, spread, sigma = _forecast(users, popular, mu_squared, delta, setting)

@@ -9,6 +9,7 @@ Proof note  docs/proofs/sieve.md
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Self
@@ -26,7 +27,7 @@ from crestline.histogram.pairs import PairViews
 from crestline.histogram.views import PAIRS
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed.draw import Rule, passed
-from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing
+from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing, users_needed
 from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
@@ -49,6 +50,7 @@ _BELOW, _WIDE = 2, 2  # a bucket is kept from two σ below the k-th largest load
 # The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
 _ROUNDING = 1 - Fraction(2, 10**11)
 _KEY_WORDS = 4
+_LIKELY = 1.645  # so many σ above the threshold an item is named with 95% probability
 
 
 def _bucket_number(buckets: int, name: str) -> int:
@@ -115,7 +117,10 @@ class Sieve(BuiltIn):
                 pairs, left = self._sieved(pairs, share, entropy), left - share
             users, left = self._users(pairs, entropy), left - _USERS
         setting = best_setting(users, popular, float(self.mu_squared * left), self.delta_new)
-        return self._named(pairs, setting, self.mu_squared * left, entropy)
+        sigma = sigma_of(self.mu_squared * left / setting.contribution)
+        threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
+        named = self._named(pairs, setting, Rule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE), entropy)
+        return replace(named, needed=users_needed(users, setting, float(threshold) + _LIKELY * float(sigma)))
 
     def _popular(self, pairs: PairViews, entropy: Entropy) -> float:
         """The k-th largest number of users, with noise; one at least."""
@@ -136,13 +141,11 @@ class Sieve(BuiltIn):
         loads = pairs.loads(key, self.buckets, _round_weights(self.buckets))
         return pairs.within(key, heavy(look(loads, UNIT, share * self.mu_squared, entropy), self.k))
 
-    def _named(self, pairs: PairViews, setting: Setting, mu_squared: Fraction, entropy: Entropy) -> Selection:
+    def _named(self, pairs: PairViews, setting: Setting, rule: Rule, entropy: Entropy) -> Selection:
         """`Observed` on the pairs that are left, with all that is left of μ²."""
         weights = gaussian_weights(setting.contribution, setting.cap)
-        sigma = sigma_of(mu_squared / setting.contribution)
-        threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
         items = pairs.observed(fresh_key(entropy), weights)
-        (one,) = passed(items, Rule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE), 1, entropy)
+        (one,) = passed(items, rule, 1, entropy)
         return Selection(items.names(one.ranks), len(one.ranks) < self.k)
 
 
