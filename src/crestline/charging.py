@@ -97,7 +97,7 @@ class Charged:
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         answer = replace(answer, notes=(*answer.notes, *_promises(self.ledger, receipt)))
         settled = self.ledger.settlement(receipt, cost, answer=answer.to_dict())
-        return replace(answer, bill=_bill(self.ledger, receipt.number, receipt.reserved, settled.paid, settled.balance))
+        return replace(answer, bill=_bill(self.ledger, receipt.told, receipt.reserved, settled.paid, settled.balance))
 
     def void(self, receipt: Receipt | None) -> None:
         """Give the reservation back: nothing of the question was sent to the engine."""

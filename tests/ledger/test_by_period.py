@@ -14,7 +14,7 @@ from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.ledger.budget import Budget, Window
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Person, Reach, for_a_person, shares, with_sums
+from crestline.ledger.periods import Person, Reach, for_a_person, promises, shares, with_sums
 from crestline.periods.calendar import Calendar, Periods
 
 CALENDAR = Calendar("month", "day")
@@ -191,6 +191,41 @@ def test_with_sums_over_several_periods_group_privacy_is_left() -> None:
     assert promise.epsilon == 3
     assert float(promise.delta) == pytest.approx(1e-9 * (20.0855369 - 1) / (2.7182818 - 1), rel=1e-6)
     assert with_sums(Budget(1, "1e-9", per="month", time="day"), 40) is None
+
+
+def test_promises_in_words_are_those_in_numbers() -> None:
+    assert promises(Budget(1, "1e-6"), 3) == ()
+    plain = Budget("0.5", "1e-9", "pure", per="month", time="day")
+    month, year, three = (str(for_a_person(plain, many)) for many in (1, 12, 3))
+    first, second = promises(plain, 3)
+    assert first.startswith(
+        f"All answers together, at the budget: {plain.guarantee()} for one user's rows of one month"
+    )
+    assert first.split("; ")[1:] == [
+        f"{year} for a person who is in any 12 months",
+        f"{three} for a person who is in all 3 months that were asked about so far, unless a sum over several months "
+        "is asked for (P16.1).",
+    ]
+    assert second == f"Where one is, only {with_sums(plain, 12)} is promised to a person who is in 12 months."
+    assert "asked about so far" in promises(plain, 2)[0]
+    for opened in (0, 1):  # one month is what the first promise is about
+        assert "asked about so far" not in promises(plain, opened)[0]
+    assert month in first
+    wide = Budget(1, "0.3", "pure", per="year", time="day")  # a δ that is nothing worth over twelve years
+    assert "for a person" not in promises(wide, 1)[0]
+    assert promises(wide, 1)[1].startswith("Where one is, nothing is promised")
+    capped = Budget(1, "1e-6", per="month", time="day", cap=Window(12, 2, "1e-6"))
+    (only,) = promises(capped, 1)
+    assert only.endswith(f"{for_a_person(capped, 12)} for a person who is in any 12 months (P16.1, P16.3).")
+
+
+def test_a_budget_says_its_periods_and_its_cap() -> None:
+    amount = "epsilon 1, delta 1e-06 (zcdp)"
+    assert str(Budget(1, "1e-6")) == amount
+    by_month = Budget(1, "1e-6", per="month", time="day")
+    assert str(by_month) == f"{amount} for {by_month.calendar}"
+    capped = Budget(1, "1e-6", per="month", time="day", cap=Window(12, 2, "1e-6"))
+    assert str(capped) == f"{by_month}, any 12 together epsilon 2, delta 1e-06"
 
 
 def tampered(path: Path, statement: str, *values: str) -> list[str]:

@@ -22,6 +22,11 @@ def drawn(times: int, delta: Fraction = DELTA) -> Cost:
     return steps(BoundedRange(EPSILON), times, delta=delta)
 
 
+def but(left: str) -> Cost:
+    """All of an ε of 1 but this."""
+    return steps(BoundedRange(1 - Fraction(left)), delta=DELTA)
+
+
 def balance(epsilon: str = "1") -> Balance:
     return Balance.opened(Budget(epsilon, 10 * DELTA, "pure"))
 
@@ -65,6 +70,8 @@ def test_either_unit_alone_can_be_exhausted() -> None:
         (drawn(1), drawn(1, delta=10 * DELTA), "ask with a smaller delta"),
         (drawn(9), drawn(2, delta=10 * DELTA), "ask with a smaller epsilon and with a smaller delta"),
         (drawn(10), drawn(1), "epsilon 0 of 1 is left, too little for any question"),
+        (but("0.001"), drawn(1), "epsilon 0.001 of 1 is left; ask with a smaller epsilon"),
+        (but("0.00099"), drawn(1), "epsilon 0.00099 of 1 is left, too little for any question"),
     ],
 )
 def test_a_refusal_names_the_unit_that_ran_out_and_what_helps(spent: Cost, cost: Cost, said: str) -> None:

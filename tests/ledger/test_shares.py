@@ -11,7 +11,7 @@ import crestline as cl
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.shares import times, usual_delta, worth
+from crestline.ledger.shares import times, usual_delta, usual_share, worth
 from crestline.prepare import prepare
 from crestline.question import Limits, Question, QuestionFields
 
@@ -66,6 +66,21 @@ def test_what_is_given_stays() -> None:
     assert slotted.cost.rho <= BUDGET.limit.loss / 10
 
 
+@pytest.mark.parametrize("kind", ["zcdp", "pure"])
+def test_the_usual_share_is_a_tenth_and_a_five_hundredth(kind: str) -> None:
+    budget = Budget(epsilon=2, delta="1e-7", kind=kind)
+    share = usual_share(budget)
+    assert (share.loss, share.failure) == (budget.limit.loss / 10, budget.delta / 500)
+    assert usual_delta(budget) == budget.delta / 500
+
+
+def test_the_usual_share_of_counted_questions_is_a_tenth_of_the_items_and_one_question() -> None:
+    counted = Budget(epsilon=2, delta="1e-6", kind="homogeneous", items=50, questions=10)
+    share = usual_share(counted)
+    assert (share.loss, share.failure) == (5, 1)
+    assert times(share, counted.limit) == 10
+
+
 def test_without_delta_there_is_no_share() -> None:
     with pytest.raises(ParameterError, match="no delta"):
         usual_delta(Budget(epsilon=1, kind="pure"))
@@ -101,6 +116,14 @@ def test_what_is_left_is_an_amount_that_people_can_read(loans: Path) -> None:
     assert hash(data.remaining) == hash(data.remaining)
     assert (data.ledger.budget.limit - data.remaining).loss > 0
     assert data.remaining != 3
+
+
+@pytest.mark.parametrize("budget", [BUDGET, Budget(epsilon=2, delta="1e-7", kind="pure")], ids=["zcdp", "pure"])
+def test_what_is_overdrawn_is_worth_nothing_and_pays_for_nothing(budget: Budget) -> None:
+    limit = budget.limit
+    overdrawn = limit - limit - limit
+    assert worth(budget, overdrawn) == worth(budget, limit - limit)
+    assert times(usual_share(budget), overdrawn) == 0
 
 
 def test_what_an_amount_is_worth() -> None:

@@ -11,7 +11,7 @@ from tests.ledger.conftest import MakeLedger, drawn, small_budget
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.unit import check_user, named_user
+from crestline.ledger.rules import check_user, named_user
 
 
 def about(user: str) -> dict[str, str]:

@@ -140,12 +140,14 @@ def test_deletion_with_the_numbers_closed_up_is_found(path: Path) -> None:
 
 
 def test_an_inserted_entry_is_found(path: Path) -> None:
-    copied = "INSERT INTO crestline_entries SELECT 12, 'refused', dataset, analyst, NULL, answer_key, body, hash"
+    copied = (
+        "INSERT INTO crestline_entries SELECT 12, 'refused', dataset, analyst, NULL, answer_key, body, hash, number"
+    )
     found = verified(path, sql(copied + " FROM crestline_entries WHERE sequence = 6"))
     assert "entry 12 is not known to the head row; inserted" in found.findings
 
 
-@pytest.mark.parametrize("column", ["kind", "dataset", "analyst", "answer_key"])
+@pytest.mark.parametrize("column", ["kind", "dataset", "analyst", "answer_key", "number"])
 def test_the_columns_are_checked_against_the_text(path: Path, column: str) -> None:
     found = verified(path, sql(f"UPDATE crestline_entries SET {column} = 'x' WHERE sequence = 4"))
     assert "entry 4: its columns do not match its text; they were edited" in found.findings
@@ -324,7 +326,9 @@ def test_a_clock_that_stands_still_does_not_go_backwards() -> None:
 
 
 def test_several_inserted_entries_are_named_from_the_first_to_the_last(path: Path) -> None:
-    copied = "INSERT INTO crestline_entries SELECT {}, 'refused', dataset, analyst, NULL, answer_key, body, hash"
+    copied = (
+        "INSERT INTO crestline_entries SELECT {}, 'refused', dataset, analyst, NULL, answer_key, body, hash, number"
+    )
     whence = " FROM crestline_entries WHERE sequence = 6"
     found = verified(path, *(sql(copied.format(number) + whence) for number in (12, 13, 14)))
     assert "entries 12 to 14 are not known to the head row; inserted" in found.findings

@@ -49,6 +49,26 @@ def test_it_ends_once(make_ledger: MakeLedger) -> None:
     assert ledger.spent().loss == EPSILON
 
 
+def test_what_was_reserved_ahead_waits_until_it_is_asked_or_given_back(make_ledger: MakeLedger) -> None:
+    ledger = make_ledger(small_budget())
+    later = [{"k": number, "ahead": True} for number in (1, 2)]
+    asked, returned = (ledger.reserve(drawn(2), question=question) for question in later)
+    ledger.reserve(drawn(1), question={"k": 1})
+    ledger.reserve(drawn(1))
+    assert [entry.ahead for entry in ledger.history()[1:]] == [True, True, False, False]
+    waiting = ledger.waiting_ahead()
+    assert [entry.sequence for entry in waiting] == [asked.number, returned.number]
+    assert ledger.begin(asked.number, later[1]) is None
+    taken = ledger.begin(asked.number, later[0])
+    assert taken is not None
+    assert [entry.sequence for entry in ledger.waiting_ahead()] == [returned.number]
+    assert not ledger.history()[-1].ahead
+    ledger.give_back(waiting[1])
+    assert ledger.waiting_ahead() == []
+    assert ledger.spent().loss == 4 * EPSILON
+    assert ledger.verify().findings == ()
+
+
 def test_a_forged_return_is_found(make_ledger: MakeLedger) -> None:
     """One that keeps a part for somebody, and one of what was settled."""
     ledger = make_ledger(small_budget())

@@ -21,6 +21,7 @@ EntryKind: TypeAlias = Literal[
     "opened", "reserved", "begun", "settled", "voided", "answered", "refused", "witnessed", "token"
 ]
 
+COUNTED = ("reserved", "refused", "answered")  # the questions of an analyst, which are numbered for each analyst apart
 ENDINGS = ("settled", "voided")  # either ends a reservation: what was paid for it, or that it was given back
 
 # What reading a text that somebody tampered with can raise.
@@ -31,7 +32,11 @@ GENESIS = hashlib.sha256(b"crestline ledger").hexdigest()
 
 @dataclass(frozen=True)
 class Entry:
-    """One line. `body` is what the hash covers; the other fields repeat parts of it so that they can be looked up."""
+    """One line. `body` is what the hash covers; the other fields repeat parts of it so that they can be looked up.
+
+    `sequence` counts the entries of everybody. An analyst is told `number` instead, which counts their own questions
+    alone, and so tells nothing about others; what ends a question has its number. It follows from the entries before.
+    """
 
     sequence: int
     kind: str
@@ -41,6 +46,12 @@ class Entry:
     answer_key: str | None
     body: str
     hash: str
+    number: int | None = None
+
+    @property
+    def told(self) -> int:
+        """The number that whoever asked is told: their own, or that of the entry where no analyst is named."""
+        return self.sequence if self.number is None else self.number
 
     @property
     def content(self) -> dict[str, Any]:
@@ -79,6 +90,7 @@ class Draft:
     receipt: int | None = None
     answer_key: str | None = None
     details: Mapping[str, Any] | None = None
+    number: int | None = None
 
 
 def chained(draft: Draft, *, sequence: int, previous: str, time: datetime) -> Entry:
@@ -97,7 +109,7 @@ def chained(draft: Draft, *, sequence: int, previous: str, time: datetime) -> En
         }
     )
     lookup = (draft.kind, draft.dataset, draft.analyst, draft.receipt, draft.answer_key)
-    return Entry(sequence, *lookup, body, digest(body))
+    return Entry(sequence, *lookup, body, digest(body), draft.number)
 
 
 def digest(body: str) -> str:

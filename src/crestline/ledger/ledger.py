@@ -6,23 +6,21 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from crestline.errors import BudgetError, BudgetMismatch, LedgerError, ParameterError
+from crestline.errors import LedgerError, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.ledger import rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical
 from crestline.ledger.periods import Reach
+from crestline.ledger.reading import LedgerReader, stored
 from crestline.ledger.receipt import Asking, Clock, Order, Receipt, Settlement, StoredAnswer
-from crestline.ledger.verify import Verification
 from crestline.parameters import spelled_out, whole
-from crestline.periods.calendar import Periods
 
 if TYPE_CHECKING:  # the database interface is heavy, and only loaded when a ledger is opened
     from crestline.ledger.storage.drawn import Part
-    from crestline.ledger.storage.records import Account
     from crestline.ledger.storage.store import Store
 
 DEFAULT = "default"
@@ -34,7 +32,18 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Ledger:
+class Opening(TypedDict, total=False):
+    """How a ledger is opened; `Ledger.open` says what each means."""
+
+    clock: Clock
+    timeout: float
+    witness: Address | None
+
+
+_with_opening = spelled_out(Opening, {"clock": _utc_now, "timeout": PATIENCE})
+
+
+class Ledger(LedgerReader):
     """What may be asked of one data set, what has been, and what it cost.
 
     Reserve before any row is read, release, then settle. A reservation that is never settled stays charged.
@@ -49,11 +58,8 @@ class Ledger:
     'epsilon 0.7, delta 0'
     """
 
-    def __init__(self, store: Store, dataset: str) -> None:
-        self._store = store
-        self.dataset = dataset
-
     @classmethod
+    @_with_opening
     def create(
         cls,
         address: Address,
@@ -62,14 +68,13 @@ class Ledger:
         dataset: str = DEFAULT,
         user: str | None = None,
         analysts: Mapping[str, Budget] | None = None,
-        clock: Clock = _utc_now,
-        timeout: float = PATIENCE,
+        **opening: Unpack[Opening],
     ) -> Ledger:
         """Open a budget at a path or `postgresql://` address; the ledger is made if there is none.
 
         A budget is opened once and never changed. `analysts` get budgets of their own under it: each of their questions
         must fit both. `user` is the column that holds the user, the same in every question; unless it is given, the
-        first question fixes it. `timeout` is how many seconds to wait for a lock.
+        first question fixes it. `timeout` and `witness` are as in `open`.
         """
         from crestline.ledger.storage.store import Store
 
@@ -77,31 +82,26 @@ class Ledger:
         budgets.update({_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
         _name(dataset, "dataset")
         _user(user)
-        store = Store.create(address, clock, timeout)
+        store = _opened(Store.create, address, **opening)
         store.open_accounts(dataset, budgets, user)
         return cls(store, dataset)
 
     @classmethod
-    def open(
-        cls,
-        address: Address,
-        *,
-        dataset: str | None = None,
-        clock: Clock = _utc_now,
-        timeout: float = PATIENCE,
-        witness: Address | None = None,
-    ) -> Ledger:
+    @_with_opening
+    def open(cls, address: Address, *, dataset: str | None = None, **opening: Unpack[Opening]) -> Ledger:
         """The ledger at an address; `dataset` may be left out where there is only one.
 
+        `clock` gives the times of entries, and `timeout` is how many seconds to wait for a lock.
         `witness` is another place, a path or an address, where the checksum of the ledger is kept: a ledger that is
         older than its witness, such as a backup that was restored, is refused.
         """
         from crestline.ledger.storage.store import Store
 
-        store = Store.open(address, clock, timeout, witness)
+        store = _opened(Store.open, address, **opening)
         return cls(store, _chosen(store, dataset))
 
     @classmethod
+    @_with_opening
     def open_or_create(
         cls,
         address: Address,
@@ -109,15 +109,13 @@ class Ledger:
         *,
         dataset: str = DEFAULT,
         user: str | None = None,
-        clock: Clock = _utc_now,
-        timeout: float = PATIENCE,
-        witness: Address | None = None,
+        **opening: Unpack[Opening],
     ) -> Ledger:
         """The budget of a data set, opened at the first call; at every other, `budget` and `user` must be those in the
         ledger. `witness` is as in `open`."""
         from crestline.ledger.storage.store import Store
 
-        return cls.in_store(Store.create(address, clock, timeout, witness), budget, dataset=dataset, user=user)
+        return cls.in_store(_opened(Store.create, address, **opening), budget, dataset=dataset, user=user)
 
     @classmethod
     def in_store(cls, store: Store, budget: Budget, *, dataset: str, user: str | None = None) -> Ledger:
@@ -133,16 +131,6 @@ class Ledger:
         from crestline.ledger.storage.store import Store
 
         return cls.in_store(Store.in_memory(clock), budget, dataset=dataset, user=user)
-
-    def close(self) -> None:
-        """Close the connections to the database; what was charged stays charged."""
-        self._store.close()
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def add_analyst(self, analyst: str, budget: Budget) -> None:
         """Open a budget for an analyst under this data set, before that analyst has been answered anything.
@@ -182,10 +170,6 @@ class Ledger:
         was made for another. It is taken up once, durably: what is lost after that is not asked again."""
         return self._store.begin(number, json.loads(canonical(question)))
 
-    def waiting_ahead(self) -> list[Entry]:
-        """Reservations that were made ahead, for a question that has not been asked yet."""
-        return self._store.waiting_ahead(self.dataset)
-
     def give_back(self, ahead: Entry) -> None:
         """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile."""
         receipt = self.begin(ahead.sequence, ahead.content["question"])
@@ -220,7 +204,7 @@ class Ledger:
         """The stored answer, as `find_answer` gives it, or else a reservation, as `reserve` makes it; both in one
         transaction, so that nobody pays for what was paid for a moment ago."""
         found = self._store.find_or_reserve(self._order(**asking), lambda parts: (cost, None), usable)
-        return found if isinstance(found, Receipt) else _stored(found)
+        return found if isinstance(found, Receipt) else stored(found)
 
     def find_answer(
         self,
@@ -238,104 +222,7 @@ class Ledger:
         """
         order = self._order(question, data_version, analyst, None)
         entry = self._store.find_answer(order, usable=usable, record=record)
-        return None if entry is None else _stored(entry)
-
-    def answer(self, number: int) -> StoredAnswer | None:
-        """The answer settled under a receipt's number, or None. Whom it may be shown to is the caller's business."""
-        entry = self._store.settlement(number)
-        return None if entry is None or entry.dataset != self.dataset else _stored(entry)
-
-    def account(self, analyst: str | None = None) -> Account:
-        """The account that limits an analyst besides the data set's own; the data set's where analysts have none."""
-        known = self._store.accounts(self.dataset)
-        for account in known:
-            if account.analyst == analyst or len(known) == 1:
-                return account
-        raise BudgetError(f"{analyst!r} has no budget for data set {self.dataset!r}: ask its owner to open one")
-
-    def payers(self, analyst: str | None = None) -> list[Account]:
-        """The accounts that pay for an analyst's questions: the data set's, then their own where they have one."""
-        return self._store.payers(self.dataset, analyst)
-
-    def drawn(self, analyst: str | None = None, reach: Reach | None = None) -> list[Part]:
-        """The accounts that a question of an analyst is charged to, and how many times its cost: those of `payers`, or,
-        where the budget is by period, those of the periods and of the windows that meet them."""
-        return self._store.drawn(self.dataset, analyst, reach)
-
-    def left(self, analyst: str | None, reach: Reach | None) -> rules.Balance:
-        """The balance of the asker's own account; over several periods, of the one that has the least left."""
-        parts = self.drawn(analyst, reach)
-        own = [part.account for part in parts if part.account.analyst == parts[-1].account.analyst]
-        return min((account.balance for account in own if account.span == 1), key=lambda one: one.remaining.loss)
-
-    def periods(self, analyst: str | None = None) -> list[Account]:
-        """The accounts of the periods that were ever asked about, then of the windows; of an analyst, their own."""
-        return self._store.periods(self.dataset, analyst)
-
-    def now(self) -> datetime:
-        """What the clock of the ledger says: it decides which periods have ended."""
-        return self._store.now()
-
-    @property
-    def accounts(self) -> list[Account]:
-        """The account of the data set, then those of its analysts."""
-        return self._store.accounts(self.dataset)
-
-    @property
-    def datasets(self) -> list[str]:
-        """All data sets in this ledger."""
-        return self._store.datasets()
-
-    @property
-    def budget(self) -> Budget:
-        """The budget of the data set."""
-        return self.account().balance.budget
-
-    @property
-    def user(self) -> str | None:
-        """The column whose users the budget is about; None until the first question fixes it."""
-        return self.account().user
-
-    def remaining(self, analyst: str | None = None, *, period: str | None = None) -> Amount:
-        """What is left; of one period where the budget is by period."""
-        return self._balance(analyst, period).remaining
-
-    def spent(self, analyst: str | None = None, *, period: str | None = None) -> Amount:
-        """What is charged: settled, and reserved but not settled; to one period where the budget is by period."""
-        return self._balance(analyst, period).charged
-
-    def _balance(self, analyst: str | None, period: str | None) -> rules.Balance:
-        account = self.account(analyst)
-        calendar = account.balance.budget.calendar
-        if calendar is None and period is not None:
-            raise BudgetMismatch(f"{account.title} is not by period: ask without a period")
-        if calendar is None:
-            return account.balance
-        if period is None:
-            raise BudgetMismatch(f"{account.title} is for {calendar}: say which period, such as period='2026-10'")
-        return self.left(account.analyst, Reach(Periods.between(calendar, period, period)))
-
-    def open_reservations(self) -> list[Entry]:
-        """Reservations that were neither settled (or not yet) nor given back; they stay charged."""
-        return self._store.open_reservations(self.dataset)
-
-    def history(self, last: int | None = None, *, analyst: str | None = None) -> list[Entry]:
-        """Every entry about this data set, oldest first; only the last so many, only one analyst's, if asked for."""
-        return self._store.entries(self.dataset, last, analyst)
-
-    def verify(self, checksum: str | None = None) -> Verification:
-        """Check the whole database (all data sets): every hash, link and sum; and a checksum kept elsewhere."""
-        return self._store.verify(checksum)
-
-    @property
-    def address(self) -> str:
-        """Where the ledger is, without a password."""
-        return self._store.address
-
-    @property
-    def shown(self) -> str:
-        """The address, under its earlier name."""
-        return self.address
+        return None if entry is None else stored(entry)
 
     def _order(
         self,
@@ -363,15 +250,20 @@ def _chosen(store: Store, dataset: str | None) -> str:
     raise LedgerError(f"ledger {store.address}: {wanted}; it has: {listed}")
 
 
+def _opened(
+    make: Callable[[Address, Clock, float, Address | None], Store],
+    address: Address,
+    clock: Clock = _utc_now,
+    timeout: float = PATIENCE,
+    witness: Address | None = None,
+) -> Store:
+    return make(address, clock, timeout, witness)
+
+
 def _user(user: str | None) -> str | None:
     if user is not None and (not isinstance(user, str) or not user):
         raise ParameterError("user must name the column that holds the user")
     return user
-
-
-def _stored(entry: Entry) -> StoredAnswer:
-    assert entry.receipt is not None, "a settlement names its reservation"
-    return StoredAnswer(entry.receipt, entry.dataset, entry.analyst, entry.content["answer"], entry.time)
 
 
 def _name(name: str, what: str) -> str:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias, TypedDict
 
+from crestline.errors import BudgetExhausted
 from crestline.ledger.amount import Amount
+from crestline.ledger.entries import Draft, Entry, answer_key
 from crestline.ledger.periods import Reach
 from crestline.ledger.rules import Balance
 
@@ -35,10 +37,36 @@ class Order:
     mechanism: str | None
     reach: Reach | None = None  # which periods, where the budget is by period
 
+    def answer_key(self, owner: str | None) -> str | None:
+        """Where the answer is found again; `owner` is the analyst who pays for it from a budget of their own."""
+        return answer_key(self.dataset, self.question, self.data_version, owner)
+
+    def possible_keys(self) -> tuple[str, ...]:
+        """Where the answer may be found: which of them it is depends on who pays."""
+        keys = (self.answer_key(owner) for owner in {None, self.analyst})
+        return tuple(key for key in keys if key is not None)
+
+    def asked(self, k: int | None) -> dict[str, Any]:
+        """What the entry of a reservation or a refusal says about the question; `k` where the ledger chose it."""
+        largest = {} if k is None else {"k": k}
+        asked = {"question": self.question, "data_version": self.data_version, "mechanism": self.mechanism}
+        return {**asked, **largest, **({} if self.reach is None else {"periods": self.reach.to_json()})}
+
+    def refused(self, refusal: BudgetExhausted) -> Draft:
+        """The entry that says that the cost did not fit."""
+        amounts = {"requested": refusal.requested.to_json(), "remaining": refusal.remaining.to_json()}
+        return Draft("refused", self.dataset, self.analyst, details={**self.asked(None), **amounts})
+
+    def served(self, found: Entry) -> Draft:
+        """The entry that says that an answer which was settled before was given again."""
+        return Draft("answered", self.dataset, self.analyst, found.receipt, found.answer_key)
+
 
 @dataclass(frozen=True)
 class Receipt:
     """Proof of a reservation: what settles it. `k` is set where the largest k that fits was asked for.
+
+    `number` is that of the ledger's entry; `told` is what the analyst is told, who must not learn how much others ask.
 
     `reserved` is what the analyst's own account holds for it; the data set's where they have none.
     """
@@ -50,6 +78,12 @@ class Receipt:
     reserved: Amount
     k: int | None = None
     reach: Reach | None = None
+    own: int | None = None
+
+    @property
+    def told(self) -> int:
+        """As `Entry.told`."""
+        return self.number if self.own is None else self.own
 
 
 @dataclass(frozen=True)
@@ -63,9 +97,11 @@ class Settlement:
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """An answer that was paid for: `number` is its receipt's, `answer` what `settle` was given, `time` when."""
+    """An answer that was paid for: `number` is its receipt's, `told` what its analyst knows it by, `answer` what
+    `settle` was given, `time` when."""
 
     number: int
+    told: int
     dataset: str
     analyst: str | None
     answer: Any

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from crestline.ledger.amount import Amount
@@ -95,6 +96,26 @@ def account_json(account: Account) -> dict[str, Any]:
         **{name: float(f"{epsilon:.6g}") for name, epsilon in epsilons.items()},
         "usual_questions": usual_questions(account),
     }
+
+
+def account_decimals(account: Account) -> dict[str, Any]:
+    """The same with decimals for programs that do not calculate exactly, and the exact numbers beside them."""
+    exact = account_json(account)
+    kept = {name: exact[name] for name in ("budget", "settled", "held", "remaining")}
+    return {**exact, **{name: _decimals(value) for name, value in kept.items()}, "exact": kept}
+
+
+def _decimals(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Exact numbers as the nearest decimals; the terms of a budget, which only a check needs, are left out."""
+    found: dict[str, Any] = {}
+    for name, value in written.items():
+        if name == "cap":
+            found[name] = _decimals(value)
+        elif isinstance(value, str) and "/" in value:
+            found[name] = float(Fraction(value))
+        elif name != "terms":
+            found[name] = value
+    return found
 
 
 def used(account: Account) -> float:

@@ -1,15 +1,20 @@
 """The rules of a ledger: reserve the worst case, settle by theorem, refuse what does not fit (P10.5-P10.7).
 
 Pure functions over balances. Whoever stores balances calls these inside one serialised transaction.
+
+Everything that is charged to a budget is about one user column. A budget adds up promises about the presence of one
+user; promises about two kinds of users (customers and staff, say) do not add up to a promise about either, so the first
+question of a data set decides for all that follow.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from crestline.errors import BudgetError, BudgetExhausted
+from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch
 from crestline.guarantees.cost import Cost
 from crestline.ledger.amount import Amount, bounded, shortened, zero
 from crestline.ledger.budget import Budget
@@ -133,3 +138,19 @@ _WORTHLESS = 1000  # less than this part of a budget pays for nothing that would
 def not_above(amount: Amount, cap: Amount) -> Amount:
     """The amount, but no part of it above the same part of `cap`."""
     return Amount(amount.units, min(amount.loss, cap.loss), min(amount.failure, cap.failure))
+
+
+def named_user(question: Mapping[str, Any] | None) -> str | None:
+    """The user column that a question names; None for a charge of another kind, which names none."""
+    user = (question or {}).get("user")
+    return user if isinstance(user, str) and user else None
+
+
+def check_user(dataset: str, pinned: str | None, wanted: str | None) -> None:
+    """Refuse a question about other users than those of the data set."""
+    if pinned is not None and wanted is not None and wanted != pinned:
+        raise BudgetMismatch(
+            f"the budget of data set {dataset!r} is about the users of column {pinned!r}, and this names the column "
+            f"{wanted!r}: promises about different users do not add up; ask with user={pinned!r}, or open a budget "
+            "under another name"
+        )

@@ -11,6 +11,7 @@ older copy put in its place. Against that, keep a checksum (`length:hash`) outsi
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,10 +19,9 @@ from typing import Any
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import ENDINGS, GENESIS, UNREADABLE, Entry, canonical, digest
+from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, UNREADABLE, Entry, canonical, digest
 from crestline.ledger.periods import Reach, limit_of, shares
-from crestline.ledger.rules import Balance
-from crestline.ledger.unit import named_user
+from crestline.ledger.rules import Balance, named_user
 
 Key = tuple[str, str | None, str | None, int]  # data set, analyst, period, and how many periods a window has
 Balances = Mapping[Key, Balance | None]  # None: a row that cannot be read
@@ -72,6 +72,7 @@ class _Audit:
         self._hash = GENESIS
         self._time = ""
         self._replay = _Replay()
+        self._numbers = _Numbers()
 
     def take(self, entry: Entry) -> None:
         """Check the next entry: its place in the chain, its hash, and what it says against the rules."""
@@ -114,11 +115,31 @@ class _Audit:
             self.findings.append(
                 f"entry {entry.sequence}: it does not follow the one before it; removed, moved or edited"
             )
-        if any(content[name] != getattr(entry, name) for name in _KEPT_TWICE):
+        number = self._numbers.of(content)
+        if entry.number != number or any(content[name] != getattr(entry, name) for name in _KEPT_TWICE):
             self.findings.append(f"entry {entry.sequence}: its columns do not match its text; they were edited")
         self.backwards += content["time"] < self._time
         self._time = content["time"]
         self.findings += [f"entry {entry.sequence}: {fault}" for fault in self._replay.apply(content)]
+
+
+class _Numbers:
+    """The numbers that analysts know their questions by."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[str] = Counter()
+        self._open: dict[int, int] = {}
+
+    def of(self, content: dict[str, Any]) -> int | None:
+        """The number of the next entry: it counts its analyst's questions, or is that of the question it ends."""
+        if content["kind"] in COUNTED and content["analyst"] is not None:
+            self._asked[content["analyst"]] += 1
+            if content["kind"] == "reserved":
+                self._open[content["sequence"]] = self._asked[content["analyst"]]
+            return self._asked[content["analyst"]]
+        if content["kind"] == "begun":
+            return self._open.get(content["receipt"])
+        return self._open.pop(content["receipt"], None) if content["kind"] in ENDINGS else None
 
 
 class _Replay:

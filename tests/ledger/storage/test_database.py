@@ -20,8 +20,8 @@ from tests.patience import PATIENCE
 
 from crestline.errors import LedgerError
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.storage import database
-from crestline.ledger.storage.database import memory_database
+from crestline.ledger.storage import addresses, database
+from crestline.ledger.storage.addresses import memory_database
 from crestline.ledger.storage.faults import ledger_error
 
 FORKED = """
@@ -87,7 +87,7 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: Any, **__: Any) -> None:
         raise ModuleNotFoundError("psycopg")
 
-    monkeypatch.setattr(database, "create_engine", missing)
+    monkeypatch.setattr(addresses, "create_engine", missing)
     with pytest.raises(LedgerError, match=r"crestline\[postgres\]"):
         Ledger.open("postgresql://host/books")
 
@@ -167,7 +167,7 @@ def test_only_conflicts_are_tried_again() -> None:
 
 
 def sqlite_books(path: Path) -> database.Database:
-    return database.open_database(path, create=True, timeout=0.1)
+    return addresses.open_database(path, create=True, timeout=0.1)
 
 
 def in_a_thread(work: Callable[[], object], seconds: float) -> threading.Thread:
@@ -250,14 +250,14 @@ def test_no_engine_shows_parameters(tmp_path: Path, address: str | None) -> None
     if address is None:
         books = memory_database()
     else:
-        books = database.open_database(address if ":" in address else tmp_path / address, create=True, timeout=1)
+        books = addresses.open_database(address if ":" in address else tmp_path / address, create=True, timeout=1)
     assert books._engine.hide_parameters
     assert "s3cret" not in books.address
     books.close()
 
 
 def test_the_wait_for_a_lock_on_a_server_is_the_one_asked_for(postgres_database: str) -> None:
-    books = database.open_database(postgres_database, create=True, timeout=2.5)
+    books = addresses.open_database(postgres_database, create=True, timeout=2.5)
     assert books.read(lambda connection: connection.execute(text("SHOW lock_timeout")).scalar()) == "2500ms"
     books.close()
 
@@ -267,7 +267,7 @@ def test_the_smallest_sqlite_file_has_512_bytes(tmp_path: Path) -> None:
     for size, may in ((1, False), (511, False), (512, True), (4096, True)):
         path = tmp_path / f"{size}"
         path.write_bytes(bytes(size))
-        assert database._may_be_sqlite(path) == may
+        assert addresses._may_be_sqlite(path) == may
 
 
 def test_looking_into_an_empty_file_leaves_it_empty(tmp_path: Path) -> None:

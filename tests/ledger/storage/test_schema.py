@@ -171,6 +171,8 @@ def as_version_1(path: Path) -> None:
     """A ledger as the first version wrote it: no column for the users of a data set."""
     with sqlite3.connect(path) as raw:
         raw.execute("ALTER TABLE crestline_accounts DROP COLUMN user_column")
+        raw.execute("DROP INDEX crestline_entries_numbered")
+        raw.execute("ALTER TABLE crestline_entries DROP COLUMN number")
         raw.execute("UPDATE crestline_books SET version = 1")
     raw.close()
 
@@ -213,6 +215,8 @@ def test_on_a_server_version_1_is_migrated_too(postgres_database: str) -> None:
         ledger.reserve(drawn(1), question={"user": "reader"})
     with psycopg.connect(postgres_database) as raw:
         raw.execute("ALTER TABLE crestline_accounts DROP COLUMN user_column")
+        raw.execute("DROP INDEX crestline_entries_numbered")
+        raw.execute("ALTER TABLE crestline_entries DROP COLUMN number")
         raw.execute("UPDATE crestline_books SET version = 1")
     with Ledger.open(postgres_database) as ledger:
         assert ledger.user == "reader"

@@ -119,4 +119,4 @@ def test_from_the_first_version_both_steps_are_taken(address: str) -> None:
     with Ledger.open(address, dataset="loans") as ledger:
         assert ledger.user == "reader"
         assert ledger.verify(SEAL).findings == ()
-    assert schema.VERSION == 4
+    assert schema.VERSION == 5

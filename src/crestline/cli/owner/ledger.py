@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, print_csv, print_json, print_rows, resolved
+from crestline.cli.owner.ledger_tables import period_json, periods_of, print_accounts, print_notes
 
 if TYPE_CHECKING:
     from crestline.ledger.budget import Budget, Window
@@ -86,7 +87,7 @@ def create(
     )
     analysts = dict(_analyst_budget(text, budget) for text in analyst or ())
     with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
-        _print_accounts(ledger.accounts, form)
+        print_accounts(ledger.accounts, form)
 
 
 @ledger_app.command("add-analyst")
@@ -106,7 +107,7 @@ def add_analyst(
 
     with Ledger.open(address, dataset=dataset) as ledger:
         ledger.add_analyst(*_analyst_budget(analyst, ledger.budget))
-        _print_accounts(ledger.accounts, form)
+        print_accounts(ledger.accounts, form)
 
 
 @ledger_app.command()
@@ -122,15 +123,15 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
                     "ledger": store.address,
                     "checksum": store.checksum(),
                     "accounts": [account_json(account) for account in accounts],
-                    "periods": [_period_json(part) for whole in accounts for part in _periods(store, whole)],
+                    "periods": [period_json(part) for whole in accounts for part in periods_of(store, whole)],
                     "users": {account.dataset: account.user for account in accounts if account.analyst is None},
                     "open_reservations": [entry_json(entry) for entry in waiting],
                 }
             )
             return
-        _print_accounts(accounts, form)
+        print_accounts(accounts, form)
         if resolved(form) is Format.TABLE:
-            _print_notes(store, accounts, waiting)
+            print_notes(store, accounts, waiting)
 
 
 @ledger_app.command()
@@ -279,74 +280,3 @@ def _analyst_budget(text: str, dataset: Budget) -> tuple[str, Budget]:
     if when is None:
         return name, Budget(numbers[0], numbers[1], dataset.kind)
     return name, Budget(numbers[0], numbers[1], dataset.kind, per=when.per, time=when.time, zone=when.zone)
-
-
-def _print_accounts(accounts: list[Account], form: Format) -> None:
-    from crestline.ledger.report import ACCOUNT_COLUMNS, ACCOUNT_FIELDS, account_fields, account_json, account_row
-
-    if resolved(form) is Format.JSON:
-        print_json([account_json(account) for account in accounts])
-    elif resolved(form) is Format.CSV:
-        print_csv(ACCOUNT_FIELDS, [line for account in accounts for line in account_fields(account)])
-    else:
-        print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], form)
-
-
-def _periods(store: Store, account: Account) -> list[Account]:
-    """The accounts of the periods of a budget, and of its windows."""
-    by_period = account.balance.budget.calendar is not None
-    return store.periods(account.dataset, account.analyst) if by_period else []
-
-
-def _period_json(account: Account) -> dict[str, Any]:
-    """A period's account; its budget is listed above."""
-    from crestline.ledger.report import account_json
-
-    return {name: value for name, value in account_json(account).items() if name != "budget"}
-
-
-def _print_calendar(whole: Account, periods: list[Account]) -> None:
-    """How much of each period is left, and what the budget promises."""
-    from crestline.ledger.periods import promises
-    from crestline.ledger.report import calendar_of
-
-    single = [account for account in periods if account.span == 1]
-    if single:
-        heads, rows = calendar_of(single)
-        whose = whole.dataset if whole.analyst is None else f"{whole.dataset} / {whole.analyst}"
-        cells = [dict(zip(heads, row, strict=True)) for row in rows]
-        title = f"{whose}: what is left of each {whole.balance.budget.calendar.per}"  # type: ignore[union-attr] # by period
-        print_rows({head: head for head in heads}, cells, Format.TABLE, title)
-    if whole.analyst is None:
-        for promise in promises(whole.balance.budget, len(single)):
-            console().print(promise, markup=False)
-
-
-def _print_ahead(entries: list[Entry]) -> None:
-    """What is held for reports that are not due yet."""
-    rows = [
-        {"sequence": entry.sequence, "what": entry.content["data_version"], "charge": str(entry.charge_of(None))}
-        for entry in entries
-    ]
-    title = "Reserved ahead, for reports that are not due yet"
-    print_rows({"sequence": "#", "what": "for", "charge": "charge"}, rows, Format.TABLE, title)
-
-
-def _print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
-    """What a table of sums does not say: whose presence is hidden, reservations that hang, and the checksum to keep."""
-    from crestline.ledger.report import ENTRY_COLUMNS, entry_row
-
-    ahead = store.waiting_ahead()
-    numbers = {entry.sequence for entry in ahead}
-    ahead, hanging = [[entry for entry in waiting if (entry.sequence in numbers) is said] for said in (True, False)]
-    if ahead:
-        _print_ahead(ahead)
-    if hanging:
-        title = "Reserved and not settled: being answered now, or lost in a crash. They stay charged."
-        print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in hanging], Format.TABLE, title)
-    for account in accounts:
-        _print_calendar(account, _periods(store, account))
-    for account in accounts:
-        if account.user is not None:
-            console().print(f"data set {account.dataset!r}: the users of column {account.user!r}", markup=False)
-    console().print(f"checksum {store.checksum()}", markup=False)

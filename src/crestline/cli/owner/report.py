@@ -42,7 +42,7 @@ def due(
     Example: crestline report due crestline.toml
     """
     from crestline.errors import ParameterError
-    from crestline.web.config import load_config
+    from crestline.web.settings.reader import load_config
     from crestline.web.state import open_state
 
     loaded = load_config(config)

@@ -20,7 +20,7 @@ def serve(
     Example: crestline serve crestline.toml --check
     """
     from crestline.errors import ParameterError
-    from crestline.web.config import load_config
+    from crestline.web.settings.reader import load_config
 
     loaded = load_config(config)
     from crestline.web.state import open_state

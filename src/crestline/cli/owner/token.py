@@ -73,7 +73,7 @@ def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     from crestline.ledger.storage.store import Store
     from crestline.web.access.tokens import Tokens
     from crestline.web.clock import utc_now
-    from crestline.web.config import load_config
+    from crestline.web.settings.reader import load_config
     from crestline.web.tables import tables_in
 
     config = load_config(path)

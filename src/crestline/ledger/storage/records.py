@@ -14,10 +14,13 @@ from sqlalchemy import Connection, Row, bindparam, insert, or_, select, update
 from crestline.errors import BudgetError, LedgerError
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import ENDINGS, UNREADABLE, Draft, Entry, canonical, chained
+from crestline.ledger.entries import UNREADABLE, Draft, Entry, canonical, chained
 from crestline.ledger.periods import limit_of
 from crestline.ledger.rules import Balance
-from crestline.ledger.storage.schema import accounts, chain_head, entries, periods
+from crestline.ledger.storage.checks.balances import FIELD, Balances
+from crestline.ledger.storage.checks.balances import Key as RowKey
+from crestline.ledger.storage.checks.balances import Row as TextRow
+from crestline.ledger.storage.schema import accounts, chain_head, ends, entries, periods
 from crestline.ledger.verify import Key
 
 DATASET = ""  # the analyst column of a data set's own account
@@ -73,10 +76,26 @@ def head(connection: Connection) -> Head:
 
 def append(connection: Connection, at: Head, draft: Draft, time: datetime) -> Entry:
     """Write the next entry and move the head. `at` must come from `lock` in the same transaction."""
-    entry = chained(draft, sequence=at.length + 1, previous=at.hash, time=time)
+    stated = stating(draft, Balances.of(read_rows(connection)))
+    entry = chained(stated, sequence=at.length + 1, previous=at.hash, time=time)
     connection.execute(_APPEND, vars(entry))
     connection.execute(_MOVE_HEAD, {"length": entry.sequence, "head": entry.hash})
     return entry
+
+
+def stating(draft: Draft, balances: Balances) -> Draft:
+    """The draft with the fingerprint of the balances after it."""
+    return replace(draft, details={**(draft.details or {}), FIELD: balances.fingerprint})
+
+
+def read_rows(connection: Connection) -> dict[RowKey, TextRow]:
+    """Every row of the accounts, and of their periods, as it is in the database."""
+    found: dict[RowKey, TextRow] = {
+        (dataset, analyst): tuple(row) for dataset, analyst, *row in connection.exec_driver_sql(_ACCOUNT_ROWS)
+    }
+    for dataset, analyst, period, span, *row in connection.exec_driver_sql(_PERIOD_ROWS):
+        found[dataset, analyst, period, span] = tuple(row)
+    return found
 
 
 def dataset_names(connection: Connection) -> list[str]:
@@ -166,6 +185,11 @@ def settlement_of(connection: Connection, receipt: int) -> Entry | None:
     return None if row is None else to_entry(row)
 
 
+def reservation_told(connection: Connection, analyst: str, number: int) -> int | None:
+    """The sequence number of an analyst's reservation, by the number that they know it by."""
+    return connection.execute(_TOLD, {"who": analyst, "wanted": number}).scalar()
+
+
 def begun(connection: Connection, receipt: int) -> bool:
     """Whether the reservation of this number, which was made ahead, has been taken up."""
     return connection.execute(_BEGUN, {"wanted": receipt}).first() is not None
@@ -197,8 +221,7 @@ def taken_up(connection: Connection) -> set[int]:
 def open_reservations(connection: Connection, dataset: str | None = None) -> list[Entry]:
     """Reservations that were neither settled nor given back."""
     settled = entries.alias()
-    ended = settled.c.kind.in_(ENDINGS)
-    closed = select(settled.c.sequence).where(settled.c.receipt == entries.c.sequence, ended)
+    closed = select(settled.c.sequence).where(settled.c.receipt == entries.c.sequence, ends(settled))
     query = select(entries).where(entries.c.kind == "reserved", ~closed.exists()).order_by(entries.c.sequence)
     rows = connection.execute(query if dataset is None else query.where(entries.c.dataset == dataset))
     return [to_entry(row) for row in rows]
@@ -272,6 +295,9 @@ def sums(balance: Balance) -> dict[str, str]:
     return {"settled": canonical(balance.settled.to_json()), "held": canonical(balance.held.to_json())}
 
 
+_ACCOUNT_ROWS = "SELECT dataset, analyst, budget, settled, held, user_column FROM crestline_accounts"
+_PERIOD_ROWS = "SELECT dataset, analyst, period, span, settled, held FROM crestline_periods"
+
 # The statements of every question, made once: to build them anew would cost more than to run them.
 _ACCOUNTS = select(accounts).order_by(accounts.c.dataset, accounts.c.analyst)
 _HEAD = select(chain_head.c.length, chain_head.c.head)
@@ -279,8 +305,11 @@ _LOCKED = _HEAD.with_for_update()
 _MOVE_HEAD = update(chain_head)
 _APPEND = insert(entries)
 _ENTRY = select(entries).where(entries.c.sequence == bindparam("wanted"))
-_SETTLEMENT = select(entries).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "settled")
-_ENDED = select(entries.c.sequence).where(entries.c.receipt == bindparam("wanted"), entries.c.kind.in_(ENDINGS))
+_SETTLEMENT = select(entries).where(entries.c.receipt == bindparam("wanted"), ends(), entries.c.kind == "settled")
+_TOLD = select(entries.c.sequence).where(
+    entries.c.analyst == bindparam("who"), entries.c.number == bindparam("wanted"), entries.c.kind == "reserved"
+)
+_ENDED = select(entries.c.sequence).where(entries.c.receipt == bindparam("wanted"), ends())
 _TAKEN_UP = select(entries.c.receipt).where(entries.c.kind == "begun")
 _BEGUN = select(entries.c.sequence).where(entries.c.receipt == bindparam("wanted"), entries.c.kind == "begun")
 _PAYERS = _ACCOUNTS.where(

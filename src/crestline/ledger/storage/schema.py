@@ -15,7 +15,9 @@ from collections.abc import Callable
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Connection,
+    FromClause,
     Index,
     Integer,
     MetaData,
@@ -23,18 +25,21 @@ from sqlalchemy import (
     Text,
     insert,
     inspect,
+    literal_column,
     select,
     text,
 )
 from sqlalchemy.schema import SchemaItem
 
 from crestline.errors import LedgerError
-from crestline.ledger.entries import GENESIS, UNREADABLE
-from crestline.ledger.unit import named_user
+from crestline.ledger.entries import ENDINGS, GENESIS, UNREADABLE
+from crestline.ledger.rules import named_user
 
-VERSION = 4
+VERSION = 5
 
 metadata = MetaData()
+
+_BUILDING = 0x63726573  # the number of a lock: any that all writers share
 
 
 def head_columns() -> tuple[SchemaItem, ...]:
@@ -83,8 +88,10 @@ entries = Table(
     Column("answer_key", Text),
     Column("body", Text, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("number", BigInteger),  # of a question: how many its analyst had asked with it; of what ends it, the same
 )
 Index("crestline_entries_answers", entries.c.answer_key)
+_numbered = Index("crestline_entries_numbered", entries.c.analyst, entries.c.number)
 # The database itself refuses to settle a reservation twice, or one that was given back.
 _CLOSED = text("kind IN ('settled', 'voided')")
 _closed_once = Index(
@@ -94,6 +101,12 @@ _closed_once = Index(
     sqlite_where=_CLOSED,
     postgresql_where=_CLOSED,
 )
+
+
+def ends(table: FromClause = entries) -> ColumnElement[bool]:
+    """Whether an entry ends a reservation. Its kinds are written out and not bound: SQLite finds endings by the index
+    above only where it can read them in the statement, and reads the whole ledger otherwise."""
+    return table.c.kind.in_([literal_column(f"'{kind}'") for kind in ENDINGS])
 
 
 def is_ledger(connection: Connection) -> bool:
@@ -110,6 +123,32 @@ def build(connection: Connection) -> None:
     """Make the tables of a new ledger, which holds no entry."""
     metadata.create_all(connection)
     connection.execute(insert(chain_head).values(id=1, version=VERSION, length=0, head=GENESIS))
+
+
+def build_or_migrate(connection: Connection, address: str) -> None:
+    """Make the tables where there are none, and bring older ones to this version.
+
+    Two servers that do so at once wait for each other.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _BUILDING})
+    if not is_ledger(connection):
+        if connection.dialect.name == "sqlite" and is_foreign(connection):
+            raise _no_ledger(address)  # on a server, a ledger may share a database with other tables
+        build(connection)
+    elif check(version(connection), address):
+        migrate(connection)
+
+
+def must_migrate(connection: Connection, address: str) -> bool:
+    """Whether the database holds a ledger of an older version; an error when it holds none, or a newer one."""
+    if not is_ledger(connection):
+        raise _no_ledger(address)
+    return check(version(connection), address)
+
+
+def _no_ledger(address: str) -> LedgerError:
+    return LedgerError(f"ledger {address}: a database, but not a ledger; make one with `crestline ledger create`")
 
 
 def version(connection: Connection) -> int:
@@ -179,9 +218,31 @@ def _add_voided(connection: Connection) -> None:
     _closed_once.create(connection, checkfirst=True)
 
 
+def _add_numbers(connection: Connection) -> None:
+    """Version 4 told analysts the numbers of the ledger's entries. What is added is not hashed, and follows from it."""
+    connection.execute(text("ALTER TABLE crestline_entries ADD COLUMN number BIGINT"))
+    connection.execute(
+        text(
+            "UPDATE crestline_entries SET number = one.number FROM (SELECT sequence AS at, row_number() OVER "
+            "(PARTITION BY analyst ORDER BY sequence) AS number FROM crestline_entries "
+            "WHERE analyst IS NOT NULL AND kind IN ('reserved', 'refused', 'answered')) AS one "
+            "WHERE one.at = crestline_entries.sequence"
+        )
+    )
+    connection.execute(
+        text(
+            "UPDATE crestline_entries SET number = one.number FROM (SELECT sequence AS at, number FROM "
+            "crestline_entries WHERE kind = 'reserved') AS one WHERE one.at = crestline_entries.receipt "
+            "AND crestline_entries.kind IN ('begun', 'settled', 'voided')"
+        )
+    )
+    _numbered.create(connection, checkfirst=True)
+
+
 # Version n to n + 1, each in one transaction with the others. A migration never touches an entry: they are hashed.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     1: _add_user_columns,
     2: _add_periods,
     3: _add_voided,
+    4: _add_numbers,
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-_ENTRY = "sequence, kind, dataset, analyst, receipt, answer_key, body, hash"
-_TYPES = ("bigint", "text", "text", "text", "bigint", "text", "text", "text")
+_ENTRY = "sequence, kind, dataset, analyst, receipt, answer_key, body, hash, number"
+_TYPES = ("bigint", "text", "text", "text", "bigint", "text", "text", "text", "bigint")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Statements:
     reservations: str = "SELECT {entry} FROM crestline_entries WHERE sequence {any}"
     endings: str = "SELECT {entry} FROM crestline_entries WHERE receipt {any} AND kind IN ('settled', 'voided')"
     answers: str = "SELECT {entry} FROM crestline_entries WHERE answer_key {any} AND kind = 'settled' ORDER BY sequence"
+    asked: str = "SELECT max(number) FROM crestline_entries WHERE analyst = ?"
     append: str = "INSERT INTO crestline_entries ({entry}) {values}"
 
 

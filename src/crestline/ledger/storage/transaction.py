@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, CursorResult
 
 from crestline.errors import LedgerError
-from crestline.ledger.entries import ENDINGS, GENESIS, Draft, Entry, chained, digest
+from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, Draft, Entry, chained, digest
 from crestline.ledger.periods import Reach
 from crestline.ledger.rules import Balance
 from crestline.ledger.storage import records, statements
+from crestline.ledger.storage.checks.balances import Balances, Key
+from crestline.ledger.storage.checks.balances import Row as TextRow
+from crestline.ledger.storage.checks.witness import Witness, contains, refusal
 from crestline.ledger.storage.drawn import Drawn, drawn_with
 from crestline.ledger.storage.group import Needs
 from crestline.ledger.storage.records import DATASET, Account, Head, checked_payers, sums, to_account, to_entry, told
-from crestline.ledger.storage.witness import Witness, contains, refusal
 
+Known: TypeAlias = tuple[Head, Balances]  # what all rows were when the head was this
 K = TypeVar("K")
 V = TypeVar("V")
 Row = tuple[object, ...]
@@ -33,8 +37,15 @@ Period = tuple[str, str, str, int]  # data set, analyst (empty: the data set's o
 class Transaction:
     """The ledger while it is written to. `connection` must not be used for its tables between `lock` and `flush`."""
 
-    def __init__(self, connection: Connection, address: str = "", witness: Witness | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        address: str = "",
+        witness: Witness | None = None,
+        known: Known | None = None,
+    ) -> None:
         self.connection = connection
+        self.known = known
         self._address = address
         self._witness = witness
         self._sqlite = connection.dialect.name == "sqlite"
@@ -43,12 +54,14 @@ class Transaction:
 
     def _begin(self) -> None:
         self._head: Head | None = None
+        self._balances: Balances | None = None
         self._accounts: dict[tuple[str, str], Account | None] = {}
         self._analysts: dict[str, bool] = {}
         self._periods: dict[Period, Balance | None] = {}
         self._entries: dict[int, Entry | None] = {}
         self._endings: dict[int, Entry | None] = {}
         self._answers: dict[str, Entry | None] = {}
+        self._asked: dict[str, int] = {}
         self._new: list[Entry] = []
         self._saved: dict[tuple[str, str], Account] = {}
         self._saved_periods: dict[Period, Account] = {}
@@ -58,16 +71,27 @@ class Transaction:
     def lock(self) -> Head:
         """The head of the chain, held until the transaction ends (SQLite holds the whole file instead).
 
-        Nothing is appended to a chain whose head is not that of its last entry, or that its witness does not know.
+        Nothing is appended to a chain whose head is not that of its last entry, or that its witness does not know, or
+        whose last entry states other balances than there are.
         """
         if self._head is None:
             head = records.read_head(self._execute(self._sql.lock).first())
-            self._check_last(head)
+            last = self._check_last(head)
             self._check_witness(head)
+            self._balances = self._check_balances(head, last)
             self._head = head
         return self._head
 
-    def _check_last(self, head: Head) -> None:
+    def _check_balances(self, head: Head, last: Entry | None) -> Balances:
+        """All balances. Where nobody has written since this process did, they are known; a row is then checked when it
+        is read."""
+        if self.known is not None and self.known[0] == head:
+            return self.known[1]
+        found = Balances.of(records.read_rows(self.connection))
+        found.check(self._address, last)
+        return found
+
+    def _check_last(self, head: Head) -> Entry | None:
         last = self._read(self._sql.last, ())
         found = Head(last[0].sequence, digest(last[0].body)) if last else Head(0, GENESIS)
         if found != head or (last and last[0].hash != head.hash):
@@ -75,6 +99,7 @@ class Transaction:
                 f"ledger {self._address}: its head row and its last entry do not agree, so somebody else has changed "
                 "it. Nothing is charged to it: run `crestline ledger verify`, and put the newest copy back"
             )
+        return last[0] if last else None
 
     def _check_witness(self, head: Head) -> None:
         known = None if self._witness is None else self._witness.read()
@@ -142,7 +167,10 @@ class Transaction:
     def append(self, draft: Draft, time: datetime) -> Entry:
         """The next entry of the chain."""
         at = self.lock()
-        entry = chained(draft, sequence=at.length + 1, previous=at.hash, time=time)
+        if draft.kind in COUNTED and draft.analyst is not None:
+            draft = replace(draft, number=self._next_number(draft.analyst))
+        assert self._balances is not None, "the lock reads them"
+        entry = chained(records.stating(draft, self._balances), sequence=at.length + 1, previous=at.hash, time=time)
         self._undo.append(lambda: self._take_back(at))
         self._new.append(entry)
         self._head = Head(entry.sequence, entry.hash)
@@ -153,15 +181,26 @@ class Transaction:
             self._set(self._answers, entry.answer_key, entry)
         return entry
 
+    def _next_number(self, analyst: str) -> int:
+        """How many questions an analyst has asked with this one."""
+        if analyst not in self._asked:
+            self._asked[analyst] = self._execute(self._sql.asked, (analyst,)).scalar() or 0
+        self._set(self._asked, analyst, self._asked[analyst] + 1)
+        return self._asked[analyst]
+
     def save(self, drawn: Drawn) -> None:
-        """Keep the new balances of what was drawn on."""
+        """Keep the new balances of what was drawn on. The entry that changed them is appended after that: it states
+        them."""
         for part in drawn.parts:
             account = part.account
             key = (account.dataset, account.analyst or DATASET)
             if account.period is None:
                 self._set(self._accounts, key, account)
                 self._set(self._saved, key, account)
+                budget, _, _, user = self._row(key)
+                self._state(key, (budget, *_sums(account), user))
             else:
+                self._state((*key, account.period, account.span), _sums(account))
                 self._set(self._periods, (*key, account.period, account.span), account.balance)
                 self._set(self._saved_periods, (*key, account.period, account.span), account)
 
@@ -171,6 +210,23 @@ class Transaction:
         assert own is not None, "a data set that is charged has an account"
         self._set(self._accounts, (dataset, DATASET), records.about(own, user))
         self._set(self._users, dataset, user)
+        *others, _ = self._row((dataset, DATASET))
+        self._state((dataset, DATASET), (*others, user))
+
+    def _row(self, key: Key) -> TextRow:
+        """The row of an account as it will be written."""
+        self.lock()
+        row = None if self._balances is None else self._balances.row(key)
+        assert row is not None, "an account that is charged was read"
+        return row
+
+    def _state(self, key: Key, row: TextRow) -> None:
+        """Let the next entry state another row."""
+        self.lock()
+        before = self._balances
+        assert before is not None, "the lock reads them"
+        self._balances = before.changed(key, row)
+        self._undo.append(lambda: setattr(self, "_balances", before))
 
     def flush(self) -> None:
         """Write everything, and forget what was read."""
@@ -183,6 +239,8 @@ class Transaction:
         self._execute_all(sql.save, [(*_sums(one), *key) for key, one in self._saved.items()])
         self._execute_all(sql.save_period, [(*_sums(one), *key) for key, one in self._saved_periods.items()])
         self._execute_all(sql.fix_user, [(user, dataset) for dataset, user in self._users.items()])
+        if head is not None and self._balances is not None:
+            self.known = (head, self._balances)
         self._begin()
 
     def _set(self, kept: dict[K, V], key: K, value: V) -> None:
@@ -199,9 +257,16 @@ class Transaction:
 
     def _load_payers(self, dataset: str, who: str) -> None:
         found: dict[str, Account | None] = {DATASET: None, who: None}
-        found.update({row.analyst: to_account(row) for row in self._execute(self._sql.payers, (dataset, who))})
+        rows = {row.analyst: row for row in self._execute(self._sql.payers, (dataset, who))}
+        for name in (one for one in found if (dataset, one) not in self._accounts):
+            self._check_row((dataset, name), tuple(rows[name])[2:] if name in rows else None)
+        found.update({name: to_account(row) for name, row in rows.items()})
         for name, account in found.items():
             self._accounts.setdefault((dataset, name), account)
+
+    def _check_row(self, key: Key, row: TextRow | None) -> None:
+        if self._balances is not None:
+            self._balances.check_row(self._address, key, row)
 
     def _has_analysts(self, dataset: str) -> bool:
         if dataset not in self._analysts:
@@ -215,12 +280,12 @@ class Transaction:
         wanted = {(label, span): (*whose, label, span) for label in labels for span in spans}
         missing = sorted({label for (label, _), key in wanted.items() if key not in self._periods})
         if missing:
-            rows = self._execute(self._sql.periods, (*whose, self._listed(missing)))
-            for row in rows:
-                if row.span in spans:
-                    self._periods.setdefault((*whose, row.period, row.span), told(row, budget))
-            for key in wanted.values():
-                self._periods.setdefault(key, None)
+            found = self._execute(self._sql.periods, (*whose, self._listed(missing)))
+            rows = {(*whose, row.period, row.span): row for row in found}
+            for key in (one for one in wanted.values() if one not in self._periods):
+                row = rows.get(key)
+                self._check_row(key, None if row is None else (row.settled, row.held))
+                self._periods[key] = None if row is None else told(row, budget)
         known = {short: self._periods[key] for short, key in wanted.items()}
         return {short: balance for short, balance in known.items() if balance is not None}
 

@@ -20,9 +20,9 @@ from crestline.cli.main import app
 from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, digest
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.storage.database import open_database
+from crestline.ledger.storage.addresses import open_database
+from crestline.ledger.storage.checks.witness import DatabaseWitness, FileWitness, Witness
 from crestline.ledger.storage.records import Head
-from crestline.ledger.storage.witness import DatabaseWitness, FileWitness, Witness
 
 
 @pytest.fixture(params=["file", "database"])
@@ -54,6 +54,14 @@ def test_an_honest_ledger_is_opened_again_and_again(path: Path, witness: str) ->
             ledger.settle(ledger.reserve(drawn(1)), drawn(1))
             assert ledger.verify().findings == ()
     assert [entry.kind for entry in ledger._store.entries() if entry.dataset == ""] == ["witnessed"]
+
+
+def test_a_ledger_has_a_witness_from_the_first_budget_on(tmp_path: Path, witness: str) -> None:
+    with Ledger.create(tmp_path / "new.db", small_budget(), witness=witness) as ledger:
+        assert [entry.kind for entry in ledger._store.entries()] == ["witnessed", "opened"]
+    (tmp_path / "new.db").unlink()
+    with pytest.raises(LedgerError, match="witness"):
+        Ledger.create(tmp_path / "new.db", small_budget(), witness=witness)
 
 
 def test_a_restored_backup_is_refused(path: Path, witness: str) -> None:
@@ -130,7 +138,7 @@ KILLED = """
 import os, signal, sys
 from tests.ledger.conftest import drawn
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.storage.witness import FileWitness
+from crestline.ledger.storage.checks.witness import FileWitness
 
 ledger = Ledger.open(sys.argv[1], witness=sys.argv[2])
 ledger.reserve(drawn(1))
@@ -176,6 +184,8 @@ def test_it_keeps_the_longer_of_two(tmp_path: Path, kind: str) -> None:
     assert opened().read() == head(40)
     opened().note(head(7))
     assert opened().read() == head(40)
+    opened().note(Head(40, digest("another")))
+    assert opened().read() == head(40), "what is as long is no longer"
     opened().replace(head(7))
     assert opened().read() == head(7)
 

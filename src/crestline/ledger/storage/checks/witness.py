@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def open_witness(address: str | os.PathLike[str], ledger: Database, timeout: float) -> Witness:
     """The witness at a path, or in the database at a `postgresql://` or `sqlite:///` address."""
-    from crestline.ledger.storage.database import open_database
+    from crestline.ledger.storage.addresses import open_database
 
     text = os.fspath(address)
     if "://" in text:
