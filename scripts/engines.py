@@ -44,12 +44,20 @@ def sqlite() -> str:
     return sqlite3.sqlite_version
 
 
+def clickhouse() -> str:
+    from chdb import engine_version
+
+    return str(engine_version)
+
+
 ENGINES: dict[str, tuple[str, Callable[[], str]]] = {
     "duckdb": ("test_duckdb.py", lambda: version("duckdb")),
     "embedded": ("test_embedded.py", lambda: version("duckdb")),
     "postgres": ("test_postgres.py", postgres),
     "mariadb": ("test_mariadb.py", lambda: printed("mariadbd", "--version")),
     "sqlite": ("test_sqlite.py", sqlite),
+    "clickhouse": ("test_clickhouse.py", clickhouse),
+    "datafusion": ("test_datafusion.py", lambda: version("datafusion")),
     "pyspark": ("test_spark.py", lambda: version("pyspark")),
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from crestline.cli.main import run
+from crestline.sources.supported import SUPPORTED
 
 
 def test_every_engine_says_what_stands_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,6 +28,17 @@ def test_every_engine_says_what_was_run_and_what_it_cannot(capsys: pytest.Captur
     assert rows["other engines"]["run"] == ""
 
 
-def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_for_people_in_80_columns_breaks_no_word(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert run(["sources", "--format", "table"]) == 0
-    assert "PostgreSQL" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    shown = set(re.findall(r"[^\s│]+", out))
+    for line in SUPPORTED:
+        said = [line.name, line.address, line.supports, line.limits, line.tested]
+        assert set(" ".join(said).split()) <= shown
+        if line.run is not None:
+            assert set(str(line.run).split()) <= shown
+            assert set("; ".join(line.run.gaps).split()) <= shown

@@ -36,7 +36,7 @@ def asked(first: str, last: str | None = None, per: str = "month", zone: str = "
 
 def local(moment: datetime, zone: str, aware: bool, engine: str) -> date:
     """The day of a row: by the clock of the zone, or, where a timestamp has none, as it is written."""
-    in_utc = aware or engine == "pyspark"
+    in_utc = aware or engine in ("pyspark", "clickhouse")
     return moment.replace(tzinfo=UTC).astimezone(ZoneInfo(zone)).date() if in_utc else moment.date()
 
 

@@ -76,7 +76,7 @@ class ScoreConformance:
 
     @pytest.mark.parametrize("way", ["list", "table", "column", "arrow"])
     @pytest.mark.parametrize("contribution", [None, 2])
-    def test_a_known_domain(self, engine: Engine, way: str, contribution: int | None) -> None:
+    def test_a_public_list(self, engine: Engine, way: str, contribution: int | None) -> None:
         domain = [*TEXTS, "never seen", "nor this"]
         rows = [(user, TEXTS[i]) for user in range(12) for i in range(0, len(TEXTS), 1 + user % 4)]
         rows += [(user, "outside") for user in range(12)]
@@ -107,7 +107,7 @@ class ScoreConformance:
             named = reading.named(Selection(frozenset({(0, 1), (2, 0), (0, 0)}), False, counts))
             assert named == Selection(frozenset({("é", 0), ("a", 1), ("b", 3)}), False, tuple(map(Fraction, (9, 7, 8))))
 
-    def test_sums_over_a_known_domain_are_named_and_in_their_units(self, engine: Engine) -> None:
+    def test_sums_over_a_public_list_are_named_and_in_their_units(self, engine: Engine) -> None:
         table = pa.table({"user": [1, 2, 3], "item": ["a", "a", "b"], "v": [2.5, 1.0, 9.0]})
         asked, domain = question(score="sum(v)", clip=4), ["a", "b", "c"]
         with engine.source(table).reading(replace(asked, domain=domain), KEY) as reading:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from tests.sources.conformance import SourceConformance
 from tests.sources.conformance_coarse import CoarseConformance
 from tests.sources.conformance_coverage import CoverageConformance
+from tests.sources.conformance_group_pairs import GroupPairConformance
 from tests.sources.conformance_groups import GroupConformance
 from tests.sources.conformance_periods import PeriodConformance
 from tests.sources.conformance_scores import ScoreConformance
@@ -24,6 +25,7 @@ class Conformance(
     ScoreConformance,
     ViewConformance,
     GroupConformance,
+    GroupPairConformance,
     CoverageConformance,
 ):
     """Every suite that engines must pass alike."""

@@ -47,13 +47,15 @@ class DuckDB:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._writer = duckdb.connect()  # one for all files: to start it takes longer than to write one
 
     def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
         path = self._folder / f"{next(_NUMBERS)}.duckdb"
-        with duckdb.connect(path) as connection:
-            for name, table in {"events": events, **others}.items():
-                connection.register("arrow", table)
-                connection.execute(f"create table {name} as select * from arrow")
+        self._writer.execute(f"attach '{path}' as made")
+        for name, table in {"events": events, **others}.items():
+            self._writer.register("arrow", table)
+            self._writer.execute(f"create table made.{name} as select * from arrow")
+        self._writer.execute("detach made")
         return open_source(f"duckdb:///{path}", table="events")
 
 
@@ -215,3 +217,58 @@ class Spark:
         for name, table in {view: events, **others}.items():
             self.session.createDataFrame(table).createOrReplaceTempView(name)
         return open_source(self.url, table=view)
+
+
+_CLICKHOUSE_TYPES = {
+    "string": "String", "int64": "Int64", "double": "Float64", "bool": "Bool", "date32[day]": "Date32",
+    "timestamp[us]": "DateTime64(6)", "timestamp[us, tz=UTC]": "DateTime64(6, 'UTC')", "binary": "String",
+    "int16": "Int16", "int32": "Int32", "float": "Float32",
+}  # fmt: skip
+
+
+class ClickHouse:
+    """The engine of ClickHouse in this process (chDB), through the client that servers have as well."""
+
+    name = "clickhouse"
+
+    def __init__(self) -> None:
+        import clickhouse_connect
+
+        self._first = clickhouse_connect.get_client(interface="chdb")  # with the last client the tables go
+
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
+        import clickhouse_connect
+
+        schema = f"s{next(_NUMBERS)}"
+        self._first.command(f"create database {schema}")
+        client = clickhouse_connect.get_client(interface="chdb", database=schema)
+        for name, table in {"events": events, **others}.items():
+            columns = ", ".join(
+                f"{_backquoted(field.name)} Nullable({_clickhouse_type(field.type)})" for field in table.schema
+            )
+            client.command(f"create table {name} ({columns}) engine = Memory")
+            if table.num_rows:
+                client.insert_arrow(name, table)
+        engine = ibis.clickhouse.from_connection(client)
+        return open_source(engine.table("events"))
+
+
+def _backquoted(name: str) -> str:
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def _clickhouse_type(kind: pa.DataType) -> str:
+    return _CLICKHOUSE_TYPES.get(str(kind)) or str(kind).replace("decimal128", "Decimal")
+
+
+class DataFusion:
+    """A session of its own for every database; sources are tables of Ibis, because there are no addresses."""
+
+    name = "datafusion"
+
+    def source(self, events: pa.Table, **others: pa.Table) -> SlotSource:
+        engine = ibis.datafusion.connect()
+        for name, table in {"events": events, **others}.items():
+            batches = table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+            engine.con.register_record_batches(name, [batches])
+        return open_source(engine.table("events"))

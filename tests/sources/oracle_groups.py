@@ -35,29 +35,32 @@ def families(
     listed: Iterable[Label] | None = None,
 ) -> dict[Label, Histogram]:
     """The histogram of every group that has one above the floor, and of every listed group."""
+    by_group = pairs_of(triples(rows, question, keep), question, key, listed)
+    nothing = Histogram.from_counts({}, question.slots)
+    result = {group: _histogram(pairs, group, question, key) if pairs else nothing for group, pairs in by_group.items()}
+    return {group: histogram for group, histogram in result.items() if histogram.filled or listed is not None}
+
+
+def pairs_of(
+    found: Iterable[Triple], question: Question, key: bytes, listed: Iterable[Label] | None = None
+) -> dict[Label, set[tuple[Any, Label]]]:
+    """The users and items of every group, once each user keeps a few groups; every listed group is there."""
     known = None if listed is None else set(listed)
-    found = {triple for triple in triples(rows, question, keep) if known is None or triple[1] in known}
+    found = {triple for triple in found if known is None or triple[1] in known}
     groups = bounded({(user, group) for user, group, _ in found}, question.groups_per_user, group_key(key))
-    by_group: dict[Label, set[tuple[Any, Label]]] = defaultdict(set)
+    result: dict[Label, set[tuple[Any, Label]]] = defaultdict(set, {group: set() for group in known or ()})
     for user, group, item in found:
         if (user, group) in groups:
-            by_group[group].add((user, item))
-    result = {group: _histogram(pairs, group, question, key) for group, pairs in by_group.items()}
-    seen = {group: histogram for group, histogram in result.items() if histogram.filled}
-    nothing = Histogram.from_counts({}, question.slots)
-    return seen if known is None else {group: seen.get(group, nothing) for group in known}
+            result[group].add((user, item))
+    return dict(result)
 
 
 def scores(
     rows: Iterable[Row], question: Question, key: bytes, weights: Sequence[int], listed: Iterable[Label] | None = None
 ) -> dict[Label, dict[Label, int]]:
     """The score of every item that some user keeps in a group, above the floor; every listed group is there."""
-    known = None if listed is None else set(listed)
-    found = {triple for triple in triples(rows, question) if known is None or triple[1] in known}
-    groups = bounded({(user, group) for user, group, _ in found}, question.groups_per_user, group_key(key))
-    result: dict[Label, dict[Label, int]] = {group: {} for group in known or ()}
-    for label in {group for _, group, _ in found}:
-        pairs = {(user, item) for user, group, item in found if group == label and (user, group) in groups}
+    result: dict[Label, dict[Label, int]] = {group: {} for group in listed or ()}
+    for label, pairs in pairs_of(triples(rows, question), question, key, listed).items():
         kept = _bounded_in(pairs, label, len(weights), key)
         many = Counter(user for user, _ in kept)
         total: Counter[Label] = Counter()

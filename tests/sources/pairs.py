@@ -18,7 +18,8 @@ from crestline.audit.program import failing_filters as battery
 from crestline.audit.program.failing_filters import Column
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Padding
-from crestline.question import Question, Sum
+from crestline.question import Question
+from crestline.score import Sum
 from crestline.sources.source import SlotSource
 
 KEY = bytes(range(32))
@@ -109,12 +110,16 @@ def failed(seen: Outcome) -> str | None:
 
 def chains(pair: Pair, column: Column) -> Iterator[str]:
     """Every comparison of this column with all literals that it can be compared with, in few conditions."""
-    wanted = [one for one in pair.literals(column) if _is_taken(pair.with_user, f"{column.name} = {one}")]
-    yield from battery.chains(column.name, wanted)
+    yield from battery.chains(column.name, _taken(pair.with_user, column.name, pair.literals(column)))
 
 
-def _is_taken(source: SlotSource, where: str) -> bool:
-    return refusal(source, question(where=where)) is None
+def _taken(source: SlotSource, name: str, literals: list[str]) -> list[str]:
+    """The literals that a column can be compared with: all are tried at once, and halves where one is refused."""
+    where = " or ".join(f"{name} = {one}" for one in literals)
+    if not literals or refusal(source, question(where=where)) is None:
+        return literals
+    half = len(literals) // 2
+    return _taken(source, name, literals[:half]) + _taken(source, name, literals[half:]) if half else []
 
 
 def filters(pair: Pair, column: Column) -> Iterator[str]:

@@ -139,6 +139,50 @@ def mariadb_columns() -> tuple[tuple[Column, str], ...]:
     )
 
 
+def clickhouse_columns() -> tuple[tuple[Column, str], ...]:
+    """Columns with ClickHouse's name of their types; values are expressions of SQL."""
+    high, floats = "9" * 38, ("nan", "inf", "-inf", "-0.0", "5e-324", "1.7e308", "null")
+    noon = ("'2026-01-31 12:00:00'", "'2026-02-01 00:00:00'", "'1970-01-02 00:00:00'")
+    far = "fromUnixTimestamp64Micro(9223372036854775807)", "fromUnixTimestamp64Micro(-9223372036854775807)"
+    moments = (*far, "'0001-01-01 00:00:00'", "'9999-12-31 23:59:59.999999'", "null")
+    days = ("'0001-01-01'", "'9999-12-31'", "toInt32(2147483647)", "toInt32(-2147483648)", "null")
+    words = ("'5'", "'nan'", "'1e999'", "'é😀'", "unhex('ff00')", "repeat('x', 70000)", "null")
+    return (
+        (Column("words", "string", ("'1'", "'b'", "''"), words), "Nullable(String)"),
+        (Column("few", "string", ("'1'", "'b'", "''"), ("'5'", "unhex('c328')")), "LowCardinality(String)"),
+        (Column("padded", "string", ("'1'", "'b'", "''"), ("'5'", "unhex('ff')")), "FixedString(5)"),
+        (Column("choice", "string", ("'1'", "'b'", "'b'"), ("'1'", "null")), "Nullable(Enum8('1' = 1, 'b' = 2))"),
+        (Column("tiny", "int8", ("1", "2", "5"), ("127", "-128", "null")), "Nullable(Int8)"),
+        (
+            Column("large", "int64", ("1", "2", "5"), ("9223372036854775807", "-9223372036854775808", "null")),
+            "Nullable(Int64)",
+        ),
+        (Column("whole", "uint64", ("1", "2", "5"), ("18446744073709551615", "0")), "UInt64"),
+        (Column("wide", "decimal", ("1", "2", "5"), (f"'{high}'", f"'-{high}'", "null")), "Nullable(Decimal(38, 0))"),
+        (Column("fraction", "decimal", ("'0.1'", "'0.2'", "'0.5'"), (f"'0.{high}'",)), "Decimal(38, 38)"),
+        (Column("single", "float", ("1", "2", "5.5"), ("nan", "inf", "3.4e38", "null")), "Nullable(Float32)"),
+        (Column("double_", "double", ("1", "2", "5.5"), floats), "Nullable(Float64)"),
+        (Column("truth", "bool", ("true", "false", "true"), ("true", "false", "null")), "Nullable(Bool)"),
+        (Column("day", "date32[day]", ("'2026-01-31'", "'2026-02-01'", "'1970-01-01'"), days), "Nullable(Date32)"),
+        (Column("old", "date32[day]", ("'2026-01-31'", "'2026-02-01'", "'1970-01-01'"), ("'2149-06-06'",)), "Date"),
+        (Column("at", "timestamp[us]", noon, moments), "Nullable(DateTime64(6))"),
+        (
+            Column("at_nano", "timestamp[ns]", noon, ("fromUnixTimestamp64Nano(9223372036854775807)", "null")),
+            "Nullable(DateTime64(9))",
+        ),
+        (
+            Column("at_milli", "timestamp[ms]", noon, ("fromUnixTimestamp64Milli(9223372036854775807)", "null")),
+            "Nullable(DateTime64(3))",
+        ),
+        (Column("at_second", "timestamp[s]", noon, (noon[0], "null")), "Nullable(DateTime)"),
+        (
+            Column("at_zone", "timestamp[us, tz=UTC]", noon, (noon[0], "'0001-01-01 00:00:00'", "null")),
+            "Nullable(DateTime64(6, 'Asia/Tokyo'))",
+        ),
+        (Column("identifier", "uuid", _uuids(1, 2, 3), (*_uuids(2**128 - 1, 0), "null")), "Nullable(UUID)"),
+    )
+
+
 def selects(
     columns: Sequence[tuple[Column, str]], with_user: bool, written: str = "cast({value} as {kind})"
 ) -> list[str]:

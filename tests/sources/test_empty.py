@@ -12,7 +12,8 @@ import pytest
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.selection import Selection
-from crestline.question import Question, Sum
+from crestline.question import Question
+from crestline.score import Sum
 from crestline.sources import open_source
 from crestline.sources.empty import EmptySource
 
@@ -35,7 +36,7 @@ def test_a_bad_filter_is_refused_all_the_same(source: EmptySource) -> None:
         source.check(Question(k=1, k_bar=2, where="length(item) > 3"))
 
 
-def test_a_known_domain(source: EmptySource) -> None:
+def test_a_public_list(source: EmptySource) -> None:
     asked = Question(k=1, k_bar=2)
     with source.reading(replace(asked, domain=["b", "a"])) as reading:
         assert isinstance(reading.histogram, Histogram)

@@ -16,11 +16,12 @@ import pytest
 from crestline.errors import QuestionError
 from crestline.histogram.views import PAIRS, SLOTS, View
 from crestline.mechanisms.observed.weights import gaussian_weights
-from crestline.question import Question, Sum
+from crestline.question import Question
+from crestline.score import Sum
 from crestline.sources import Source, open_source
 from crestline.sources.kept import KeptSource, kept, may_be_kept
 from crestline.sources.pool import Pool
-from tests.sources.pair_views.test_coded import KEYS, seen, table
+from tests.sources.pair_views.test_coded import KEYS, ranked, seen, table
 
 COLUMNS = ("item", "year"), ("place", "amount", "item")
 BIG = 1 << 30
@@ -62,9 +63,10 @@ def looked_at(source: Source, question: Question, key: bytes, view: View) -> Any
             return seen(found)
         if view == SLOTS:
             return found.items[: found.filled], found.counts, found.next_count
-        return [(found.score_of(rank), found.name(rank)) for rank in range(found.size)]
+        return ranked(found)
 
 
+@pytest.mark.long
 def test_every_question_is_answered_as_by_the_table(source: Source) -> None:
     copy = kept(source, "user", *COLUMNS, BIG)
     assert isinstance(copy, KeptSource)

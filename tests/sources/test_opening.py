@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from datetime import date
@@ -89,9 +90,9 @@ def test_a_ready_histogram_refuses_what_needs_rows() -> None:
         source.check(Question(k=1, k_bar=3))
 
 
-def test_a_public_universe_is_handed_out_whole() -> None:
-    universe = Histogram.over_domain({"a": 3, "b": 0})
-    assert open_source(universe).top_counts(QUESTION) is universe
+def test_a_public_list_is_handed_out_whole() -> None:
+    listed = Histogram.over_domain({"a": 3, "b": 0})
+    assert open_source(listed).top_counts(QUESTION) is listed
 
 
 @pytest.mark.parametrize(
@@ -117,6 +118,17 @@ def test_a_failed_connection_does_not_repeat_the_password() -> None:
         open_source("postgresql://me:secret@127.0.0.1:1/shop", table="t")
     assert "secret" not in str(failure.value)
     assert failure.value.__context__ is None
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "mariadb"])
+def test_a_server_that_takes_the_call_and_says_nothing_is_given_up(scheme: str) -> None:
+    """As a machine does whose database hangs. Without a limit of ours this test would never end."""
+    if scheme == "mariadb":
+        pytest.importorskip("MySQLdb", exc_type=ImportError)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"{scheme}://me:secret@127.0.0.1:{silent.getsockname()[1]}/shop"
+        with pytest.raises(SourceError, match="nobody answers there"):
+            open_source(address, table="t", timeout=1)
 
 
 def test_a_missing_table(tmp_path: Path) -> None:

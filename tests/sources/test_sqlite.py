@@ -15,7 +15,7 @@ import pytest
 
 from crestline.errors import EngineDefect, QuestionError, SourceError
 from crestline.sources import open_source
-from crestline.sources.engine.dialects import sqlite
+from crestline.sources.engine.dialects import sqlite_values
 from crestline.sources.source import SlotSource
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, views_stay
 from tests.sources.conformance import KEY, ask, question
@@ -210,7 +210,7 @@ class TestPairs(PairSuite):
     def test_a_guard_that_is_taken_out_is_found(self, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
         """The power of the suite here: a value of another type than its column's makes the reading of it fail."""
         folder = Path(pair.with_user._runner._engine.con.execute("pragma database_list").fetchone()[2]).parent  # type: ignore[attr-defined] # its file
-        monkeypatch.setattr(sqlite, "_value", lambda column: column)
+        monkeypatch.setattr(sqlite_values, "_value", lambda column: column)
         first, second = (
             open_source(f"sqlite:///{folder}/{with_user}.sqlite", table="t") for with_user in (True, False)
         )

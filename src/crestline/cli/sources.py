@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from crestline.cli.output import Format, FormatOption, print_rows
+from crestline.cli.output import Format, FormatOption, print_rows, resolved
 
 COLUMNS = {
     "name": "source",
@@ -12,9 +12,11 @@ COLUMNS = {
     "supports": "supports",
     "limits": "connection",
     "tested": "tested by",
-    "run": "run in the gate",
+    "run": "version and tests",
     "gaps": "gaps",
 }
+# In a terminal, tables that can be read in 80 columns; the last has the engines alone.
+KINDS, RIGHTS, ENGINES = ("name", "address", "tested"), ("name", "supports", "limits"), ("name", "run", "gaps")
 
 
 def sources(
@@ -27,4 +29,9 @@ def sources(
         {**asdict(line), "run": str(line.run or ""), "gaps": "; ".join(line.run.gaps if line.run else ())}
         for line in SUPPORTED
     ]
-    print_rows(COLUMNS, rows, form)
+    if resolved(form) is not Format.TABLE:
+        print_rows(COLUMNS, rows, form)
+        return
+    for names in (KINDS, RIGHTS, ENGINES):
+        shown = [row for row in rows if names is not ENGINES or row["engine"]]
+        print_rows({name: COLUMNS[name] for name in names}, shown, form)

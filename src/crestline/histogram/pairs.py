@@ -7,8 +7,9 @@ simulations and audits run without a database. Users and items are numbers there
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +86,11 @@ class Pairs:
         distinct = sorted_distinct(users.astype(np.int64) * max(width, 1) + items)
         self._users, self._items = np.divmod(distinct, max(width, 1))
         self._named: Naming = _numbers if labels is None else lambda chosen: [labels[item] for item in chosen]
-        self._hashing: Hashing = _Mixing()
+        numbers = np.arange(max(self._users.max(initial=-1), self._items.max(initial=-1)) + 1)
+        self._hashing: Hashing = Mixing(numbers, numbers)
 
     @classmethod
-    def distinct(cls, users: Counts, items: Counts, named: Naming, hashing: Hashing) -> Pairs:
+    def distinct(cls, users: Counts, items: Counts, named: Naming, hashing: Hashing) -> Self:
         """Pairs that are known to be distinct, with a naming and with hashes of their own."""
         made = cls.__new__(cls)
         made._users, made._items, made._named, made._hashing = users, items, named, hashing
@@ -99,7 +101,7 @@ class Pairs:
         return int(counts[rank - 1]) if rank <= len(counts) else 0
 
     def users_by_items(self) -> Counts:
-        many = self._items_of_users[self._items_of_users > 0]
+        many = self._most_items[self._most_items > 0]
         cells: Counts = np.bincount(cell_of(many), minlength=CELLS)
         return cells
 
@@ -107,19 +109,16 @@ class Pairs:
         placed = sorted_distinct(self._users * buckets + self._buckets(key, buckets)[self._items])
         users, bucket = _divided(placed, buckets)
         different = np.bincount(users)
-        result = np.zeros(buckets, dtype=np.int64)
-        np.add.at(result, bucket, weights[different[users] - 1])
-        return result
+        return self._summed(users, bucket, weights[different[users] - 1], buckets)
 
     def within(self, key: bytes, kept: NDArray[np.bool_]) -> Pairs:
         alive = kept[self._buckets(key, len(kept))[self._items]]
-        return self.distinct(self._users[alive], self._items[alive], self._named, self._hashing)
+        return self._some(self._users[alive], self._items[alive])
 
     def observed(self, key: bytes, weights: Counts) -> ObservedItems:
         users, items = self._capped(key, len(weights))
         many = np.bincount(users)
-        scores = np.zeros(int(items.max(initial=-1)) + 1, dtype=np.int64)
-        np.add.at(scores, items, weights[many[users] - 1])
+        scores = self._summed(users, items, weights[many[users] - 1], int(items.max(initial=-1)) + 1)
         there = np.flatnonzero(scores)  # no weight is zero
         ranked = there[np.argsort(-scores[there], kind="stable")]
         values, first, sizes = np.unique(-scores[ranked], return_index=True, return_counts=True)
@@ -148,6 +147,21 @@ class Pairs:
     def _items_of_users(self) -> Counts:
         return np.bincount(self._users)
 
+    @property
+    def _most_items(self) -> Counts:
+        """By how many items a user is counted among others."""
+        return self._items_of_users
+
+    def _summed(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
+        """For each of so many items or buckets the sum of the weights that users have there."""
+        result = np.zeros(size, dtype=np.int64)
+        np.add.at(result, places, weights)
+        return result
+
+    def _some(self, users: Counts, items: Counts) -> Pairs:
+        """Some of these pairs."""
+        return self.distinct(users, items, self._named, self._hashing)
+
     def _capped(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
         over = self._items_of_users[self._users] > cap
         if not over.any():
@@ -163,15 +177,20 @@ class Pairs:
         return self._hashing.buckets(key, buckets, int(self._items.max(initial=-1)) + 1)
 
 
-class _Mixing:
-    """Hashes of the numbers themselves, for simulations and audits, where a number always means the same item."""
+@dataclass(frozen=True)
+class Mixing:
+    """Hashes made of numbers that stand for users and items: of keyed hashes of their labels; or, in simulations and
+    audits, of the numbers by which they are called, where a number always means the same item."""
+
+    users: Counts
+    items: Counts
 
     def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
-        placed: Counts = (_mixed(key, np.arange(items)) % np.uint64(buckets)).astype(np.int64)
+        placed: Counts = (_mixed(key, self.items[:items]) % np.uint64(buckets)).astype(np.int64)
         return placed
 
     def places(self, key: bytes, users: Counts, items: Counts) -> NDArray[np.uint64]:
-        return _mixed(key, users, items)
+        return _mixed(key, self.users[users], self.items[items])
 
 
 def _by_place(users: Counts, items: Counts, places: Counts | NDArray[np.uint64]) -> Counts:

@@ -11,9 +11,17 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from crestline.errors import MechanismError
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.observed_table import ObservedTable
+from crestline.histogram.pair_table import PairTable
+from crestline.histogram.pairs import PairViews
+from crestline.histogram.table import HistogramTable, ListedTable
 
 Kind: TypeAlias = Literal["slots", "observed", "pairs"]
 KINDS: tuple[Kind, ...] = ("slots", "observed", "pairs")
+
+Seen: TypeAlias = Histogram | PairViews  # what is read for a view: observed items are a histogram, too
+SeenInGroups: TypeAlias = HistogramTable | ListedTable | ObservedTable | PairTable  # the same for many groups
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import warnings
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,13 +29,14 @@ _OWN_EXTRAS = {
     "sc": "crestline[spark]",
     "mysql": "crestline[mysql]",
     "mariadb": "crestline[mysql]",
+    "clickhouse": "crestline[clickhouse]",
 }
 _CONNECT_SECONDS = 10
 _MYSQL_READS = "SET SESSION TRANSACTION READ ONLY"
 # What servers and drivers say when they do not let somebody in, and what that means; their own words are not repeated.
 _REASONS = (
     (("refused", "could not translate", "failed to resolve", "timeout", "timed out", "unreachable",
-      "Can't connect", "server host"),
+      "Can't connect", "server host", "Lost connection"),
      "nobody answers there: check the host and the port, and whether the server is running"),
     (("password", "authentication", "no pg_hba.conf entry", "role ", "Access denied"),
      "the server does not let this user in: check the user's name and password"),
@@ -95,13 +97,17 @@ def connect(url: str, timeout: float) -> Engine:
     if scheme == "duckdb":
         return _duckdb(rest)
     if scheme in ("postgres", "postgresql"):
-        return _connected(scheme, lambda ibis: ibis.connect(url, options=_postgres_options(timeout)))
+        return _connected(scheme, lambda ibis: ibis.connect(url, **_postgres_options(timeout)))
     if scheme in ("spark", "sc"):
         return _connected(scheme, lambda ibis: ibis.pyspark.connect(_spark_session(url)))
     if scheme == "sqlite":
         return _sqlite(rest)
     if scheme in ("mysql", "mariadb"):
         return _mysql(scheme, rest, timeout)
+    if scheme == "datafusion":
+        raise QuestionError("DataFusion has no addresses: hand over a table of ibis.datafusion.connect()")
+    if scheme == "clickhouse":
+        return _connected(scheme, lambda ibis: ibis.connect(url, **_clickhouse_options(timeout)))
     return _connected(scheme, lambda ibis: ibis.connect(url))  # as the URL says: nothing of ours is tested there
 
 
@@ -120,16 +126,25 @@ def _sqlite(rest: str) -> Engine:
 
 def _mysql(scheme: str, rest: str, timeout: float) -> Engine:
     """Every transaction makes its own settings (`dialects.mariadb`); reading only holds for what Ibis asks as well."""
-    waiting = max(1, min(math.ceil(timeout), _CONNECT_SECONDS))
 
     def opened(ibis: Ibis) -> Engine:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a server without names of time zones is told UTC in another way
-            options = {"charset": "utf8mb4", "connect_timeout": waiting, "init_command": _MYSQL_READS}
+            options = {"charset": "utf8mb4", "connect_timeout": _waiting(timeout), "init_command": _MYSQL_READS}
             engine: Engine = ibis.connect(f"mysql://{rest}", **options)
             return engine
 
     return _connected(scheme, opened)
+
+
+def _clickhouse_options(timeout: float) -> dict[str, int]:
+    """Every statement says how long it may take (`dialects.clickhouse`); the driver waits a little longer than that."""
+    return {"connect_timeout": _waiting(timeout), "send_receive_timeout": math.ceil(timeout) + _CONNECT_SECONDS}
+
+
+def _waiting(timeout: float) -> int:
+    """How many seconds a connection may take."""
+    return max(1, min(math.ceil(timeout), _CONNECT_SECONDS))
 
 
 def _duckdb(rest: str) -> Engine:
@@ -148,15 +163,22 @@ def _file(scheme: str, product: str, rest: str) -> str:
     return path
 
 
-def _postgres_options(timeout: float) -> str:
+def _postgres_options(timeout: float) -> dict[str, str | int]:
     """Read only, for so long, and a backslash in a text is a backslash. Every statement says the first two again
-    (`dialects.postgres`); these hold for what Ibis asks to learn a table's columns."""
+    (`dialects.postgres`); these hold for what Ibis asks to learn a table's columns. A server that does not answer when
+    it is called, or whose machine has gone without a word, is given up: libpq by itself would wait for it."""
     settings = {
         "default_transaction_read_only": "on",
         "statement_timeout": str(milliseconds(timeout)),
         "standard_conforming_strings": "on",
     }
-    return " ".join(f"-c {name}={value}" for name, value in settings.items())
+    return {
+        "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+        "connect_timeout": _waiting(timeout),
+        "tcp_user_timeout": milliseconds(_waiting(timeout)),
+        "keepalives_idle": _CONNECT_SECONDS,
+        "keepalives_interval": _CONNECT_SECONDS,
+    }
 
 
 def _spark_session(url: str) -> Driver:
@@ -187,9 +209,11 @@ def _connected(scheme: str, connect: Callable[[Ibis], Engine]) -> Engine:
     raise SourceError(f"{scheme}: {problem}")
 
 
-def _schemes() -> list[str]:
+@cache  # to list what is installed takes longer than to connect
+def _schemes() -> tuple[str, ...]:
     """Every kind of database that a URL can name: those of Ibis, and the names we give to two of them."""
-    return sorted({*_OWN_EXTRAS, *(backend.name for backend in entry_points(group="ibis.backends"))} - {"pyspark"})
+    installed = {backend.name for backend in entry_points(group="ibis.backends")}
+    return tuple(sorted({*_OWN_EXTRAS, *installed} - {"pyspark"}))
 
 
 def _source(table: Expression, connection: Connection, name: str) -> TableSource:

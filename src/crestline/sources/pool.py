@@ -123,12 +123,11 @@ class Pool(Wrapped):
 
     def _new(self) -> Source:
         """Open a connection, unless the last one could not be opened a moment ago."""
-        wait = self._blocked_until - self._clock()
-        if wait <= 0:
+        if self._clock() >= self._blocked_until:
             try:
                 self._newest = self._opened()
                 return self._newest
             except (SourceError, QuestionError):  # it cannot be reached, or the table is not there any more
-                wait = self._allowed.pause
-                self._blocked_until = self._clock() + wait
-        raise SourceUnavailable("this database cannot be reached at the moment", wait=math.ceil(wait))
+                self._blocked_until = self._clock() + self._allowed.pause
+        # The whole pause, and not what is left of it: that would tell when somebody else asked.
+        raise SourceUnavailable("this database cannot be reached at the moment", wait=math.ceil(self._allowed.pause))

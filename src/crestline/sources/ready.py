@@ -26,20 +26,20 @@ class ReadySource:
         self._histogram = histogram
 
     @property
-    def whole_universe(self) -> bool:
+    def is_public_list(self) -> bool:
         """Whether it lists every item of a public list: then it is for mechanisms that need one."""
         return self._histogram.k_bar == self._histogram.domain_size
 
     @property
     def most_slots(self) -> int | None:
-        """How many items a mechanism may see of it; None for a whole universe, which has all."""
-        return None if self.whole_universe else self._histogram.k_bar
+        """How many items a mechanism may see of it; None for a whole public list, which has all."""
+        return None if self.is_public_list else self._histogram.k_bar
 
     @property
     def limits(self) -> Limits:
         if isinstance(self._histogram, ObservedItems):
             return Limits(views=("observed",))
-        return Limits(self.most_slots, public_list=self.whole_universe, views=("slots",))
+        return Limits(self.most_slots, public_list=self.is_public_list, views=("slots",))
 
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Refuse what can no longer be done once the rows are counted."""
@@ -68,7 +68,7 @@ class ReadySource:
             return
         if not ready.padded:  # how many rows it has is private, and so is whether they are enough
             raise QuestionError("give a ready histogram with padding: Histogram.from_counts(counts, k_bar)")
-        if not self.whole_universe and question.slots > ready.k_bar:
+        if not self.is_public_list and question.slots > ready.k_bar:
             raise QuestionError(
                 f"the histogram was cut at k_bar={ready.k_bar}; ask for at most that, or count again with "
                 f"k_bar={question.slots}"
@@ -79,10 +79,10 @@ class ReadySource:
         return nullcontext(self)
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
-        """The histogram, with at most `k_bar` slots; a whole universe is handed out whole."""
+        """The histogram, with at most `k_bar` slots; a whole public list is handed out whole."""
         self.check(question)
         ready = self._histogram
-        return ready if self.whole_universe else ready.cut(question.slots)
+        return ready if self.is_public_list else ready.cut(question.slots)
 
     @contextmanager
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Iterator[Reading]:

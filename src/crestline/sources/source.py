@@ -11,10 +11,8 @@ from typing import Any, Protocol, TypeAlias
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
-from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.table import HistogramTable, ListedTable
-from crestline.histogram.views import SLOTS, View
+from crestline.histogram.views import SLOTS, Seen, SeenInGroups, View
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.question import Limits, Question
 
@@ -30,18 +28,31 @@ class Reading:
                 of histograms (or of observed items), one after the other
     unit        what one step of a count is worth where counts are published
     labels      over a public list: from the histogram's items to their labels, in their order
-    labels_in   over public lists of groups and items: the same from groups and items of their histograms
+    labels_in   over public lists of groups and items, and of pairs in groups: the same from groups and items of their
+                histograms
     hidden      what was taken off every count because of a floor, in the units of the column
     reached     where a question asks for coverage: how many users have one of some items, and how many have none of
                 them; exact numbers, which only `Coverage` may see
     """
 
-    histogram: Histogram | PairViews | Iterable[HistogramTable] | Iterable[ObservedTable] | Iterable[ListedTable]
+    histogram: Seen | Iterable[SeenInGroups]
     unit: Fraction = Fraction(1)
     labels: Naming | None = None
     labels_in: Naming | None = None
     hidden: Fraction = Fraction(0)
     reached: Reached | None = None
+
+    @property
+    def seen(self) -> Seen:
+        """What a mechanism looks at, where the question has no groups."""
+        assert isinstance(self.histogram, Histogram | PairViews), "tables are for questions with groups"
+        return self.histogram
+
+    @property
+    def tables(self) -> Iterable[SeenInGroups]:
+        """What a mechanism looks at in every group, where the question has groups."""
+        assert not isinstance(self.histogram, Histogram | PairViews), "with groups a source reads tables"
+        return self.histogram
 
     def named_groups(self, published: GroupSelections) -> GroupSelections:
         """The same for every group; a floor that was taken off comes back."""

@@ -86,6 +86,22 @@ SUPPORTED: tuple[SourceKind, ...] = (
     SourceKind(
         "SQLite", "sqlite:///shop.sqlite", "all; no decimals", "reads only, time limit", "conformance suite", "sqlite"
     ),
+    SourceKind(
+        "ClickHouse",
+        "clickhouse://host/shop",
+        "all; bytes are text",
+        "a role with readonly = 2, time limit",
+        "conformance suite, its engine in one process (chDB), no server",
+        "clickhouse",
+    ),
+    SourceKind(
+        "DataFusion",
+        "a table of Ibis, by ibis.datafusion",
+        "all",
+        "as the session, no time limit",
+        "conformance suite",
+        "datafusion",
+    ),
     SourceKind("Ibis table", "the table itself", "as its engine", "as its connection", "as its engine"),
     SourceKind(
         "warehouses",

@@ -29,6 +29,7 @@ from crestline.sources.expression.snapshot import over_list
 from crestline.sources.groups.counting import GroupCounting
 from crestline.sources.groups.lists import over_lists
 from crestline.sources.groups.observed import over_observed
+from crestline.sources.groups.pairs import over_pairs_in_groups
 from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.groups.tables import over_groups
 from crestline.sources.pairs.coded import Numbered
@@ -71,7 +72,7 @@ class TableSource:
         self._runner = Runner(connection.engine, connection.timeout, table)
         self._dialect = dialect = EMBEDDED if embedded else self._runner.name
         table = readable(table, dialect)
-        self._counting = lru_cache(_KEPT)(lambda question: Counting(table, question, dialect, untyped))
+        self._countings = lru_cache(_KEPT)(lambda asker, question: Counting(table, question, dialect, untyped))
         self.table, self.dialect = table, dialect
         self._shapes = Shapes(
             self._runner, lambda shape: Counting(table, shape.question, dialect, untyped, shape.tree), numbered
@@ -96,8 +97,10 @@ class TableSource:
             one_period(question, self._dialect)
         if question.by and view.kind == "observed":
             GroupScoring(self._in_groups(question), view.weights).scores(bytes(32))
-        elif question.by and question.domain is not None:
+        elif question.by and (view.kind == "pairs" or question.domain is not None):
             GroupScoring(self._in_groups(question)).scores(bytes(32))
+        elif self._keeps_groups(question):
+            self._shapes.group_tops(self._shape(question))
         elif question.by:
             self._in_groups(question).top(bytes(32))
         elif question.domain is None:
@@ -156,6 +159,10 @@ class TableSource:
             with over_observed(self._runner, scoring, key) as observed:
                 yield Reading(observed, hidden=Fraction(scoring.over.hidden))
             return
+        if question.by and view.kind == "pairs":
+            with over_pairs_in_groups(self._runner, self._in_groups(question), key) as grouped:
+                yield Reading([grouped.table], labels_in=grouped.names)
+            return
         if view.kind != SLOTS.kind:
             with over_pairs(self._runner, counting) as pairs:
                 yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
@@ -166,8 +173,9 @@ class TableSource:
                 yield Reading([listed.table], unit, labels_in=listed.names)
             return
         if question.by:
-            over = self._in_groups(question)
-            with over_groups(self._runner, over, key) as tables:
+            over, written = self._in_groups(question), self._keeps_groups(question)
+            found = self._shapes.groups(self._shape(question), key) if written else over_groups(self._runner, over, key)
+            with found as tables:
                 yield Reading(tables, unit, hidden=over.hidden * unit)
             return
         if question.domain is None:
@@ -184,6 +192,11 @@ class TableSource:
         """The rows of an expression as an Arrow table, read in one statement; None where they take more bytes."""
         return self._runner.arrow(expression, limit)
 
+    def _counting(self, question: Question) -> Counting:
+        """The expression of a question, which is built once for each asker: that takes long enough to tell somebody
+        else that it was asked before."""
+        return self._countings(asker(), question)
+
     def _shape(self, question: Question) -> Shape:
         return self._shaped(asker(), question)
 
@@ -199,6 +212,12 @@ class TableSource:
 
     def version(self) -> str | None:
         return None
+
+    def _keeps_groups(self, question: Question) -> bool:
+        """Whether the statements of a question with groups are kept: a public list becomes known to the engine anew
+        each time."""
+        listed = question.groups is not None or question.domain is not None
+        return bool(question.by) and not listed and not question.coverage and self._runner.has_arrays
 
     def _in_groups(self, question: Question) -> GroupCounting:
         counting = self._counting(question)

@@ -17,7 +17,8 @@ from sqlglot import exp
 
 from crestline.errors import QuestionError
 from crestline.histogram.labels import Padding
-from crestline.question import Question, Sum
+from crestline.question import Question
+from crestline.score import Sum
 from crestline.sources import open_source
 from crestline.sources.expression import where
 from crestline.sources.expression.filtering import Filter
@@ -185,6 +186,7 @@ def test_a_text_value_finds_itself_and_nothing_else(text: str) -> None:
     assert histogram.items == (text, Padding(0))
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(trees)
 def test_no_filter_compiles_to_more_than_comparisons_of_one_table(tree: where.Condition) -> None:

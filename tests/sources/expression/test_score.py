@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crestline.errors import CrestlineError, QuestionError
-from crestline.question import Question, QuestionFields, Sum
+from crestline.question import Question, QuestionFields
+from crestline.score import Sum
 from crestline.sources import open_source
 from tests.sources import total
 

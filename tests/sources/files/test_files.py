@@ -318,7 +318,7 @@ def test_a_damaged_end_is_an_error_without_the_words_of_the_reader(tmp_path: Pat
         open_source(path).top_counts(QUESTION)
 
 
-def test_a_file_as_a_public_universe(tmp_path: Path) -> None:
+def test_a_file_as_a_public_list(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("user,item\nu,a\nv,b\n")
     (tmp_path / "all.csv").write_text("item,price\na,1\nb,2\nc,3\n")
     (tmp_path / "all.jsonl").write_text('{"item": "a"}\n{"item": "c"}\n')

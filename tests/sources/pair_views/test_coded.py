@@ -9,12 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from crestline.histogram.labels import Label
+from crestline.histogram.observed import ObservedItems
 from crestline.histogram.pairs import PairViews
 from crestline.histogram.views import PAIRS
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.question import Question
 from crestline.sources import Source, open_source
 from crestline.sources.pairs import coded
+from crestline.sources.pairs.few import FewPairs
 from crestline.sources.pairs.views import EnginePairs
 
 KEYS = [bytes([number]) * 32 for number in range(3)]
@@ -41,6 +44,11 @@ def source(kind: str) -> Source:
     return open_source(engine.table("events"))
 
 
+def ranked(items: ObservedItems) -> list[tuple[int, Label]]:
+    """Score and label of every item, in the order of the ranks; the labels are asked for together."""
+    return [(items.score_of(rank), label) for rank, label in enumerate(items.names(range(items.size)))]
+
+
 def seen(pairs: PairViews) -> list[Any]:
     """Everything that may be looked at, also after two rounds of the sieve."""
     found: list[Any] = [pairs.users_with(rank) for rank in (1, 3, 50)] + [pairs.users_by_items().tolist()]
@@ -50,7 +58,7 @@ def seen(pairs: PairViews) -> list[Any]:
         for views in (pairs, left):
             for cap in (1, 3, 40):
                 items = views.observed(key, gaussian_weights(1, cap))
-                found.append([(items.score_of(rank), items.name(rank)) for rank in range(items.size)])
+                found.append(ranked(items))
             slots = views.slots(4)
             found.append((slots.items[: slots.filled], slots.counts, slots.next_count))
     return found
@@ -74,12 +82,40 @@ def test_every_view_is_the_same_in_this_process_and_in_the_engine(
 ) -> None:
     asked = Question(k=1, k_bar=1, **options)
     with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
-        assert isinstance(reading.histogram, coded.CodedPairs)
+        assert isinstance(reading.histogram, FewPairs)
         here = seen(reading.histogram)
+    monkeypatch.setattr(coded, "FEW", -1)
+    with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
+        assert isinstance(reading.histogram, coded.StoredPairs)
+        assert seen(reading.histogram) == here
     monkeypatch.setattr(coded, "MOST_PAIRS", -1)
     with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
         assert isinstance(reading.histogram, EnginePairs)
         assert seen(reading.histogram) == here
+
+
+def no_text() -> pa.Table:
+    """Items and users that are no UTF-8, which a frame may hold: bytes declared as text, as Arrow lets them be."""
+    names = [b"a", b"\xff", b"\xe9t\xe9", b"FF", b"\xc3", b"\xc3\xa9", b"e"]
+    rng = np.random.default_rng(11)
+    users = [b"user \xfe" + bytes([48 + number]) for number in rng.integers(0, 9, 200).tolist()]
+    columns = {"user": users, "item": [names[number] for number in rng.integers(0, 7, 200).tolist()]}
+    texts = {name: pa.array(values, pa.binary()).cast(pa.string(), safe=False) for name, values in columns.items()}
+    return pa.table({**texts, "year": [2020 + number % 2 for number in range(200)]})
+
+
+@pytest.mark.parametrize("item", [("item",), ("item", "year")], ids=str)
+def test_text_that_is_no_utf_8_has_one_hash_however_many_pairs_there_are(
+    item: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many pairs there are decides who hashes, and one user decides how many pairs there are: a label that had two
+    hashes would move to another bucket with that user."""
+    asked = Question(k=1, k_bar=1, item=item)
+    with open_source(no_text()).reading(asked, KEYS[0], PAIRS) as reading:
+        few = seen(reading.histogram)  # type: ignore[arg-type] # pairs were asked for
+    monkeypatch.setattr(coded, "FEW", -1)
+    with open_source(no_text()).reading(asked, KEYS[0], PAIRS) as reading:
+        assert seen(reading.histogram) == few  # type: ignore[arg-type] # pairs were asked for
 
 
 def test_questions_at_the_same_time_have_tables_of_their_own() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import ibis
 import numpy as np
@@ -14,15 +15,19 @@ import pytest
 
 import crestline as cl
 from crestline.histogram.observed import ObservedItems
-from crestline.histogram.views import View
+from crestline.histogram.views import PAIRS, View
 from crestline.question import Question
 from crestline.sources import open_source
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.running import Runner
+from crestline.sources.pairs import coded
+from crestline.sources.pairs.few import FEW
 from tests.sources.between import AFTER, BEFORE, views_stay
 
 
-def test_a_file_that_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", [FEW, -1])
+def test_a_file_that_is_replaced(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coded, "FEW", few)
     path, next_path = tmp_path / "t.parquet", tmp_path / "next.parquet"
     pq.write_table(BEFORE, path)
     pq.write_table(AFTER, next_path)
@@ -40,11 +45,14 @@ def test_a_source_that_reads_the_table_again_is_noticed(tmp_path: Path, monkeypa
     first = pa.table({"user": [1], "item": [9]})  # every number of an item is another then
     pq.write_table(pa.concat_tables([AFTER, first]), next_path)
     monkeypatch.setattr(Runner, "stored_as", read_again)
+    monkeypatch.setattr(coded, "FEW", -1)  # few pairs are read once, and cannot change
     assert views_stay(open_source(path), lambda: None)
     assert not views_stay(open_source(path), lambda: os.replace(next_path, path))
 
 
-def test_a_duckdb_with_a_second_connection() -> None:
+@pytest.mark.parametrize("few", [FEW, -1])
+def test_a_duckdb_with_a_second_connection(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coded, "FEW", few)
     engine = ibis.duckdb.connect()
     engine.con.register("arrow", BEFORE)
     engine.con.execute("create table events as from arrow; drop view arrow")
@@ -86,3 +94,21 @@ def test_a_user_keeps_every_item_as_often_as_every_other() -> None:
         kept = np.array([items.score_of(rank) for rank in range(items.size)])
     assert kept.sum() == 6000
     assert np.abs(kept - 500).max() < 100  # five standard deviations; the key is fixed, and so is the outcome
+
+
+def test_pairs_of_groups_are_named_as_they_were_read_and_nothing_is_left() -> None:
+    """Somebody writes between the reading and the naming: numbers of items would be those of others by then."""
+    engine = ibis.duckdb.connect()
+    engine.con.execute("create table events as select n as user, 'b' as item, 'g' as \"group\" from range(9) t(n)")
+    second, asked = engine.con.cursor(), Question(k=1, k_bar=1, by=("group",))
+    with open_source(engine.table("events")).reading(asked, bytes(32), PAIRS) as reading:
+        second.execute("delete from events; insert into events values (1, 'a', 'f'), (2, 'b', 'g'), (3, 'c', 'g')")
+        tables: Any = reading.histogram
+        (table,) = list(tables)
+        (pairs,) = list(table.histograms())
+        assert (table.groups, pairs.users_with(1), pairs.users_with(2)) == (["g"], 9, 0)
+        assert reading.labels_in is not None
+        assert reading.labels_in([("g", item) for item in pairs.observed(bytes(32), np.ones(1, int)).names([0])]) == [
+            "b"
+        ]
+    assert engine.con.sql("select table_name from duckdb_tables() where temporary").fetchall() == []

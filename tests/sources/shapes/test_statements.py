@@ -14,6 +14,7 @@ from crestline.sources.engine import statements
 from crestline.sources.engine.asker import asked_by
 from crestline.sources.engine.places import KEY
 from crestline.sources.expression.contribution import digits_of, key_values
+from crestline.sources.expression.counting import Counting
 from crestline.sources.table import TableSource
 
 ROWS = [(1, "a", "DE"), (2, "a", "it's; drop table events --"), (3, "b", "DE"), (3, "b", "$1"), (4, "b", None)]
@@ -93,3 +94,52 @@ def test_a_place_that_is_left_is_noticed(events: TableSource) -> None:
 def test_many_texts_are_written_out(events: TableSource) -> None:
     listed = ", ".join(f"'c{number}'" for number in range(40))
     assert counted(events, f"country in ({listed}, 'DE')") == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("asked", [{"domain": ["a", "b"]}, {"by": ("country",)}, {"coverage": True}])
+def test_nobody_uses_an_expression_that_was_built_for_somebody_else(
+    events: TableSource, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    built: list[Question] = []
+
+    def spy(over: Any, question: Question, *others: Any) -> Any:
+        built.append(question)
+        return Counting(over, question, *others)
+
+    monkeypatch.setattr("crestline.sources.table.Counting", spy)
+    numbers = []
+    for who in ("ada", "bob", "ada", "bob"):
+        with asked_by(who):
+            events.check(Question(k=1, k_bar=2, **asked))
+        numbers.append(len(built))
+    assert numbers[1] == 2 * numbers[0] > 0
+    assert numbers[3] == numbers[1]
+
+
+def grouped(source: TableSource, asked: Question, key: bytes) -> list[tuple[Any, Any, list[int]]]:
+    with source.reading(asked, key) as reading:
+        tables: Any = reading.histogram
+        return [
+            (table.groups[row], [table.name(row, slot) for slot in range(table.filled[row])], table.array[row].tolist())
+            for table in tables
+            for row in range(len(table.groups))
+        ]
+
+
+def test_groups_are_the_same_by_statements_that_were_written_before(
+    events: TableSource, written: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The groups and the item of user 3 are chosen by the key: it must be this release's own each time."""
+    keys = [bytes([number]) * 32 for number in range(6)]
+    questions = [
+        Question(k=1, k_bar=2, by=("country",), groups_per_user=1, contribution=1, where=f"country <> '{name}'")
+        for name in ("DE", "$1", "nowhere")
+    ]
+    for asked in questions:
+        events.check(asked)
+    kept = [grouped(events, asked, key) for asked in questions for key in keys]
+    assert len(written) == 2  # one stores, the other fetches
+    assert not any(value in text for text in written for value in ("nowhere", *map(digits_of, keys)))
+    monkeypatch.setattr(TableSource, "_keeps_groups", lambda self, question: False)
+    assert kept == [grouped(events, asked, key) for asked in questions for key in keys]
+    assert len({str(one) for one in kept[-len(keys) :]}) > 1

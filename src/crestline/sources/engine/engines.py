@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 from crestline.errors import QuestionError
 from crestline.question import Question
 from crestline.sources.engine.connection import Engine
+from crestline.sources.engine.dialects.clickhouse import CLICKHOUSE
 from crestline.sources.engine.dialects.compiled import COMPILED
+from crestline.sources.engine.dialects.datafusion import DATAFUSION
 from crestline.sources.engine.dialects.dialect import Codec, Dialect
 from crestline.sources.engine.dialects.duckdb import DUCKDB, EMBEDDED, OWN
 from crestline.sources.engine.dialects.functions import Expression, Function
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EMBEDDED", "Expression", "Function", "codec", "dialect"]
 
-RECORDS = {record.name: record for record in (DUCKDB, OWN, POSTGRES, SPARK, SQLITE, MARIADB)}
+RECORDS = {record.name: record for record in (DUCKDB, OWN, POSTGRES, SPARK, SQLITE, MARIADB, CLICKHOUSE, DATAFUSION)}
 _ADVICE = (
     "Use whole numbers as ids, or copy the table to what is tested: a Parquet file, DuckDB, PostgreSQL, MariaDB, "
     "SQLite or Spark"
@@ -69,11 +71,16 @@ def codec(engine: str) -> Codec:
     found = dialect(engine).codec
     if found is None:
         raise QuestionError(
-            f"on {engine} a collation decides which texts are equal and how they are ordered, so that one user's "
-            "spelling could become the name of an item: text, UUIDs and bytes cannot be users or items there, and text "
-            f"cannot be compared by order or with `like`. {_ADVICE}"
+            f"{_never_run(engine)}on {engine} a collation decides which texts are equal and how they are ordered, so "
+            "that one user's spelling could become the name of an item: text, UUIDs and bytes cannot be users or items "
+            f"there, and text cannot be compared by order or with `like`. {_ADVICE}"
         )
     return found
+
+
+def _never_run(engine: str) -> str:
+    """What is easily mistaken for an engine that was run."""
+    return "this server is MySQL, which was never run here, and not MariaDB, which was: " if engine == "mysql" else ""
 
 
 def readable(table: Expression, engine: str) -> Expression:
@@ -97,8 +104,8 @@ def md5(text: Expression, digits: int, engine: str) -> Expression:
     function, which it would say only after the charge: refused."""
     if not tested(engine):
         raise QuestionError(
-            f"nobody has tried on {engine} how some of a user's items or groups are chosen: no `contribution` and no "
-            f"`by`. {_ADVICE}"
+            f"{_never_run(engine)}nobody has tried on {engine} how some of a user's items or groups are chosen: no "
+            f"`contribution` and no `by`. {_ADVICE}"
         )
     return dialect(engine).md5(text, digits)
 

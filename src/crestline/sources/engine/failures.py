@@ -8,6 +8,7 @@ what is asked of an engine must not be able to fail on a row.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 from crestline.errors import EngineDefect, SourceError, StatementTimeout
 
@@ -25,13 +26,34 @@ _LOST = {
     "MemoryError", "TimeoutError", "BrokenPipeError",
 }  # fmt: skip
 _LOST_STATES = ("08", "40", "53", "57", "58")  # connection, rollback, resources, intervention, system
-# MariaDB tells by a number, under a few classes.
-_MARIADB_GIVEN_UP = {1317, 1969, 3024}  # interrupted, max_statement_time, max_execution_time
-_MARIADB_LOST = {
-    3, 1021, 1037, 1038, 1041, 1053, 1114, 1152, 1158, 1159, 1160, 1161, 1205, 1213, 2000, 2002, 2003, 2006, 2008, 2013,
-    2014, 2055,
-}  # fmt: skip
-_MARIADB_CHANGED = {1044, 1049, 1054, 1109, 1142, 1143, 1146, 1356}  # rights, database, column, table, view
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """An engine that tells by a number, under a few classes: what its numbers mean."""
+
+    name: str
+    given_up: frozenset[int]
+    lost: frozenset[int]
+    changed: frozenset[int]  # rights, database, table, column, view
+
+
+_MARIADB = _Numbers(
+    "MariaDB",
+    given_up=frozenset({1317, 1969, 3024}),  # interrupted, max_statement_time, max_execution_time
+    lost=frozenset({
+        3, 1021, 1037, 1038, 1041, 1053, 1114, 1152, 1158, 1159, 1160, 1161, 1205, 1213, 2000, 2002, 2003, 2006, 2008,
+        2013, 2014, 2055,
+    }),
+    changed=frozenset({1044, 1049, 1054, 1109, 1142, 1143, 1146, 1356}),
+)  # fmt: skip
+_CLICKHOUSE = _Numbers(
+    "ClickHouse",
+    given_up=frozenset({159, 160, 394}),  # the time was over, or would be; cancelled
+    # Too many rows or bytes for a limit of the server, too many statements, network, memory, disk.
+    lost=frozenset({158, 191, 202, 209, 210, 241, 243, 279, 307, 396, 999}),
+    changed=frozenset({16, 47, 60, 81, 218, 497}),
+)
 _CHANGED = {"CatalogException", "BinderException", "PermissionException"}  # before any row is read
 _CHANGED_STATES = ("3D", "3F", "42P01", "42703", "42501")  # catalogue, schema, table, column, right
 
@@ -39,8 +61,11 @@ _CHANGED_STATES = ("3D", "3F", "42P01", "42703", "42501")  # catalogue, schema, 
 def failed(failure: Exception, *, late: bool, timeout: float) -> SourceError:
     """The error to raise for an engine's error. `late`: we have interrupted the statement ourselves."""
     kind, state = _kind(failure), _state(failure)
-    if type(failure).__module__.startswith("MySQLdb"):
-        kind, state = _told_by_number(failure)
+    module = type(failure).__module__
+    if module.startswith("MySQLdb"):
+        kind, state = _told_by_number(failure, failure.args[0] if failure.args else None, _MARIADB)
+    if module.startswith("clickhouse_connect"):
+        kind, state = _told_by_number(failure, getattr(failure, "code", None), _CLICKHOUSE)
     if late or kind in _GIVEN_UP:
         return StatementTimeout(f"the engine gave the statement up: it may take {timeout:g} seconds (`timeout`)")
     if state.startswith(_LOST_STATES) or (not state and kind in _LOST):
@@ -60,18 +85,14 @@ def _kind(failure: Exception) -> str:
     return known or name
 
 
-def _told_by_number(failure: Exception) -> tuple[str, str]:
-    """A class and a SQLSTATE for an error of MariaDB, as `failed` knows them."""
-    number = failure.args[0] if failure.args else None
-    kind = f"MariaDB {number}" if isinstance(number, int) else type(failure).__name__
-    for numbers, found in (
-        (_MARIADB_GIVEN_UP, ("QueryCanceled", "")),
-        (_MARIADB_LOST, (kind, "08")),
-        (_MARIADB_CHANGED, (kind, "42P01")),
-    ):
-        if number in numbers:
-            return found
-    return kind, ""
+def _told_by_number(failure: Exception, number: object, engine: _Numbers) -> tuple[str, str]:
+    """A class and a SQLSTATE for an error that has a number, as `failed` knows them."""
+    if not isinstance(number, int):
+        return type(failure).__name__, ""
+    kind = f"{engine.name} {number}"
+    if number in engine.given_up:
+        return "QueryCanceled", ""
+    return kind, "08" if number in engine.lost else "42P01" if number in engine.changed else ""
 
 
 def _state(failure: Exception) -> str:

@@ -98,6 +98,10 @@ class Runner:
 
     def columns(self, expression: Expression, values: Values = NOTHING) -> list[NDArray[np.int64]]:
         """The columns of an expression of whole numbers without nulls (where `has_arrays`)."""
+        return [np.asarray(column, dtype=np.int64) for column in self.arrays(expression, values)]
+
+    def arrays(self, expression: Expression, values: Values = NOTHING) -> list[NDArray[Any]]:
+        """The columns of an expression of whole numbers or bytes, without nulls (where `has_arrays`)."""
         return self._run(lambda: self._arrays.columns(self._engine, self._known.of(expression, values), values))
 
     def stored(self, name: str, expression: Expression, values: Values = NOTHING) -> int:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from crestline.sources.engine.asker import asker
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.dialects.functions import Expression
+from crestline.sources.engine.dialects.functions import Expression, Node, rewritten
 from crestline.sources.engine.places import Values
-
-Node: TypeAlias = Any  # of a tree of sqlglot, which carries no types
 
 _KEPT = 1024
 
@@ -94,20 +91,13 @@ def compiled(engine: Engine, expression: Expression, values: Values, *, numbered
 
 
 def _replaced(tree: Node, places: Values, made: Callable[[str], Node]) -> Node:
-    """A copy of the tree with something else in its places; those are whole texts, and never a part of one.
-
-    The tree's own `transform` passes over what Ibis has put into tuples.
-    """
+    """A copy of the tree with something else in its places; those are whole texts, and never a part of one."""
     from sqlglot import exp
 
-    def copied(part: object) -> object:
-        if isinstance(part, exp.Literal) and part.is_string and part.this in places:
-            return made(part.this)
-        if isinstance(part, exp.Expression):
-            return type(part)(**{name: copied(value) for name, value in part.args.items()})
-        return [copied(one) for one in part] if isinstance(part, list | tuple) else part
+    def changed(part: Node) -> Node:
+        return made(part.this) if isinstance(part, exp.Literal) and part.is_string and part.this in places else part
 
-    return copied(tree)
+    return rewritten(tree, changed)
 
 
 def _text(engine: Engine, tree: Node, places: Values) -> str:

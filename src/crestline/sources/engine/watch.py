@@ -34,6 +34,12 @@ class _Running:
                 self.interrupt()
         return True
 
+    def stop(self) -> None:
+        """Interrupt it though it is not late."""
+        with self.turn:
+            if not self.ended:
+                self.interrupt()
+
     def end(self) -> None:
         with self.turn:
             self.ended = True
@@ -62,6 +68,12 @@ class _Watch:
         one.end()
         with self._change:
             self._running.discard(one)
+
+    def stop(self) -> None:
+        with self._change:
+            running = list(self._running)
+        for one in running:
+            one.stop()
 
     def _watch(self) -> None:
         while True:
@@ -101,3 +113,11 @@ def watched(timeout: float, late: threading.Event, interrupt: Callable[[], None]
         yield
     finally:
         _WATCHES[0].remove(one)
+
+
+def interrupt_statements() -> None:
+    """Interrupt every statement that runs now: a person wants the command to end.
+
+    DuckDB notices Ctrl-C by itself, but then waits for its threads, which only stop when they are interrupted.
+    """
+    _WATCHES[0].stop()

@@ -6,7 +6,7 @@ engine happens to keep. Values that stand for nothing (null, nan, a date outside
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -35,6 +35,7 @@ class Key:
     label    from what came back to a plain Python value
     text     from the grouped column to a text that only equal values share
     fetched  from the grouped column to what is sent back
+    spelled  from many values that came back to the same texts as `text`, where this process writes them as engines do
     """
 
     value: Expression
@@ -42,6 +43,7 @@ class Key:
     label: Callable[[Any], Label]
     text: Function
     fetched: Function = lambda grouped: grouped
+    spelled: Callable[[Sequence[Any]], list[str]] | None = None
 
 
 def column(table: Expression, name: str) -> Expression:
@@ -64,7 +66,8 @@ def key_of(value: Expression, name: str, engine: str) -> Key:
     if kind.is_string() or kind.is_uuid():
         return _text(value, engine)
     if kind.is_boolean() or kind.is_integer():
-        return Key(value, (value.notnull(),), bool if kind.is_boolean() else int, text=dialect(engine).text_of)
+        label, spelled = (bool, None) if kind.is_boolean() else (int, _digits)
+        return Key(value, (value.notnull(),), label, text=dialect(engine).text_of, spelled=spelled)
     if kind.is_floating():
         return _floating(value, engine)
     if kind.is_decimal():
@@ -87,11 +90,31 @@ def _text(value: Expression, engine: str) -> Key:
     encoded = functions.encode(value)
     key = dialect(engine).key(encoded)
     usable = value if key is encoded else key  # what is bare may be looked up in an index
-    return Key(key, (usable.notnull(),), _decoded, fetched=functions.sent, text=functions.decode)
+    return Key(key, (usable.notnull(),), _decoded, fetched=functions.sent, text=functions.decode, spelled=_read)
 
 
 def _decoded(raw: bytes | str) -> str:
     return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "backslashreplace")
+
+
+def _digits(numbers: Sequence[int]) -> list[str]:
+    return list(map(str, numbers))
+
+
+def _read(texts: Sequence[bytes]) -> list[str]:
+    """Bytes of no text, which a frame may hold, are written in hexadecimal, as engines do that decode bytes."""
+    try:
+        return [text.decode() for text in texts]
+    except UnicodeDecodeError:
+        return [_decoded(text) if _is_text(text) else text.hex().upper() for text in texts]
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _floating(value: Expression, engine: str) -> Key:

@@ -73,14 +73,14 @@ class DomainCounting:
 
     @cached_property
     def _placed(self) -> Expression:
-        """The universe alone, each item with its place in label order."""
+        """The public list alone, each item with its place in label order."""
         import ibis
 
         order = [self.domain[name] for name in self.items.names]
         return self.domain.mutate(**{_PLACE: ibis.row_number().over(order_by=order)})
 
     def size(self) -> Expression:
-        """How many items the universe has, as one row."""
+        """How many items the public list has, as one row."""
         return self.domain.aggregate(**{_HOW_MANY: self.domain.count()})
 
     def found(self, key: bytes) -> Expression:
@@ -92,7 +92,7 @@ class DomainCounting:
         return joined.select(_PLACE, COUNT, **self.items.fetched(joined))
 
     def at(self, places: Iterable[int]) -> Expression:
-        """Place and label of the items at these places of the universe; no private row is read."""
+        """Place and label of the items at these places of the public list; no private row is read."""
         placed = self._placed.filter(self._placed[_PLACE].isin(sorted(set(places))))
         return placed.select(_PLACE, **self.items.fetched(placed))
 
@@ -121,8 +121,8 @@ def public_list(counting: Counting, wanted: Sequence[str], items: Items, domain:
             raise QuestionError(
                 f"the domain of {name!r} is of type {theirs.value.type()}, the column {ours.value.type()}"
             )
-    universe = Items(keys, items.kind)
-    return table.filter(*universe.usable).select(**universe.columns).distinct()
+    listed = Items(keys, items.kind)
+    return table.filter(*listed.usable).select(**listed.columns).distinct()
 
 
 def _columns(wanted: Sequence[str], there: Sequence[str]) -> Sequence[str]:

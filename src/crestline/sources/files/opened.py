@@ -139,7 +139,7 @@ def _source(
 
 
 def _domain(engine: DuckDB, path: str, kept: list[Any]) -> Expression:
-    """A public universe in a file: all its columns, which in JSON lines are the keys of the first line."""
+    """A public list in a file: all its columns, which in JSON lines are the keys of the first line."""
 
     def found() -> Expression:
         import ibis

@@ -11,7 +11,8 @@ import hashlib
 from dataclasses import dataclass
 
 from crestline.sources.engine.engines import Expression
-from crestline.sources.expression.contribution import bounded
+from crestline.sources.engine.places import KEY
+from crestline.sources.expression.contribution import bounded, digits_of, key_values
 from crestline.sources.expression.counting import COUNT, USER, Counting, Items
 
 PLACE = "place"
@@ -87,3 +88,8 @@ class GroupCounting:
 def group_key(key: bytes) -> bytes:
     """The key that chooses a user's groups: another than the one that chooses items within them."""
     return hashlib.sha256(b"groups" + key).digest()
+
+
+def group_key_values(key: bytes) -> dict[str, str]:
+    """What stands in the places of a release's key, and of the one that chooses groups."""
+    return {**key_values(key), digits_of(group_key(KEY)): digits_of(group_key(key))}

@@ -11,8 +11,10 @@ A public list of groups holds no private row, so it is read by a statement of it
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -21,8 +23,9 @@ from crestline.histogram.labels import Label
 from crestline.histogram.table import HistogramTable, ranked_table
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.fetching import Rows
+from crestline.sources.engine.places import KEY, NOTHING, Values
 from crestline.sources.engine.running import Runner
-from crestline.sources.groups.counting import GroupCounting
+from crestline.sources.groups.counting import GroupCounting, group_key_values
 
 _ROWS = 1 << 18  # rows that are fetched at a time, at most: memory
 _NUMBER = -1  # the column of a group's number
@@ -35,12 +38,44 @@ def over_groups(runner: Runner, over: GroupCounting, key: bytes) -> Iterator[Ite
     top = over.top(key)
     if runner.has_tables:
         with runner.table_of(top) as stored:
-            yield _tables(over, _parts(runner, over, stored), every)
+            yield _tables(over, _parts(over, lambda *ends: runner.rows(over.ordered(stored, *ends))), every)
     elif runner.has_snapshots:
         with runner.snapshot(), runner.batches(over.ordered(top), _ROWS) as parts:
             yield _tables(over, whole_groups(parts, _NUMBER), every)
     else:
         yield _tables(over, [runner.rows(over.ordered(top))], every)
+
+
+@dataclass(frozen=True)
+class GroupTables:
+    """The statements of one shape of question with groups, over one temporary table of this name (DuckDB)."""
+
+    over: GroupCounting
+    runner: Runner
+    name: str
+    _parts: dict[tuple[int, int], Expression] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def top(self) -> Expression:
+        """What is stored, with places for the key of a release."""
+        return self.over.top(KEY)
+
+    def rows(self, first: int, last: int) -> Rows:
+        """The stored rows of the groups of some numbers."""
+        if (first, last) not in self._parts:
+            stored = self.runner.stored_as(self.name, self.top)
+            self._parts[first, last] = self.over.ordered(stored, first, last)
+        return self.runner.bound_rows(self._parts[first, last], NOTHING)
+
+
+@contextmanager
+def over_group_tables(tables: GroupTables, key: bytes, values: Values) -> Iterator[Iterable[HistogramTable]]:
+    """The same as `over_groups` without a public list, by statements that may have been written before."""
+    try:
+        tables.runner.stored(tables.name, tables.top, {**values, **group_key_values(key)})
+        yield _tables(tables.over, _parts(tables.over, tables.rows), None)
+    finally:
+        tables.runner.drop(tables.name)
 
 
 def whole_groups(parts: Iterable[Rows], number: int) -> Iterator[Rows]:
@@ -56,10 +91,10 @@ def whole_groups(parts: Iterable[Rows], number: int) -> Iterator[Rows]:
         yield held
 
 
-def _parts(runner: Runner, over: GroupCounting, stored: Expression) -> Iterator[Rows]:
-    """The rows of some groups at a time, until there are no more."""
+def _parts(over: GroupCounting, rows_of: Callable[[int, int], Rows]) -> Iterator[Rows]:
+    """The rows of some groups at a time, by the ends of their numbers, until there are no more."""
     size, first = max(1, _ROWS // (over.counting.question.slots + 1)), 0
-    while rows := runner.rows(over.ordered(stored, first, first + size)):
+    while rows := rows_of(first, first + size):
         yield rows
         if rows[-1][-1] < first + size - 1:  # groups are numbered without gaps
             return

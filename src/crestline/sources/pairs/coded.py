@@ -3,7 +3,7 @@
 One statement stores the distinct pairs. Items are numbered in the order of their labels, users in any order, and the
 numbers of all pairs are fetched. Every view is then an operation on arrays. Hashes are the engine's own, of the key and
 the label, so that each view is, for each key, the very same as when the engine computes it (`EnginePairs`): how many
-pairs there are decides where they are counted, and nothing else.
+pairs there are decides where they are counted, and nothing else. Few pairs are fetched with their texts (`few`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crestline.errors import SourceError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
-from crestline.histogram.pairs import Counts, Pairs, PairViews, sorted_distinct
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.pairs import Counts, PairViews, sorted_distinct
 from crestline.sources.engine.engines import Expression
-from crestline.sources.engine.places import KEY, PICKS, Values
+from crestline.sources.engine.places import KEY, NOTHING, PICKS, Values
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.contribution import key_values
 from crestline.sources.expression.counting import USER, Counting
+from crestline.sources.pairs.arrays import CodedPairs
 from crestline.sources.pairs.counting import (
     ITEM_KEY,
     NUMBER,
@@ -33,8 +36,10 @@ from crestline.sources.pairs.counting import (
     USER_KEY,
     PairCounting,
     by_number,
+    most_popular,
     numbered,
 )
+from crestline.sources.pairs.few import FEW, fetched, few_pairs, may_be_fetched
 from crestline.sources.pairs.views import over_stored
 
 MOST_PAIRS = 1 << 22
@@ -73,10 +78,15 @@ class PairTables:
     name: str
     numbered: Numbered | None = None
     _placed: dict[int, Expression] = field(default_factory=dict, compare=False)
+    _tops: dict[int, Expression] = field(default_factory=dict, compare=False)
 
     @cached_property
     def pairs(self) -> Expression:
         return self.runner.stored_as(f"{self.name}_pairs", self.counting.pairs)
+
+    @cached_property
+    def fetched(self) -> Expression:
+        return fetched(self.counting, self.pairs)
 
     @cached_property
     def items_numbered(self) -> Expression:
@@ -87,6 +97,12 @@ class PairTables:
         if self.numbered is not None:
             return self.numbered.listing
         return self.runner.stored_as(f"{self.name}_items", self.items_numbered)
+
+    def top(self, k_bar: int) -> Expression:
+        """The first `k_bar + 1` items of the list by number of users descending, then by label ascending (P0.5)."""
+        if k_bar not in self._tops:
+            self._tops[k_bar] = most_popular(self.listing, self.counting.items, k_bar + 1)
+        return self._tops[k_bar]
 
     @cached_property
     def users_numbered(self) -> Expression:
@@ -151,34 +167,54 @@ def over_codes(tables: PairTables, values: Values) -> Iterator[PairViews]:
         return
     try:
         many = runner.stored(f"{tables.name}_pairs", tables.counting.pairs, values)
+        if many <= FEW and may_be_fetched(tables.counting):
+            yield few_pairs(tables.counting, runner, tables.fetched)
+            return
         runner.stored(f"{tables.name}_items", tables.items_numbered)
         if many > MOST_PAIRS:
             with over_stored(runner, tables.counting, tables.pairs, tables.listing) as pairs:
                 runner.drop(f"{tables.name}_pairs")  # its numbers are enough
                 yield pairs
             return
-        runner.stored(f"{tables.name}_users", tables.users_numbered)
-        users, items = _in_order(*runner.columns(tables.codes))
-        yield CodedPairs.distinct(users, items, _Names(tables), _Hashes(tables))
+        yield StoredPairs(tables)
     finally:
         runner.drop(*(f"{tables.name}_{part}" for part in ("pairs", "items", "users")))
 
 
-def _in_order(users: Counts, items: Counts) -> tuple[Counts, Counts]:
-    """Pairs user after user, and in the order of their items: most views are faster then."""
-    bits = int(items.max(initial=0)).bit_length()
-    pairs = np.sort((users << bits) | items)
-    return pairs >> bits, pairs & ((1 << bits) - 1)
+@dataclass(frozen=True)
+class StoredPairs:
+    """Pairs in tables of the engine. The most popular items are read from their list; before any other view the numbers
+    of all pairs are fetched, once."""
 
+    tables: PairTables
 
-class CodedPairs(Pairs):
-    """Pairs whose items are numbered in the order of their labels."""
+    @cached_property
+    def coded(self) -> CodedPairs:
+        """The pairs in this process."""
+        tables, runner = self.tables, self.tables.runner
+        runner.stored(f"{tables.name}_users", tables.users_numbered)
+        users, items = runner.columns(tables.codes)
+        return CodedPairs.distinct(users, items, _Names(tables), _Hashes(tables))
 
     def slots(self, k_bar: int) -> Histogram:
-        counts = np.bincount(self._items)
-        there = np.flatnonzero(counts)
-        first = there[np.lexsort((there, -counts[there]))][: k_bar + 1].tolist()
-        return Histogram.from_ranked(list(zip(self._named(first), counts[first].tolist(), strict=True)), k_bar)
+        items = self.tables.counting.items
+        rows = self.tables.runner.bound_rows(self.tables.top(k_bar), NOTHING)
+        return Histogram.from_ranked([(items.label(row[:-1]), row[-1]) for row in rows], k_bar)
+
+    def users_with(self, rank: int) -> int:
+        return self.coded.users_with(rank)
+
+    def users_by_items(self) -> Counts:
+        return self.coded.users_by_items()
+
+    def loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
+        return self.coded.loads(key, buckets, weights)
+
+    def within(self, key: bytes, kept: NDArray[np.bool_]) -> PairViews:
+        return self.coded.within(key, kept)
+
+    def observed(self, key: bytes, weights: Counts) -> ObservedItems:
+        return self.coded.observed(key, weights)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from crestline.histogram.pairs import CELLS, Counts
 from crestline.sources.engine.engines import Expression, md5, number_of, remainder
 from crestline.sources.engine.small_tables import small_table
 from crestline.sources.expression.contribution import keyed_message
-from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting
+from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting, Items
 from crestline.sources.expression.picks import Pick, picked
 
 NUMBER = "number"
@@ -62,6 +62,14 @@ def ranked(items: Expression, rank: int) -> Expression:
 
     largest = items.order_by(ibis.desc(_USERS)).select(_USERS).limit(rank)
     return largest.aggregate(**{_USERS: largest[_USERS].min().fill_null(0), _MANY: largest.count()})
+
+
+def most_popular(listing: Expression, items: Items, many: int) -> Expression:
+    """Of numbered items the first so many, by number of users descending, then by label: as sent back, with users."""
+    import ibis
+
+    ordered = listing.order_by([ibis.desc(_USERS), ibis.asc(NUMBER)])
+    return ordered.select(**items.fetched(ordered), **{_USERS: ordered[_USERS]}).limit(many)
 
 
 @dataclass(frozen=True)

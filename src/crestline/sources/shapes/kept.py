@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeAlias
 
 from crestline.histogram.pairs import PairViews
+from crestline.histogram.table import HistogramTable
 from crestline.sources.engine.asker import asker
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.places import KEY
 from crestline.sources.engine.running import Runner
 from crestline.sources.expression.counting import Counting
+from crestline.sources.groups.counting import GroupCounting
+from crestline.sources.groups.tables import GroupTables, over_group_tables
 from crestline.sources.pairs.coded import Numbered, PairTables, over_codes
 from crestline.sources.shapes.shape import Shape
 
@@ -34,6 +37,7 @@ class Shapes:
         self._countings = lru_cache(_KEPT)(lambda owned: built(owned[1]))
         self._tops = lru_cache(_KEPT)(lambda owned: self._countings(owned).top(KEY))
         self._tables = lru_cache(_KEPT)(self._new_tables)
+        self._group_tables = lru_cache(_KEPT)(self._new_group_tables)
         self._name = ibis.util.gen_name("crestline")  # letters, digits and underscores
         self._turn = threading.Lock()
         self._taken: set[int] = set()
@@ -51,6 +55,21 @@ class Shapes:
         """Its distinct pairs, in tables that nobody else uses meanwhile (DuckDB)."""
         with self._number() as number, over_codes(self._tables((asker(), shape), number), shape.values) as views:
             yield views
+
+    def group_tops(self, shape: Shape) -> Expression:
+        """The first `k_bar + 1` items of each of its groups, with places for the key of a release."""
+        return self._group_tables((asker(), shape), 0).top
+
+    @contextmanager
+    def groups(self, shape: Shape, key: bytes) -> Iterator[Iterable[HistogramTable]]:
+        """The histograms of its groups, from a table that nobody else uses meanwhile (DuckDB)."""
+        with self._number() as number:
+            tables = self._group_tables((asker(), shape), number)
+            with over_group_tables(tables, key, shape.values) as found:
+                yield found
+
+    def _new_group_tables(self, owned: Owned, number: int) -> GroupTables:
+        return GroupTables(GroupCounting(self._countings(owned)), self._runner, f"{self._name}_{number}_groups")
 
     def _new_tables(self, owned: Owned, number: int) -> PairTables:
         counting = self._countings(owned)

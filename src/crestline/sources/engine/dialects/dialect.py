@@ -15,7 +15,6 @@ from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.functions import Expression, Function, cast, declared, same
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow
     from ibis.expr.datatypes import DataType
     from numpy.typing import NDArray
@@ -138,13 +137,13 @@ class Arrays:
     table     the table of a name, with the columns of an expression; it need not be there yet
     stored    store the rows of a statement under a name (letters, digits, underscores), and say how many they are
     dropped   drop tables, as far as they are there
-    columns   the columns of a statement of whole numbers without nulls
+    columns   the columns of a statement without nulls: whole numbers, or bytes
     """
 
     table: Callable[[Engine, str, Expression], Expression]
     stored: Callable[[Engine, str, Statement, Values], int]
     dropped: Callable[[Engine, Sequence[str]], None]
-    columns: Callable[[Engine, Statement, Values], list[NDArray[np.int64]]]
+    columns: Callable[[Engine, Statement, Values], list[NDArray[Any]]]
 
 
 @dataclass(frozen=True)

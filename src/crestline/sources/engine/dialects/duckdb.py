@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from crestline.sources.engine.connection import Engine
@@ -102,9 +101,8 @@ def _bound_rows(engine: Engine, expression: Expression, statement: Statement, va
     return listed(expression.__pyarrow_result__(found, data_mapper=DuckDBPyArrowData))
 
 
-def _columns(engine: Engine, statement: Statement, values: Values) -> list[NDArray[np.int64]]:
-    found = engine.con.execute(statement.text, statement.bound(values)).fetchnumpy()
-    return [np.asarray(column, dtype=np.int64) for column in found.values()]
+def _columns(engine: Engine, statement: Statement, values: Values) -> list[NDArray[Any]]:
+    return list(engine.con.execute(statement.text, statement.bound(values)).fetchnumpy().values())
 
 
 def _table(engine: Engine, name: str, expression: Expression) -> Expression:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
 from functools import cache
 from inspect import Parameter, Signature
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    import pyarrow
     from ibis.expr.datatypes import DataType
 
 Expression: TypeAlias = Any  # an Ibis expression; Ibis carries no types that a checker could follow
 Function: TypeAlias = Callable[[Expression], Expression]
+Node: TypeAlias = Any  # of a tree of sqlglot, which carries no types
+
+_MICROSECONDS = 6
 
 
 @cache
@@ -51,6 +58,51 @@ def try_cast(value: Expression, kind: DataType) -> Expression:
 def hex_digits(raw: Expression) -> Expression:
     """Bytes as lower-case hexadecimal digits, of an engine that has `hex`."""
     return declared("lower", "string", "string")(declared("hex", "binary", "string")(raw))
+
+
+def in_microseconds(ticks: Expression, scale: int) -> Expression:
+    """A whole number of units of 10^-scale seconds, of at least a microsecond each, as microseconds; null where those
+    would be too many for 64 bits."""
+    import ibis
+
+    size = 10 ** (_MICROSECONDS - scale)
+    most = 2**63 // size - 1
+    inside = ticks.between(-most, most)
+    return ibis.cases(
+        (inside, ibis.cases((inside, ticks), else_=ibis.literal(0, "int64")) * size), else_=ibis.null("int64")
+    )
+
+
+def rewritten(tree: Node, change: Callable[[Node], Node]) -> Node:
+    """A copy of the tree of a statement, in which `change` was made to every node, from the leaves up.
+
+    The tree's own `transform` passes over what Ibis has put into tuples.
+    """
+    from sqlglot import exp
+
+    def copied(part: object) -> object:
+        if isinstance(part, exp.Expression):
+            return change(type(part)(**{name: copied(value) for name, value in part.args.items()}))
+        return [copied(one) for one in part] if isinstance(part, list | tuple) else part
+
+    return copied(tree)
+
+
+def json_rows(table: pyarrow.Table) -> str:
+    """The rows of an Arrow table as JSON: text and bytes in hexadecimal digits, so that the character set of a
+    statement does not matter, times in ISO 8601 and in UTC, decimals and what is infinite as text."""
+    import json
+
+    rows = zip(*(map(_written, column.to_pylist()) for column in table.columns), strict=True)
+    return json.dumps(list(rows))
+
+
+def _written(value: object) -> object:
+    if isinstance(value, bytes | str):
+        return (value.encode() if isinstance(value, str) else value).hex()
+    if isinstance(value, date | datetime):
+        return value.isoformat().replace("+00:00", "")
+    return str(value) if isinstance(value, Decimal) or value in (inf, -inf) else value
 
 
 def _shape(arguments: int) -> Callable[..., Any]:

@@ -17,16 +17,22 @@ Only tables of InnoDB have snapshots; of others, and of views, what several stat
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows
-from crestline.sources.engine.dialects.functions import Expression, cast, declared, hex_digits
+from crestline.sources.engine.dialects.functions import (
+    Expression,
+    Node,
+    cast,
+    declared,
+    hex_digits,
+    json_rows,
+    rewritten,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -116,22 +122,13 @@ def _lifted(table: pyarrow.Table) -> Expression:
     from sqlglot import expressions
 
     kinds = ibis.memtable(table).schema()
-    rows = zip(*(map(_written, table[name].to_pylist()) for name in kinds), strict=True)
-    literal = expressions.Literal.string(json.dumps(list(rows), ensure_ascii=False)).sql("mysql")
+    literal = expressions.Literal.string(json_rows(table)).sql("mysql")
     columns = ", ".join(f"c{place} {_json_type(kind)} PATH '$[{place}]'" for place, kind in enumerate(kinds.types))
     query = f"SELECT * FROM JSON_TABLE({literal}, '$[*]' COLUMNS ({columns})) AS listed"  # noqa: S608 -- a literal
     held = SQLQueryResult(
         query, ibis.schema({f"c{i}": _held(kind) for i, kind in enumerate(kinds.types)}), None
     ).to_expr()
     return held.select(**{name: _unheld(held[f"c{i}"], kind) for i, (name, kind) in enumerate(kinds.items())})
-
-
-def _written(value: object) -> object:
-    if isinstance(value, bytes | str):  # in digits: what else is text there has the character set of the database
-        return (value.encode() if isinstance(value, str) else value).hex()
-    if isinstance(value, date | datetime):
-        return value.isoformat().replace("+00:00", "")
-    return str(value) if isinstance(value, Decimal) else value
 
 
 def _json_type(kind: DataType) -> str:
@@ -160,12 +157,14 @@ def compiled(engine: Engine, expression: Expression) -> str:
     """The statement, with casts to bytes as MariaDB calls them."""
     from sqlglot import expressions
 
-    query = engine.compiler.to_sqlglot(expression)
     kinds = expressions.DataType.Type
-    for part in query.find_all(expressions.Cast):
-        if part.to.this == kinds.VARBINARY:
+
+    def changed(part: Node) -> Node:
+        if isinstance(part, expressions.Cast) and part.to.this == kinds.VARBINARY:
             part.set("to", expressions.DataType(this=kinds.BINARY))
-    return str(query.sql(dialect=engine.compiler.dialect))
+        return part
+
+    return str(rewritten(engine.compiler.to_sqlglot(expression), changed).sql(dialect=engine.compiler.dialect))
 
 
 def _fetched(engine: Engine, expression: Expression) -> Rows:

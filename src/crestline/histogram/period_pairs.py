@@ -1,0 +1,71 @@
+"""Pairs of several periods in memory: bounds and weights are for a user and a period (P16.2).
+
+What stands for a user among `Pairs` is here a user in one period, who has, keeps and weighs what they would alone. An
+item, or a bucket, then gets the largest of the weights that a user has there over all periods, and a user counts once:
+in the number of users of an item, and among those who have so many items in one period.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.pairs import Counts, Mixing, Naming, Pairs, sorted_distinct
+
+
+class PeriodPairs(Pairs):
+    """Pairs of users and items, each once in every period."""
+
+    _owners: Counts  # the user of each user in one period
+
+    @classmethod
+    def over(cls, whose: tuple[Counts, Counts], items: Counts, named: Naming, hashing: Mixing) -> PeriodPairs:
+        """From the user and the period of each pair; hashes are those of users, whatever the period."""
+        users, periods = whose
+        numbers, period = np.unique(periods, return_inverse=True)
+        alone, mine = np.unique(users * max(len(numbers), 1) + period, return_inverse=True)
+        owners = alone // max(len(numbers), 1)
+        return cls._made(owners, cls.distinct(mine, items, named, replace(hashing, users=hashing.users[owners])))
+
+    @classmethod
+    def _made(cls, owners: Counts, pairs: Pairs) -> PeriodPairs:
+        made = cls.__new__(cls)
+        vars(made).update(vars(pairs))
+        made._owners = owners
+        return made
+
+    @cached_property
+    def _users_of_items(self) -> Counts:
+        return self._once._users_of_items
+
+    def slots(self, k_bar: int) -> Histogram:
+        return self._once.slots(k_bar)
+
+    @cached_property
+    def _once(self) -> Pairs:
+        """Each user with each item once, whatever the periods."""
+        width = int(self._items.max(initial=-1)) + 1
+        users, items = np.divmod(
+            sorted_distinct(self._owners[self._users] * max(width, 1) + self._items), max(width, 1)
+        )
+        return Pairs.distinct(users, items, self._named, self._hashing)
+
+    @property
+    def _most_items(self) -> Counts:
+        """Of each user the number of items in the period in which they have the most."""
+        many, most = self._items_of_users, np.zeros(int(self._owners.max(initial=-1)) + 1, dtype=np.int64)
+        np.maximum.at(most, self._owners[: len(many)], many)
+        return most
+
+    def _summed(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
+        at = self._owners[users] * max(size, 1) + places
+        order = np.lexsort((weights, at))
+        last = np.append(at[order][1:] != at[order][:-1], True)[: len(order)]  # of equal ones the largest weight
+        chosen = order[last]
+        return super()._summed(users[chosen], places[chosen], weights[chosen], size)
+
+    def _some(self, users: Counts, items: Counts) -> Pairs:
+        return self._made(self._owners, super()._some(users, items))

@@ -1,0 +1,199 @@
+"""The distinct pairs of every group from an engine, as numbers in this process: what the sieve in groups looks at.
+
+DuckDB, Spark, SQLite   one statement stores the distinct (user, group, item) of at most so many groups of each user;
+                        users, groups and items are numbered in the engine, and the numbers of all pairs are fetched
+others                  one statement, whose rows are numbered here; PostgreSQL sends some at a time
+
+How many pairs and groups there are is private, so nothing here limits their number (P15.3): memory grows with pairs.
+Every hash is made of keyed hashes of labels, so that for every key it says the same of an item whoever has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from crestline.histogram.labels import Label, label_order
+from crestline.histogram.pair_table import Coded, Digests, PairTable
+from crestline.histogram.pairs import Counts
+from crestline.sources.engine.engines import Expression
+from crestline.sources.engine.fetching import Rows
+from crestline.sources.engine.places import KEY
+from crestline.sources.engine.running import Runner
+from crestline.sources.engine.small_tables import small_table
+from crestline.sources.expression.contribution import key_values
+from crestline.sources.expression.counting import PERIOD, USER
+from crestline.sources.groups.counting import NUMBER as GROUP_NUMBER
+from crestline.sources.groups.counting import GroupCounting
+from crestline.sources.groups.scoring import GroupScoring
+from crestline.sources.pairs.coded import CODE
+from crestline.sources.pairs.counting import ITEM_KEY, NUMBER, OF_ITEM, OF_USER, USER_KEY, PairCounting, numbered
+
+_ROWS = 1 << 18  # rows that are fetched at a time, at most, where the engine keeps the rest: memory
+_GROUP = "of_group"
+_DIGEST_BYTES = 7  # 56 bits, which fit into whole numbers of 64 with a sign
+
+Numbers: TypeAlias = Callable[[Sequence[int]], list[Label]]  # from items' numbers to their labels, in their order
+
+
+@dataclass(frozen=True)
+class GroupedPairs:
+    """The pairs of all groups, and the way back from their numbers to names."""
+
+    table: PairTable
+    labels: Numbers
+
+    def names(self, picks: Sequence[tuple[Label, int]]) -> list[Label]:
+        """The labels of picked items, in their order: of groups and items' numbers; all of them asked for at once."""
+        return self.labels([number for _, number in picks])
+
+
+@contextmanager
+def over_pairs_in_groups(runner: Runner, over: GroupCounting, key: bytes) -> Iterator[GroupedPairs]:
+    """The pairs of all groups, in one snapshot that lasts as long as the context; with a public list of groups, of
+    every listed one, the empty ones too."""
+    every = None if over.listed is None else [over.groups.label(row) for row in runner.rows(over.every_group())]
+    with ExitStack() as held:
+        if runner.has_tables:
+            yield _stored(runner, over, key, every, held)
+        elif runner.has_snapshots:
+            held.enter_context(runner.snapshot())
+            parts = held.enter_context(runner.batches(_rows(over, key), _ROWS))
+            yield _numbered_here(over, key, every, parts)
+        else:
+            yield _numbered_here(over, key, every, [runner.rows(_rows(over, key))])
+
+
+def _stored(
+    runner: Runner, over: GroupCounting, key: bytes, every: list[Label] | None, held: ExitStack
+) -> GroupedPairs:
+    """Numbers from the engine. What was picked is named by the table in which items were numbered."""
+
+    def store(expression: Expression) -> Expression:
+        return held.enter_context(runner.table_of(expression))
+
+    counting, scoring = over.counting, GroupScoring(over)
+    with runner.table_of(over.kept(key)) as kept:
+        items, users, groups = store(numbered(counting, kept)), store(_users(kept)), store(scoring.numbered(kept))
+        place = groups.rename({_GROUP: GROUP_NUMBER})
+        joined = kept.inner_join(items, list(counting.items.names)).inner_join(users, USER)
+        period = [PERIOD] if PERIOD in counting.whose else []
+        codes = joined.inner_join(place, list(over.groups.names)).select(_GROUP, CODE, NUMBER, *period)
+        coded = Coded(*_columns(runner, lambda _: codes, key))
+    hashing = PairCounting(counting, (NUMBER,), items)
+    digests = Digests(
+        _by_number(_columns(runner, lambda hidden: hashing.of_users(users, hidden).select(CODE, OF_USER), key)),
+        _by_number(_columns(runner, lambda hidden: hashing.of_items(hidden).select(NUMBER, OF_ITEM), key)),
+    )
+    found = {int(row[-1]): over.groups.label(row[:-1]) for row in runner.rows(scoring.numbers(groups))}
+    labels = [found[number] for number in range(len(found))]
+
+    def named(numbers: Sequence[int]) -> list[Label]:
+        if not numbers:
+            return []
+        wanted = items.inner_join(small_table({NUMBER: sorted(set(numbers))}, counting.engine), NUMBER)
+        rows = runner.rows(wanted.select(wanted[NUMBER], **counting.items.fetched(wanted)))
+        known = {int(number): counting.items.label(values) for number, *values in rows}
+        return [known[number] for number in numbers]
+
+    return GroupedPairs(_table(labels, every, coded, digests), named)
+
+
+def _numbered_here(over: GroupCounting, key: bytes, every: list[Label] | None, parts: Iterable[Rows]) -> GroupedPairs:
+    """Numbers in the order of labels, of rows that hold user, group columns, item columns and the period, if any."""
+    several, groups = PERIOD in over.counting.whose, _Numbering(over.groups.label)
+    users, items = _Numbering(lambda values: over.counting.user.label(values[0])), _Numbering(over.counting.items.label)
+    first = 1 + len(over.groups.names)
+    last = first + len(over.counting.items.names)
+    numbers = [np.zeros((0, 3 + several), dtype=np.int64)]
+    for rows in parts:
+        codes = [(groups[row[1:first]], users[row[:1]], items[row[first:last]], *row[last:]) for row in rows]
+        numbers.append(np.array(codes, dtype=np.int64).reshape(-1, 3 + several))
+    which, user, item, *periods = np.concatenate(numbers).T
+    coded = Coded(groups.in_order(which), users.in_order(user), items.in_order(item), *periods)
+    digests = Digests(users.digests(key + USER_KEY), items.digests(key + ITEM_KEY))
+
+    def named(numbers: Sequence[int]) -> list[Label]:
+        return [items.labels[number] for number in numbers]
+
+    return GroupedPairs(_table(groups.labels, every, coded, digests), named)
+
+
+class _Numbering:
+    """Numbers for values as they first come, and afterwards in the order of their labels."""
+
+    def __init__(self, label: Callable[[Sequence[Any]], Label]) -> None:
+        self._label, self._numbers = label, dict[tuple[object, ...], int]()
+
+    def __getitem__(self, values: Sequence[object]) -> int:
+        return self._numbers.setdefault(tuple(values), len(self._numbers))
+
+    @cached_property
+    def _ranked(self) -> list[tuple[tuple[Any, ...], int, Label]]:
+        labelled = ((self._label(values), number) for values, number in self._numbers.items())
+        return sorted(((label_order(label), number, label) for label, number in labelled), key=lambda part: part[0])
+
+    @property
+    def labels(self) -> list[Label]:
+        """All labels, in their order."""
+        return [label for *_, label in self._ranked]
+
+    def in_order(self, numbers: Counts) -> Counts:
+        """From numbers as values first came to numbers in the order of labels."""
+        order = np.empty(len(self._ranked), dtype=np.int64)
+        order[[number for _, number, _ in self._ranked]] = np.arange(len(order))
+        return order[numbers]
+
+    def digests(self, key: bytes) -> Counts:
+        """A keyed hash of every label, in their order."""
+        hidden = hashlib.sha256(key).digest()
+        texts = (repr(place).encode() for place, *_ in self._ranked)
+        hashes = (hashlib.blake2b(text, digest_size=_DIGEST_BYTES, key=hidden).digest() for text in texts)
+        return np.array([int.from_bytes(part, "big") for part in hashes], dtype=np.int64)
+
+
+def _rows(over: GroupCounting, key: bytes) -> Expression:
+    """User, group and item of every pair, as they are sent back; over several periods the period as well."""
+    kept, counting = over.kept(key), over.counting
+    columns = {USER: counting.user.fetched(kept[USER]), **over.groups.fetched(kept), **counting.items.fetched(kept)}
+    return kept.select(**columns, **({PERIOD: kept[PERIOD]} if PERIOD in counting.whose else {}))
+
+
+def _users(kept: Expression) -> Expression:
+    """Every user once, with a number."""
+    import ibis
+
+    users = kept.select(USER).distinct()
+    return users.mutate(**{CODE: ibis.row_number().over(order_by=users[USER])})
+
+
+def _columns(runner: Runner, asked: Callable[[bytes], Expression], key: bytes) -> list[Counts]:
+    """The columns of an expression of whole numbers; where values are bound the key is no part of the statement."""
+    if runner.has_arrays:
+        return runner.columns(asked(KEY), key_values(key, USER_KEY, ITEM_KEY))
+    expression = asked(key)
+    return list(np.array(runner.rows(expression), dtype=np.int64).reshape(-1, len(expression.columns)).T)
+
+
+def _by_number(columns: Sequence[Counts]) -> Counts:
+    """Values in the order of their numbers, which have no gaps."""
+    numbers, values = columns
+    ordered = np.empty_like(values)
+    ordered[numbers] = values
+    return ordered
+
+
+def _table(found: list[Label], every: list[Label] | None, coded: Coded, digests: Digests) -> PairTable:
+    """The pairs of the groups that were found; of a public list, of every listed group and of no other."""
+    if every is None:
+        return PairTable.of(found, coded, digests)
+    places = {label: place for place, label in enumerate(every)}
+    listed = np.array([places.get(label, -1) for label in found], dtype=np.int64)[coded.groups]
+    there = listed >= 0  # of a list that changed meanwhile
+    return PairTable.of(every, replace(coded, groups=listed).chosen(there), digests)
