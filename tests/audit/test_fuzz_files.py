@@ -17,7 +17,8 @@ import crestline as cl
 from crestline.errors import CrestlineError, ParameterError
 from crestline.guarantees.cost import steps
 from crestline.ledger.ledger import Ledger
-from crestline.web.config import Config, load_config
+from crestline.web.config import Config
+from crestline.web.settings.reader import load_config
 
 SERVED = """
 ledger = "ledger.db"

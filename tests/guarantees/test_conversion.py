@@ -48,6 +48,7 @@ def test_more_rho_or_less_delta_never_lowers_epsilon(a: Fraction, b: Fraction, d
     assert zcdp_epsilon(min(a, b), max(d, e)) <= zcdp_epsilon(max(a, b), min(d, e))
 
 
+@pytest.mark.long
 @given(rhos, deltas)
 def test_there_and_back_never_gains(rho: Fraction, delta: Fraction) -> None:
     epsilon = zcdp_epsilon(rho, delta)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as google
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
 from crestline.guarantees import gaussian
+from crestline.guarantees.rounding import precision
 
 PRINTED = [  # TV-S: ε, δ, s², σ
     (1, "1e-6", 1, 4.22467888933),
@@ -66,6 +69,16 @@ def test_google_agrees_within_its_discretisation(sigma: float, delta: float) -> 
 def test_no_signal_no_cost() -> None:
     assert gaussian.epsilon_of("1e-6", 0) == 0
     assert gaussian.delta_of(0, 0) == 0
+
+
+@pytest.mark.parametrize("epsilon", [-2.0, -0.5, 0.0, 1.5])
+def test_without_a_signal_only_a_negative_epsilon_is_exceeded(epsilon: float) -> None:
+    """Two equal laws: one exceeds `e^ε` times the other by `1 - e^ε`, and a signal that vanishes ends there."""
+    with precision():
+        found = float(gaussian.delta_ball(arb(epsilon), arb(0)))
+        nearly = float(gaussian.delta_ball(arb(epsilon), arb(1e-6)))
+    assert found == pytest.approx(max(0.0, 1 - math.exp(epsilon)), rel=1e-12)
+    assert nearly == pytest.approx(found, abs=1e-6)
 
 
 def test_a_promise_of_zero_needs_infinite_noise() -> None:

@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import crestline as cl
 from crestline.errors import MechanismError, ParameterError
 from crestline.guarantees.cost import Cost, steps
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import Adopted, adopt, domain_of, fast_release, original
+from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed_table import ObservedTable
+from crestline.histogram.pairs import Pairs, PairViews
+from crestline.histogram.table import HistogramTable, ListedTable
+from crestline.histogram.views import PAIRS
+from crestline.mechanisms.adopt import Adopted, adopt, adopt_on_slots, domain_of, fast_release, original
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.mechanisms.identity import identity, shown
-from crestline.mechanisms.mechanism import BuiltIn, Catalogued
+from crestline.mechanisms.mechanism import BuiltIn, Catalogued, OfAnyView
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stated import contribution_of, parts
 from crestline.prepare import prepare
@@ -86,7 +92,7 @@ def made(line: Any) -> Any:
 @pytest.mark.parametrize("line", [line for line in CATALOGUE if line.selects], ids=lambda line: line.name)
 def test_a_mechanism_of_the_catalogue_is_taken_as_it_is(line: Any) -> None:
     mechanism = made(line)
-    assert isinstance(mechanism, BuiltIn)
+    assert isinstance(mechanism, OfAnyView)
     assert adopt(mechanism) is mechanism
     assert original(mechanism) is mechanism
     assert mechanism.domain == line.domain == domain_of(mechanism)
@@ -128,10 +134,10 @@ def test_what_a_mechanism_states_is_seen_through_the_wrapper() -> None:
 
 
 def test_a_release_is_that_of_the_original() -> None:
-    assert adopt(TwoMethods()).release(HISTOGRAM, replay(0)).items == ("a",)
-    assert [one.items for one in adopt(TwoMethods()).release_many(HISTOGRAM, 2, replay(0))] == [("a",)] * 2
-    assert [one.items for one in adopt(Stating()).release_many(HISTOGRAM, 2, replay(0))] == [("many",)] * 2
-    assert [one.items for one in adopt(OwnRelease()).release_many(HISTOGRAM, 2, replay(0))] == [("own",)] * 2
+    assert adopt_on_slots(TwoMethods()).release(HISTOGRAM, replay(0)).items == ("a",)
+    assert [one.items for one in adopt_on_slots(TwoMethods()).release_many(HISTOGRAM, 2, replay(0))] == [("a",)] * 2
+    assert [one.items for one in adopt_on_slots(Stating()).release_many(HISTOGRAM, 2, replay(0))] == [("many",)] * 2
+    assert [one.items for one in adopt_on_slots(OwnRelease()).release_many(HISTOGRAM, 2, replay(0))] == [("own",)] * 2
 
 
 def test_whether_many_releases_are_quick_is_asked_of_the_original() -> None:
@@ -262,3 +268,47 @@ def test_a_subclass_of_ours_needs_the_domain_that_ours_needs() -> None:
 
 def test_the_earlier_name_of_the_base_class_still_works() -> None:
     assert Catalogued is BuiltIn
+
+
+def test_what_was_read_for_another_view_is_refused() -> None:
+    pairs = Pairs(np.array([0, 1]), np.array([0, 0]), "a")
+    slots, sieve = cl.mechanisms.LimitedDomain(1, 2, 1, "1e-6"), cl.mechanisms.Sieve(1, 1, "1e-6")
+    table, listed = HistogramTable.of([("g", HISTOGRAM)]), ListedTable(["g"], [HISTOGRAM])
+    unfit = "was given a view of the data that it does not look at"
+    with pytest.raises(MechanismError, match=f"LimitedDomain {unfit}"):
+        slots.release_seen(pairs, 1, replay(0))
+    with pytest.raises(MechanismError, match=f"Sieve {unfit}"):
+        sieve.release_seen(HISTOGRAM, 1, replay(0))
+    for other in (table, listed):
+        with pytest.raises(MechanismError, match=f"Sieve {unfit}"):
+            sieve.release_groups(other, replay(0))
+    with pytest.raises(MechanismError, match=f"LimitedDomain {unfit}"):
+        slots.release_groups(ObservedTable.of([]), replay(0))
+    assert [len(mechanism.release_seen(HISTOGRAM, n, replay(0))) for n in (1, 3) for mechanism in (slots,)] == [1, 3]
+    assert len(slots.release_groups(table, replay(0))) == 1
+
+
+def test_a_part_that_looks_at_pairs_is_refused() -> None:
+    test = cl.mechanisms.JointTest(1, "1e-6")
+    with pytest.raises(MechanismError, match="Sieve looks at pairs of a user and an item"):
+        cl.mechanisms.Restricted(cl.mechanisms.Sieve(1, 1, "1e-6"), 4, test)  # type: ignore[arg-type] # mypy knows
+
+
+def test_a_mechanism_of_others_may_look_at_pairs() -> None:
+    class TheirPairs:
+        view = PAIRS
+
+        def guarantee(self) -> cl.PureDP:
+            return cl.PureDP(1)
+
+        def release(self, pairs: PairViews, entropy: cl.entropy.Entropy) -> cl.Selection:
+            return cl.Selection((pairs.users_with(1),), False)
+
+    pairs = Pairs(np.array([0, 1]), np.array([0, 0]), "a")
+    assert [one.items for one in adopt(TheirPairs()).release_seen(pairs, 2, replay(0))] == [(2,), (2,)]
+
+
+def test_a_mechanism_of_others_may_be_run_in_groups_of_observed_items() -> None:
+    items = ObservedItems.from_scores({"a": 30, "b": 20})
+    (one,) = adopt(TwoMethods()).release_groups(ObservedTable.of([("g", items)]), replay(0))
+    assert one.items == ("a",)

@@ -147,7 +147,7 @@ def test_other_bounds_of_the_note() -> None:
     assert joint.shortfall(30) == joint.shortfall(30, 0.05)
     assert joint.shortfall(2, 1.0) == pytest.approx(2 * math.log(2) / 0.5)  # no fewer lists than items
     both = RestrictedCanonical(2, 9, "0.5", "0.4", TEST)
-    assert both.margin_for_all(0.9) == pytest.approx(1 + both.shortfall(0.05) + TEST.needed_gap(2, 0.05))
+    assert both.margin_for_all(0.9) == pytest.approx(both.shortfall(0.05) + TEST.margin_for_all(2, 0.95))
     assert both.shortfall(0.05) == Canonical(2, "0.5", "0.4").lowest_shortfall(9, 0.05)
 
 

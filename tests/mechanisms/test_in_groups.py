@@ -112,6 +112,49 @@ def test_decisions_do_not_depend_on_how_many_bits_are_looked_at_first(name: str)
     assert first == again
 
 
+PUBLISHED: dict[str, Any] = {
+    "Laplace on a grid": LimitedDomainLaplace(2, K_BAR, "0.5", "0.3", 2, counts=True, grid=5),
+    "Gauss on a grid": LimitedDomainGauss(2, K_BAR, 3, "0.3", 2, counts=True, grid=5, bottom=1),
+}
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, *ONE_BY_ONE, *PUBLISHED])
+def test_a_table_of_one_group_is_released_as_its_histogram_is(name: str) -> None:
+    """The same uniforms make the same selection, published counts included, whichever way it is asked for."""
+    mechanism = {**ARRAYS, **ONE_BY_ONE, **PUBLISHED}[name]
+    for turn, histogram in enumerate(4 * histograms()):
+        drawn = mechanism.release_each(HistogramTable.of([("g", histogram)]), replay(f"one {turn}"))
+        assert drawn == [mechanism.release(histogram, replay(f"one {turn}"))]
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_the_law_of_a_family_is_the_product_of_the_laws_of_its_groups(public: bool) -> None:
+    family = dict(zip("xyz", histograms()[:3], strict=True))
+    mechanism: Any = ARRAYS["Gumbel"]
+    law = InGroups.of(mechanism, 2, public=public).law(family)
+    assert sum(law.values()) == pytest.approx(1)
+    for label, part in family.items():
+        alone: dict[Any, float] = {}
+        for outcome, chance in law.items():
+            found = dict(outcome.groups).get(label)
+            key = None if found is None or not found.items else found
+            alone[key] = alone.get(key, 0.0) + chance
+        own = mechanism.law(part)
+        named = {selection: chance for selection, chance in own.items() if selection.items}
+        assert alone.pop(None) == pytest.approx(1 - sum(named.values()))
+        assert alone == pytest.approx(named)
+    together: Any = {label: max(mechanism.law(part), key=lambda one: len(one.items)) for label, part in family.items()}
+    chances = [mechanism.law(part)[together[label]] for label, part in family.items()]
+    assert law[GroupSelections(tuple(together.items()))] == pytest.approx(np.prod(chances))
+
+
+@pytest.mark.parametrize("kind", [LimitedDomain, CanonicalBottom, Staircase])
+def test_one_group_for_each_user_takes_the_mechanism_of_the_whole_total(kind: Any) -> None:
+    """Nothing is searched: ε is spent to its last digit."""
+    total = Total(3, Fraction(2, 3), Fraction(1, 10**7))
+    assert InGroups.within(kind.fit, total, 1).mechanism == kind.fit(total)
+
+
 def test_noisy_counts_are_the_keys_that_were_ranked() -> None:
     for mechanism in (
         LimitedDomainGauss(3, K_BAR, "0.01", "0.05", 2, counts=True),

@@ -16,7 +16,7 @@ from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.guarantee import ZCDP, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import adopt
+from crestline.mechanisms.adopt import adopt_on_slots
 from crestline.mechanisms.framework.slot_orders import orders_of
 from crestline.mechanisms.limited_domain.fixed_threshold import FixedThreshold
 from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss, sigma_within
@@ -261,7 +261,7 @@ def test_what_a_selection_leaves_of_the_budget_may_be_more_than_its_share() -> N
         def guarantee(self) -> ZCDP:  # type: ignore[override] # another kind of promise
             return ZCDP(largest_rho(1, spare))
 
-    assert _sigmas_left(adopt(Greedy()), Fraction(1), spare, 4) == []  # all of it, and not a bit more
+    assert _sigmas_left(adopt_on_slots(Greedy()), Fraction(1), spare, 4) == []  # all of it, and not a bit more
 
 
 class Short(First):

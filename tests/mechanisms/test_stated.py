@@ -18,8 +18,9 @@ from crestline.mechanisms.adopt import domain_of, original
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stated import MOST_PARTS, contribution_of, parts
 from crestline.prepare import prepare
-from crestline.question import Question, Sum
+from crestline.question import Question
 from crestline.randomness.entropy import Entropy
+from crestline.score import Sum
 
 
 class Delegating:
@@ -185,6 +186,13 @@ def test_a_user_of_many_items_cannot_reach_what_the_promise_rules_out() -> None:
     bounded = cl.top_k(table, k=200, mechanism=wrapped, contribution=1, entropy=cl.entropy.replay("one item"))
     assert len(bounded.items) == 200
     assert not seen(bounded)
+
+
+def test_parts_are_mechanisms_and_nothing_else_that_is_kept() -> None:
+    inner = gauss()
+    kept = Delegating(number=3, kind=type(inner), listed=[inner, "text", None], k=2)
+    assert list(parts(kept)) == [kept, inner]
+    assert list(parts(inner)) == [inner]
 
 
 def test_the_domain_is_stated_by_the_catalogue_or_the_mechanism() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import crestline as cl
 from crestline.errors import CrestlineError, MechanismError, ParameterError
 from crestline.mechanisms.catalogue import CATALOGUE
+from crestline.mechanisms.coverage.coverage import Coverage
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.total import Total
 
@@ -22,6 +24,15 @@ def test_it_is_exact() -> None:
         name = next(iter(wrong))
         with pytest.raises(ParameterError, match=f"^{name} must"):
             Total(**{"k": 1, "epsilon": 1, "delta": 0, **wrong})
+
+
+def test_what_may_be_left_out_is_said_by_name() -> None:
+    """A fourth number could be either, so nobody may write one."""
+    for kind, first in ((Total, 3), (Coverage, 2)):
+        given = inspect.signature(kind).parameters.values()
+        assert [one.kind is one.POSITIONAL_OR_KEYWORD for one in given] == [
+            place < first for place in range(len(given))
+        ], kind
 
 
 def test_slots_are_as_said_or_so_many_for_each_item() -> None:

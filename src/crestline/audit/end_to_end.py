@@ -92,15 +92,15 @@ def attack_program(
     if not runner.answered:
         notes.append("the program answered no question at all: nothing can be said of it")
     return ProgramReport(
-        run.name or getattr(program, "__name__", "a program"),
-        (epsilon, delta),
-        tuple(found),
-        significance,
-        made,
-        runner.runs,
-        run.clock() - started,
-        tuple(notes),
-        runner.answered > 0,
+        program=run.name or getattr(program, "__name__", "a program"),
+        promise=(epsilon, delta),
+        found=tuple(found),
+        significance=significance,
+        pairs=made,
+        runs=runner.runs,
+        seconds=run.clock() - started,
+        notes=tuple(notes),
+        ran=runner.answered > 0,
     )
 
 

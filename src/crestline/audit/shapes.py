@@ -10,7 +10,7 @@ from crestline.errors import ParameterError
 from crestline.mechanisms.adopt import domain_of
 from crestline.parameters import whole
 
-_UNIVERSE = 4
+_LISTED = 4
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ def choose(mechanism: object, *, k: int, delta: float, k_bar: int | None, domain
     slots = whole(k_bar, "k_bar") if k_bar is not None else number(mechanism, "k_bar") or number(mechanism, "k_bar_max")
     wanted = domain or domain_of(mechanism) or ("unknown" if slots else None)
     if wanted == "known":
-        return Choice([_universe(k)])
+        return Choice([_public_list(k)])
     if wanted == "unknown":
         return Choice([Shape(slots)] if slots else _unknown(k))
     if delta:
         return Choice(_unknown(k), "it states no k_bar; histograms of a few slots were tried")
     # Without δ nothing can be named from an unknown domain: the promise must be meant for a public list.
     note = "it states no k_bar and its promise has no δ: a public list was assumed (--domain unknown says otherwise)"
-    return Choice([_universe(k)], note)
+    return Choice([_public_list(k)], note)
 
 
 def number(mechanism: object, name: str) -> int | None:
@@ -44,8 +44,8 @@ def number(mechanism: object, name: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _universe(k: int) -> Shape:
-    return Shape(None, tuple(labels(max(_UNIVERSE, k + 2))))
+def _public_list(k: int) -> Shape:
+    return Shape(None, tuple(labels(max(_LISTED, k + 2))))
 
 
 def _unknown(k: int) -> list[Shape]:

@@ -88,7 +88,7 @@ class Subject:
         if many is None:
             return Counter(self._once(histogram) for _ in range(n))
         try:
-            drawn = many(histogram, n, self.entropy)  # type: ignore[arg-type] # its view says what
+            drawn = many(histogram, n, self.entropy)
             return Counter(map(self.read, drawn))
         except Exception as error:  # code of others may fail in any way
             return Counter({raised(error): n})
@@ -150,7 +150,7 @@ def _first_error(made: Subject, shape: Shape) -> str | None:
         if many is None:
             made.mechanism.release(histogram, made.entropy)
         else:
-            many(histogram, 1, made.entropy)  # type: ignore[arg-type] # its view says what
+            many(histogram, 1, made.entropy)
     except Exception as error:  # code of others may fail in any way
         return f"{type(error).__name__}: {error}"
     return None

@@ -46,6 +46,7 @@ class _NeverFails:
 
     @property
     def delta(self) -> Fraction:
+        """Zero: the promise always holds."""
         return Fraction(0)
 
 

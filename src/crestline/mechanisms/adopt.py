@@ -25,7 +25,7 @@ from crestline.guarantees.guarantee import (
     PureDP,
 )
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.views import View, view_of
+from crestline.histogram.views import Seen, SeenInGroups, View, view_of
 from crestline.mechanisms.mechanism import (
     AtChance,
     BuiltIn,
@@ -33,6 +33,8 @@ from crestline.mechanisms.mechanism import (
     Law,
     LengthLaw,
     Mechanism,
+    OfAnyView,
+    PairMechanism,
     as_domain,
     listed_as_ordered,
     listed_domain,
@@ -42,16 +44,24 @@ from crestline.parameters import not_negative, whole
 from crestline.randomness.entropy import Entropy
 
 T = TypeVar("T")
-Many = Callable[[Histogram, int, Entropy], list[Any]]
+Many = Callable[[Seen, int, Entropy], list[Any]]
 
 _NEEDED = "a mechanism needs guarantee() and release(histogram, entropy)"
 
 
-def adopt(mechanism: object, otherwise: str = _NEEDED) -> BuiltIn:
+def adopt(mechanism: object, otherwise: str = _NEEDED) -> OfAnyView:
     """The mechanism as the rest of crestline sees it; refused in the words of `otherwise` when it is none."""
     if isinstance(mechanism, type) or not isinstance(mechanism, Mechanism):
         raise MechanismError(otherwise)
-    return mechanism if isinstance(mechanism, BuiltIn) else Adopted(mechanism)
+    return mechanism if isinstance(mechanism, OfAnyView) else Adopted(mechanism)
+
+
+def adopt_on_slots(mechanism: object, otherwise: str = _NEEDED) -> BuiltIn:
+    """The same for a part of a mechanism that looks at slots; one that looks at pairs is refused."""
+    made = adopt(mechanism, otherwise)
+    if not isinstance(made, BuiltIn):
+        raise MechanismError(f"{otherwise}; {type(mechanism).__name__} looks at pairs of a user and an item")
+    return made
 
 
 class _Stated(Generic[T]):
@@ -143,6 +153,17 @@ class Adopted(BuiltIn):
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         many = fast_release(self.mechanism)
         return many(histogram, n, entropy) if many else [self.release(histogram, entropy) for _ in range(n)]
+
+    def release_seen(self, seen: Seen, n: int, entropy: Entropy) -> list[Selection]:
+        """Whatever it says that it looks at."""
+        if isinstance(seen, Histogram):
+            return super().release_seen(seen, n, entropy)
+        theirs = cast(PairMechanism, self.mechanism)
+        return [theirs.release(seen, entropy) for _ in range(n)]
+
+    def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
+        """Group after group, whatever it says that it looks at."""
+        return [selection for seen in table.histograms() for selection in self.release_seen(seen, 1, entropy)]
 
     def _stated(self, name: str) -> Any:
         return getattr(self.mechanism, name, None)

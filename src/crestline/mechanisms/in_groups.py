@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from inspect import signature
 
 from crestline.errors import MechanismError
 from crestline.guarantees import accountants
@@ -20,14 +21,13 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.guarantees.search import largest_within
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label, label_order
-from crestline.histogram.observed_table import ObservedTable
-from crestline.histogram.table import HistogramTable, ListedTable
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.histogram.views import SeenInGroups
+from crestline.mechanisms.mechanism import OfAnyView
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.mechanisms.total import Total
 from crestline.randomness.entropy import Entropy
 
-Making = Callable[[Total], BuiltIn]  # from a total to the mechanism within it
+Making = Callable[[Total], OfAnyView]  # from a total to the mechanism within it
 
 _NOTHING = Selection((), stopped=True)
 _DIGITS = 4  # how closely a total is used up: the last tenth of a per mille buys nothing
@@ -43,14 +43,14 @@ class InGroups:
     public            the list of groups is public: every one is published, the empty ones too
     """
 
-    mechanism: BuiltIn
+    mechanism: OfAnyView
     groups_per_user: int
     slack: Fraction
     public: bool = False
 
     @classmethod
     def of(
-        cls, mechanism: BuiltIn, groups_per_user: int, *, delta: Fraction | None = None, public: bool = False
+        cls, mechanism: OfAnyView, groups_per_user: int, *, delta: Fraction | None = None, public: bool = False
     ) -> InGroups:
         """A mechanism that is there already. What is left of a total `delta` after the steps' own composes them all;
         without a total, what the mechanism itself sets aside for composing its own steps."""
@@ -120,14 +120,12 @@ class InGroups:
         charged = sum((bill.steps for bill in ranked[:most]), ())
         return Cost(charged, whole.delta)
 
-    def release(
-        self, tables: Iterable[HistogramTable | ObservedTable | ListedTable], entropy: Entropy
-    ) -> GroupSelections:
+    def release(self, tables: Iterable[SeenInGroups], entropy: Entropy) -> GroupSelections:
         """One release for every group, table after table. Of a group without a named item nothing is kept, unless the
         list of groups is public."""
         published: list[tuple[Label, Selection]] = []
         for table in tables:
-            each = self.mechanism.release_each(table, entropy)  # type: ignore[arg-type] # its view says which table
+            each = self.mechanism.release_groups(table, entropy)
             released = zip(table.groups, each, strict=True)
             published += [(group, selection) for group, selection in released if self.shows(selection)]
         return GroupSelections(tuple(sorted(published, key=lambda part: label_order(part[0]))))
@@ -154,6 +152,16 @@ class InGroups:
         return together
 
 
+def fitted_in_groups(fit: Callable[..., OfAnyView], total: Total, groups_per_user: int) -> OfAnyView:
+    """The mechanism of which one release in each of a user's groups is within a total: by its own theorem, where it has
+    one for all groups of a user at once, else by composing as many releases (P15.1)."""
+    if groups_per_user == 1:
+        return fit(total)
+    if "groups" in signature(fit).parameters:
+        return fit(total, groups=groups_per_user)
+    return InGroups.within(fit, total, groups_per_user).mechanism
+
+
 def _times(cost: Cost, copies: int) -> Cost:
     return Cost(tuple(Repeated(part.step, part.times * copies) for part in cost.steps), cost.delta * copies)
 
@@ -164,6 +172,6 @@ def _descending(sizes: list[Fraction | None]) -> bool:
     return len(known) in (0, len(sizes)) and known == sorted(known, reverse=True)
 
 
-def _margin(mechanism: BuiltIn) -> float:
+def _margin(mechanism: OfAnyView) -> float:
     margin = mechanism.margin
     return float("inf") if margin is None else float(margin())

@@ -12,7 +12,10 @@ from crestline.guarantees import accountants
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.pair_table import PairTable
+from crestline.histogram.pairs import PairViews
+from crestline.histogram.table import HistogramTable, ListedTable
+from crestline.histogram.views import PAIRS, Seen, SeenInGroups, View
 from crestline.mechanisms.catalogue import CATALOGUE, Entry
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import at_least_k
@@ -64,11 +67,21 @@ else:
             return self._compute(instance)
 
 
-class BuiltIn(ABC):
+@runtime_checkable
+class PairMechanism(Protocol):
+    """The same for a mechanism that looks at pairs of a user and an item, as its `view` says."""
+
+    def guarantee(self) -> Guarantee: ...
+
+    def release(self, pairs: PairViews, entropy: Entropy) -> Selection: ...
+
+
+class OfAnyView(ABC):
     """A mechanism as the rest of crestline sees it: a frozen value whose cost is known step by step.
 
-    A subclass states `theorem`, its `cost()` and its `release_many()`. Whatever else a mechanism may be able to do is
-    an attribute that is None where it is not, and never missing. Mechanisms of other people become one by `adopt`.
+    A subclass is a `BuiltIn` or an `OnPairs`, by what it looks at. It states `theorem`, its `cost()` and its
+    `release_many()`. Whatever else a mechanism may be able to do is an attribute that is None where it is not, and
+    never missing. Mechanisms of other people become one by `adopt`.
     `slack` is the failure probability that the accountant may use to add its steps up more tightly; it is part of the
     reported δ.
     """
@@ -150,7 +163,7 @@ class BuiltIn(ABC):
         return cls.fit(Total(k, epsilon, delta, k_bar=k_bar, contribution=contribution))
 
     @property
-    def selecting(self) -> BuiltIn:
+    def selecting(self) -> OfAnyView:
         """The mechanism that selects: itself, unless it only adds to another's selection."""
         return self
 
@@ -165,18 +178,18 @@ class BuiltIn(ABC):
         """The worst case, step by step: what is reserved before a row is read (P10.1)."""
 
     @abstractmethod
-    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        """`n` independent releases, vectorised. Each is a release of its own and costs as much."""
+    def release_seen(self, seen: Seen, n: int, entropy: Entropy) -> list[Selection]:
+        """`release_many` on what a source read for the view of this mechanism; what was read for another is refused."""
 
-    def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
-        """One release for every histogram of a table, each with noise of its own; vectorised where a mechanism can."""
-        return [self.release(histogram, entropy) for histogram in table.histograms()]
+    @abstractmethod
+    def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
+        """One release for every group of what a source read; a table that was read for another view is refused."""
 
     def settled(self, selection: Selection) -> Cost:
         """What must be charged once the selection is known; less than `cost()` only where a theorem says so (P10.6)."""
         return self.cost()
 
-    def answering(self, selection: Selection) -> BuiltIn:
+    def answering(self, selection: Selection) -> OfAnyView:
         """The mechanism that made a selection: itself, unless it chose between others."""
         return self
 
@@ -189,10 +202,62 @@ class BuiltIn(ABC):
         composing as many releases does; None: it does not (P15.1)."""
         return None
 
+    def _unfit(self) -> MechanismError:
+        return MechanismError(f"{type(self).__name__} was given a view of the data that it does not look at")
+
+
+class BuiltIn(OfAnyView):
+    """A mechanism that looks at slots, at a public list, or at all observed items."""
+
+    @abstractmethod
+    def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
+        """`n` independent releases, vectorised. Each is a release of its own and costs as much."""
+
+    def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+        """One release for every histogram of a table, each with noise of its own; vectorised where a mechanism can."""
+        return [self.release(histogram, entropy) for histogram in table.histograms()]
+
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
         """One release: a random selection that is charged before it is made."""
         (selection,) = self.release_many(histogram, 1, entropy)
         return selection
+
+    def release_seen(self, seen: Seen, n: int, entropy: Entropy) -> list[Selection]:
+        if not isinstance(seen, Histogram):
+            raise self._unfit()
+        return [self.release(seen, entropy)] if n == 1 else self.release_many(seen, n, entropy)
+
+    def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
+        if isinstance(table, HistogramTable):
+            return self.release_each(table, entropy)
+        if isinstance(table, ListedTable):
+            return [self.release(histogram, entropy) for histogram in table.histograms()]
+        raise self._unfit()
+
+
+class OnPairs(OfAnyView):
+    """A mechanism that looks at distinct pairs of a user and an item."""
+
+    view: View = PAIRS
+
+    @abstractmethod
+    def release_many(self, pairs: PairViews, n: int, entropy: Entropy) -> list[Selection]:
+        """`n` independent releases. Each is a release of its own and costs as much."""
+
+    def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
+        """One release: a random selection that is charged before it is made."""
+        (selection,) = self.release_many(pairs, 1, entropy)
+        return selection
+
+    def release_seen(self, seen: Seen, n: int, entropy: Entropy) -> list[Selection]:
+        if isinstance(seen, Histogram):
+            raise self._unfit()
+        return self.release_many(seen, n, entropy)
+
+    def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
+        if not isinstance(table, PairTable):
+            raise self._unfit()
+        return [self.release(pairs, entropy) for pairs in table.histograms()]
 
 
 Catalogued = BuiltIn  # its earlier name

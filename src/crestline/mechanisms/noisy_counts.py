@@ -66,7 +66,7 @@ def _selecting(mechanism: Mechanism, name: str) -> BuiltIn:
     selecting = adopt(mechanism, _NEEDED)
     if selecting.k is None:
         raise MechanismError(_NEEDED)
-    if view_of(selecting).kind != SLOTS.kind:
+    if not isinstance(selecting, BuiltIn) or view_of(selecting).kind != SLOTS.kind:
         raise MechanismError(
             f"{type(mechanism).__name__} names items whose counts it does not see: ask without counts, or take "
             "Observed with contribution and counts, which cost nothing there"
@@ -113,7 +113,7 @@ class NoisyCounts(BuiltIn):
         def selection(delta: Fraction) -> BuiltIn:
             left = total.epsilon - epsilon
             made = mechanism.for_budget(k=total.k, k_bar=total.k_bar, epsilon=left, delta=delta, contribution=bound)
-            return adopt(made, _NEEDED)
+            return _selecting(made, "mechanism")
 
         thrifty = selection(delta_selection)
         composed = _sigmas_left(thrifty, total.epsilon, delta_slack, moved)

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from crestline.guarantees.rounding import precision
-from crestline.mechanisms.canonical.totals import LowestTotals
+from crestline.histogram.groups import groups_of
+from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.classes import RowWeights, classes_of
+from crestline.mechanisms.canonical.totals import ClassTotal, LowestTotals
 
 GAPS = [5, 3, 3, 0, -2, -7]
 RATE = Fraction(2, 5)
@@ -29,3 +32,25 @@ def test_a_total_is_that_of_every_set_by_its_lowest_rank(cells: int | None, monk
             assert float(ball.mid()) == pytest.approx(exact, abs=1e-13)
             assert abs(float(ball.mid()) - float(totals.approx[place])) <= totals.error < 1e-12
             assert ball.rad() < 1e-30
+
+
+@pytest.mark.parametrize("best", [Fraction(0), Fraction(-7), Fraction(900)])
+def test_the_error_of_all_subsets_covers_its_terms(best: Fraction) -> None:
+    """That of the rows, one rounding for each of them, and those of the best score and of the total itself."""
+    groups = groups_of(Histogram.over_domain(dict(zip("abcdef", (9, 7, 7, 4, 2, 0), strict=True))))
+    classes = classes_of(groups, 3, Fraction(2, 3), RATE)
+    total = ClassTotal(classes, best)
+    (approx,) = total.approx.tolist()
+    expected = RowWeights(classes).error + 2.0**-50 * (classes.rows + abs(float(best)) + abs(approx))
+    assert total.error == pytest.approx(expected, rel=1e-12, abs=0)
+    with precision(120):
+        assert abs(float(total.ball(0, 0).mid()) - approx) <= total.error
+
+
+@pytest.mark.parametrize("slots", [1, 6, 40])
+def test_the_error_of_a_total_covers_its_terms(slots: int) -> None:
+    """Four roundings of `ln slots!` and of the largest score, and one for each slot."""
+    gaps = np.arange(slots, 0, -1)
+    largest = math.log(math.factorial(slots))
+    expected = 2.0**-50 * (4 * largest + 4 * 0.4 * slots + slots)
+    assert LowestTotals((1,), gaps, RATE).error == pytest.approx(expected, rel=1e-12, abs=0)

@@ -25,7 +25,7 @@ from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
-from crestline.mechanisms.framework.framework import Choices
+from crestline.mechanisms.framework.framework import SlotLaw
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.mechanisms.selection import Selection
@@ -61,10 +61,10 @@ def test_the_law_by_enumeration_of_subsets_with_the_joint_test(gamma: str) -> No
 
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     mechanism = RestrictedCanonical(2, 3, "0.6", "0.5", TEST)
-    follows_its_law(mechanism, HISTOGRAM, trials=50_000)
+    follows_its_law(mechanism, HISTOGRAM, trials=150_000)
     for epsilon in ("0.66", "0.54"):
-        notices(mechanism, replace(mechanism, epsilon=epsilon), HISTOGRAM, trials=50_000)
-    notices(mechanism, replace(mechanism, test=ExponentialTest("0.77", "0.3", "0.05")), HISTOGRAM, trials=100_000)
+        notices(mechanism, replace(mechanism, epsilon=epsilon), HISTOGRAM, trials=150_000)
+    notices(mechanism, replace(mechanism, test=ExponentialTest("0.77", "0.3", "0.05")), HISTOGRAM, trials=150_000)
 
 
 def test_one_bit_at_first_gives_the_same_selections() -> None:
@@ -84,8 +84,8 @@ def test_neighbours_stay_within_the_promise(test: GapTest, gamma: str) -> None:
 class ByRank(RestrictedCanonical):
     """P1.6 e as a program: the chosen set is tested in the order of the true counts."""
 
-    def choices(self, view: Histogram) -> Choices:
-        given = super().choices(view)
+    def slot_law(self, view: Histogram) -> SlotLaw:
+        given = super().slot_law(view)
         return replace(given, orders=np.sort(given.orders, axis=1))
 
 

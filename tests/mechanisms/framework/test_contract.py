@@ -18,7 +18,7 @@ from tests.mechanisms.black_boxes import BAD, Chosen, NoisySet, NoisyTop, OneByO
 from crestline.errors import MechanismError
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import adopt
+from crestline.mechanisms.adopt import adopt_on_slots
 from crestline.mechanisms.framework import contract as equivariance
 from crestline.mechanisms.framework.contract import SIGNIFICANCE, check_equivariance
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
@@ -29,19 +29,19 @@ from crestline.randomness.entropy import Entropy, replay
 @pytest.mark.parametrize("good", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("k_bar", [3, 12])
 def test_a_black_box_that_treats_slots_alike_is_accepted(good: type[NoisyTop], k_bar: int) -> None:
-    check_equivariance(adopt(good()), k_bar)
+    check_equivariance(adopt_on_slots(good()), k_bar)
 
 
 def test_one_release_at_a_time_is_enough() -> None:
-    check_equivariance(adopt(OneByOne(NoisySet())), 6)
+    check_equivariance(adopt_on_slots(OneByOne(NoisySet())), 6)
     with pytest.raises(MechanismError, match=r"P1\.5"):
-        check_equivariance(adopt(OneByOne(BAD[0]())), 6)
+        check_equivariance(adopt_on_slots(OneByOne(BAD[0]())), 6)
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda kind: kind.__name__)
 def test_a_black_box_that_looks_at_labels_or_places_is_refused(bad: type[NoisyTop]) -> None:
     with pytest.raises(MechanismError, match="break ties and order the result at random"):
-        check_equivariance(adopt(bad()), 12)
+        check_equivariance(adopt_on_slots(bad()), 12)
 
 
 def test_p_values_are_exact_or_too_large() -> None:
@@ -59,10 +59,10 @@ def test_p_values_are_exact_or_too_large() -> None:
 def test_the_level_is_shared_among_all_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     """One comparison at just below the whole level does not refuse: there are many comparisons."""
     monkeypatch.setattr(equivariance, "_fisher", lambda table: np.full(table.shape, 0.9 * float(SIGNIFICANCE)))
-    check_equivariance(adopt(NoisyTop()), 6)
+    check_equivariance(adopt_on_slots(NoisyTop()), 6)
     monkeypatch.setattr(equivariance, "_fisher", lambda table: np.full(table.shape, 1e-12))
     with pytest.raises(MechanismError):
-        check_equivariance(adopt(NoisyTop()), 6)
+        check_equivariance(adopt_on_slots(NoisyTop()), 6)
 
 
 class Redefined(NoisyTop):
@@ -74,7 +74,7 @@ class Redefined(NoisyTop):
 
 def test_a_release_rewritten_beneath_a_quick_one_is_what_is_checked() -> None:
     with pytest.raises(MechanismError, match=r"P1\.5"):
-        check_equivariance(adopt(Redefined()), 6)
+        check_equivariance(adopt_on_slots(Redefined()), 6)
 
 
 def test_p_values_are_those_of_fisher_s_test(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_p_values_are_those_of_fisher_s_test(monkeypatch: pytest.MonkeyPatch) ->
 def test_every_release_is_counted_once_for_each_event(kind: type[NoisyTop]) -> None:
     """Columns: chosen, first, last, how many, stopped. A set has no first and no last."""
     size, releases, mechanism = 6, equivariance._RELEASES, kind()
-    table = equivariance._events(adopt(mechanism), np.full(size, 20, dtype=np.int64), replay("events"))
+    table = equivariance._events(adopt_on_slots(mechanism), np.full(size, 20, dtype=np.int64), replay("events"))
     assert table.shape[1] == 4 * size + 2  # the level is divided among as many comparisons as there are events
     chosen, first, last, many, stopped = np.split(table, [size, 2 * size, 3 * size, 4 * size + 1], axis=1)
     assert (chosen.sum(axis=1) == mechanism.k * releases).all()
@@ -126,7 +126,7 @@ def test_as_few_slots_as_show_the_effect() -> None:
 
     assert equivariance._size(Lipschitz(5, 1), 40) == 10
     assert equivariance._size(Lipschitz(5, 1), 7) == 7
-    assert equivariance._size(adopt(Silent()), 40) == 40
+    assert equivariance._size(adopt_on_slots(Silent()), 40) == 40
 
 
 def test_names_differ_and_are_listed_in_several_orders() -> None:
@@ -157,7 +157,7 @@ class Stops(NoisyTop):
 
 
 def test_stops_are_counted_by_themselves() -> None:
-    table = equivariance._events(adopt(Stops()), np.full(6, 20, dtype=np.int64), replay("stops"))
+    table = equivariance._events(adopt_on_slots(Stops()), np.full(6, 20, dtype=np.int64), replay("stops"))
     releases = equivariance._RELEASES
     assert (table[:, 3 * 6] == releases).all()  # none chosen
     assert (table[:, 4 * 6 + 1] == releases).all()  # stopped

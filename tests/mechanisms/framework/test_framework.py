@@ -31,7 +31,7 @@ def test_the_margin_is_one_user_more_than_the_gap(test: GapTest) -> None:
         lead = RestrictedGumbel(2, 9, 1, test).margin(wanted)
         assert chance(test, [lead - 1]) == pytest.approx(wanted, rel=1e-9)
     beta = 0.01
-    assert RestrictedGumbel(2, 9, 1, test).margin_for_all(1 - beta) == pytest.approx(1 + test.needed_gap(2, beta))
+    assert RestrictedGumbel(2, 9, 1, test).margin_for_all(1 - beta) == pytest.approx(test.margin_for_all(2, 1 - beta))
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
@@ -134,9 +134,9 @@ def test_tests_in_order_until_the_first_failure() -> None:
     assert table.lengths(np.zeros((2, 0), dtype=np.int64)) == pytest.approx(np.ones((2, 1)))
 
 
-@pytest.mark.parametrize("missing", ["delta", "cost", "passed", "lengths", "needed_gap"])
+@pytest.mark.parametrize("missing", ["delta", "cost", "passed", "lengths", "margin_for_all"])
 def test_a_test_must_have_all_its_methods(missing: str) -> None:
-    have = {name: None for name in ("delta", "cost", "passed", "lengths", "needed_gap") if name != missing}
+    have = {name: None for name in ("delta", "cost", "passed", "lengths", "margin_for_all") if name != missing}
     test: Any = type("Test", (), have)()
     with pytest.raises(MechanismError, match="have their methods"):
         checked_test(test)

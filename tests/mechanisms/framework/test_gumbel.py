@@ -24,7 +24,7 @@ from tests.mechanisms.conformance import (
 from crestline.audit.testers.exact import hockey_stick
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.framework.framework import Choices
+from crestline.mechanisms.framework.framework import SlotLaw
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
@@ -190,8 +190,8 @@ class _Sorted(RestrictedGumbel):
     by: list[str]
     __setattr__ = object.__setattr__  # a twin need not be frozen
 
-    def choices(self, view: Histogram) -> Choices:
-        given = super().choices(view)
+    def slot_law(self, view: Histogram) -> SlotLaw:
+        given = super().slot_law(view)
         orders = np.array([sorted(order, key=lambda slot: self.by[slot]) for order in given.orders.tolist()])
         return replace(given, orders=orders)
 
@@ -199,8 +199,8 @@ class _Sorted(RestrictedGumbel):
 class ByTrueCount(RestrictedGumbel):
     """P1.6 e as a program: the chosen set is tested in the order of the true counts."""
 
-    def choices(self, view: Histogram) -> Choices:
-        given = super().choices(view)
+    def slot_law(self, view: Histogram) -> SlotLaw:
+        given = super().slot_law(view)
         return replace(given, orders=np.sort(given.orders, axis=1))  # slots are numbered by rank
 
 

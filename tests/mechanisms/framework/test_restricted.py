@@ -18,7 +18,7 @@ from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Guarant
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
-from crestline.mechanisms.framework.framework import Choices
+from crestline.mechanisms.framework.framework import SlotLaw
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.mechanisms.framework.one_shot import RestrictedPermuteAndFlip
 from crestline.mechanisms.framework.restricted import Restricted
@@ -93,8 +93,8 @@ class Labelled(RestrictedPermuteAndFlip):
         self.__dict__["orders"] = np.array([order], dtype=np.int64).reshape(1, -1)
         return super().law(histogram)
 
-    def choices(self, view: Histogram) -> Choices:
-        return Choices(self.__dict__["orders"], np.array([1]), np.array([1.0]))
+    def slot_law(self, view: Histogram) -> SlotLaw:
+        return SlotLaw(self.__dict__["orders"], np.array([1]), np.array([1.0]))
 
 
 def test_a_framework_that_shows_labels_is_caught() -> None:
@@ -202,7 +202,7 @@ def test_an_empty_histogram_is_a_stop() -> None:
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_known_domain_mechanisms_of_the_catalogue_fit_in(ordered: bool) -> None:
+def test_mechanisms_for_public_lists_of_the_catalogue_fit_in(ordered: bool) -> None:
     """Lipschitz with exponential noise inside is RestrictedPermuteAndFlip; as a set, each order of it is as likely."""
     histogram = Histogram.from_counts(COUNTS, 3)
     mine = items_law(Restricted(Lipschitz(2, 1, "exponential", ordered), 3, TEST).law(histogram))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.mechanisms.conformance import SIGNIFICANCE, items_law, p_value
 
@@ -16,11 +17,15 @@ from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.table import HistogramTable
 from crestline.mechanisms import Observed
 from crestline.mechanisms.in_groups import InGroups
+from crestline.mechanisms.observed.draw import Rule
+from crestline.mechanisms.observed.each import _least
 from crestline.mechanisms.observed.observed import delta_in_all, delta_in_each
 from crestline.mechanisms.observed.weights import UNIT
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.total import Total
 from crestline.randomness.entropy import replay
+from crestline.randomness.laws import GAUSSIAN, Law
+from crestline.randomness.laws import LAPLACE as LAPLACE_LAW
 
 # Ties, more and fewer classes than are wanted, one item alone, so many classes that they set a bar of their own, a
 # group in which nothing can pass, and an empty one.
@@ -93,6 +98,41 @@ def test_counts_are_the_keys_that_were_ranked() -> None:
     first, second = Observed(3, 1, "0.01", "0.05", counts=True).release_each(table, replay("counts"))
     assert first == Selection(("a", "b"), True, (Fraction(90), Fraction(70)))
     assert second == Selection(("a",), True, (Fraction(40),))
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_counts_are_rounded_to_the_grid_in_a_group_and_alone(noise: str) -> None:
+    """So little noise that only rounding is seen."""
+    items = ObservedItems.from_scores({"a": 93, "b": 71, "c": 1})
+    mechanism = Observed(3, 1, "0.001", "0.05", noise, counts=True, grid=5)
+    expected = Selection(("a", "b"), True, (Fraction(95), Fraction(70)))
+    assert mechanism.release(items, replay("grid")) == expected
+    assert mechanism.release_each(ObservedTable.of([("g", items)]), replay("grid")) == [expected]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_what_is_named_is_named_in_its_own_group(place: int) -> None:
+    """Only one group has an item that can pass, wherever it stands among the others."""
+    table = ObservedTable.of(
+        [(other, ObservedItems.from_scores({"a": 90} if other == place else {"b": 1})) for other in range(5)]
+    )
+    drawn = Observed(3, 1, "0.01", "0.05").release_each(table, replay("own"))
+    assert [selection.items for selection in drawn] == [("a",) if other == place else () for other in range(5)]
+
+
+@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE_LAW], ids=["Gaussian", "Laplace"])
+@pytest.mark.parametrize("size", [1, 2, 60])
+def test_the_least_word_of_a_class_is_a_little_below_what_can_pass(law: Law, size: int) -> None:
+    """`F^m` of the distance to the bar, a part in a million and m last digits less for each of m equal scores; far
+    below it, as if it were twelve scales away: what may pass is never left out, and little else is kept."""
+    items = [ObservedItems.from_scores(dict.fromkeys(range(size), score)) for score in (41, 33, 30, 21, 9, 1)]
+    table = ObservedTable.of(list(enumerate(items)))
+    rule = Rule(1, law, Fraction(2), Fraction(25), Fraction(1))
+    found = _least(table, rule, np.full(len(items), 25.0)).astype(np.float64) / 2.0**64
+    away = np.minimum((25 - np.array([41, 33, 30, 21, 9, 1])) / 2, 12)
+    exact = law.cdf(away) ** size
+    assert found == pytest.approx(exact * (0.999999 - size * 1e-14) ** size, rel=1e-12, abs=2.0**-63)
+    assert (found <= exact).all()
 
 
 def test_an_empty_table_has_no_selections() -> None:

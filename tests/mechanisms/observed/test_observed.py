@@ -27,6 +27,7 @@ from crestline.mechanisms.observed.certificate import certified
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.observed import Observed
 from crestline.mechanisms.observed.thresholds import (
+    _certified,
     _gaussian_tail,
     _laplace_tail,
     chance_of_new,
@@ -175,12 +176,47 @@ def test_thresholds_and_noise_are_those_of_the_checked_mathematics() -> None:
         assert contribution / mechanism.scale**2 <= ratio
 
 
+@pytest.mark.parametrize("digits", [7, 16, 40])
 @pytest.mark.parametrize(("contribution", "cap"), [(1, 1), (1, 400), (4, 4096), (20, 50)])
-def test_a_threshold_is_certain_and_not_larger_than_needed(contribution: int, cap: int) -> None:
-    weights, sigma, delta = gaussian_weights(contribution, cap), Fraction(9), Fraction(1, 10**7)
+def test_a_threshold_is_certain_and_not_larger_than_needed(contribution: int, cap: int, digits: int) -> None:
+    weights, sigma, delta = gaussian_weights(contribution, cap), Fraction(9), Fraction(1, 10**digits)
     threshold = gaussian_threshold(contribution, cap, sigma, delta)
     assert chance_of_new(weights, threshold, sigma) <= float(delta) * (1 + 1e-9)
     assert chance_of_new(weights, threshold - sigma / 10**6, sigma) > float(delta)
+
+
+@pytest.mark.parametrize("short", [Fraction(1, 10**6), Fraction(1, 10), Fraction(3)])
+def test_a_threshold_is_certain_wherever_the_search_starts(short: Fraction) -> None:
+    """Doubles that say too little by so many σ cost a sharper threshold, and never the promise."""
+    weights, sigma, delta = gaussian_weights(4, 50), Fraction(9), Fraction(1, 10**7)
+    best = gaussian_threshold(4, 50, sigma, delta)
+    found = _certified(weights, sigma, delta, float(best - short * sigma), _gaussian_tail)
+    assert chance_of_new(weights, found, sigma) <= float(delta) * (1 + 1e-9)
+    assert found < best + 20 * short * sigma
+
+
+@pytest.mark.parametrize(("noise", "law"), [("gaussian", norm), ("laplace", laplace)])
+@pytest.mark.parametrize("chance", [0.3, 0.5, 0.95])
+def test_a_margin_and_a_spread_are_exact(noise: str, law: Any, chance: float) -> None:
+    """With so many users an item passes, and the error of its count is within the spread, with just this chance."""
+    mechanism = Observed(2, 2, 3, "0.05", noise)
+    over = (mechanism.margin(chance) - float(mechanism.threshold)) / 3
+    assert law.cdf(over) == pytest.approx(chance, rel=1e-12)
+    assert law.cdf(mechanism.spread(chance) / 3) - law.cdf(-mechanism.spread(chance) / 3) == pytest.approx(chance)
+    assert (mechanism.margin(), mechanism.spread()) == (mechanism.margin(0.95), mechanism.spread(0.95))
+
+
+def test_users_weigh_one_unless_they_may_keep_more_items_than_the_noise_covers() -> None:
+    plain, capped = Observed(2, 3, 2, "0.05"), Observed(2, 3, 2, "0.05", cap=5)
+    assert (plain.weighted, plain.view.weights) == (False, (1, 1, 1))
+    assert (capped.weighted, capped.view.weights) == (True, tuple(gaussian_weights(3, 5).tolist()))
+    assert Observed(2, 3, 2, "0.05", "laplace", cap=5).view.weights == tuple(laplace_weights(3, 5).tolist())
+
+
+def test_laplace_noise_takes_a_delta_of_one_half_at_most() -> None:
+    assert Observed(2, 2, 3, Fraction(1, 2), "laplace").delta == Fraction(1, 2)
+    with pytest.raises(ParameterError, match="at most one half"):
+        Observed(2, 2, 3, Fraction(501, 1000), "laplace")
 
 
 def test_the_laplace_threshold_is_the_closed_form() -> None:

@@ -159,12 +159,19 @@ def test_the_cut_keeps_what_may_be_among_the_k_heaviest() -> None:
         (0.49, 0.89, ["0.02", "0.01", "0.12", "0.13", "0.01"]),
     ],
 )
+@pytest.mark.parametrize("several", [False, True])
 def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
-    monkeypatch: pytest.MonkeyPatch, weight: float, passing: float, shares: list[str]
+    monkeypatch: pytest.MonkeyPatch, weight: float, passing: float, shares: list[str], several: bool
 ) -> None:
-    """P18.4, whose look at the users is made to say something."""
+    """P18.4, whose look at the users is made to say something. Over several periods a user moves two of its cells, so
+    that its share pays for half of the precision (P16.2)."""
     spent: list[Fraction] = []
     settings: list[tuple[object, ...]] = []
+    forecasts: list[tuple[object, ...]] = []
+
+    def passes(*given: object) -> float:
+        forecasts.append(given)
+        return passing
 
     def quiet(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
         spent.append(mu_squared)
@@ -176,13 +183,19 @@ def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
 
     monkeypatch.setattr(sieve, "look", quiet)
     monkeypatch.setattr(sieve, "best_setting", best)
-    monkeypatch.setattr(sieve, "share_passing", lambda *_: passing)
+    monkeypatch.setattr(sieve, "share_passing", passes)
     monkeypatch.setattr(Users, "mean_weight", lambda _: weight)
-    mechanism = Sieve(5, 1, "1e-6")
-    mechanism.release(planted(light=True), replay("shares"))
-    assert spent == [Fraction(share) * mechanism.mu_squared for share in shares]
+    mechanism = Sieve(5, 1, "1e-6", several=several)
+    released = mechanism.release(planted(light=True), replay("shares"))
+    moved = [2 if several and share == "0.01" else 1 for share in shares]
+    assert spent == [Fraction(share) * mechanism.mu_squared / two for share, two in zip(shares, moved, strict=True)]
+    before = float(mechanism.mu_squared * Fraction("0.97"))  # what both first looks leave
+    assert [given[1:] for given in forecasts] == [(1.0, before, Fraction(4, 10**7))] * (weight < 0.5)
     left = mechanism.mu_squared * (1 - sum(map(Fraction, shares)))
     assert [given[1:] for given in settings] == [(1.0, float(left), Fraction(4, 10**7))]  # a count below one is one
+    sigma = sigma_of(left)
+    bar = float(gaussian_threshold(1, 4, sigma, Fraction(4, 10**7))) + 1.645 * float(sigma)
+    assert released.needed == pytest.approx(2 * bar)  # of users with four items, as long as nothing is known
 
 
 def test_the_numbers_of_the_sieve_are_the_published_ones() -> None:

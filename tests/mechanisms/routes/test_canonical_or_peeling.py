@@ -253,6 +253,24 @@ def test_counts_that_decide_everything_leave_nothing_to_look_at(size: int) -> No
     assert abs(coin.log_odds(items, 1) - 3) < coin.slope * coin.tau
 
 
+def test_counts_that_are_cut_take_a_quarter_of_the_room_at_most() -> None:
+    """One item is ahead of a thousand by more than anything can outweigh: each of them is cut, and k = 1 is where the
+    bound on the number of sets is closest to it."""
+    items = groups_of(Histogram.from_multiplicities({10**9: 1, 10: 1000}))
+    coin = Coin(1, TWO_THIRDS, Fraction(1), Fraction(1), Fraction(3))
+    assert 0 < (3 - coin.log_odds(items, 1)) / coin.slope <= coin.tau / 4
+
+
+@pytest.mark.parametrize("gamma", ["0.1", TWO_THIRDS, "0.9"])
+@pytest.mark.parametrize("heads", [1, 2])
+def test_what_is_missed_and_what_falls_short_are_cut_where_they_weigh_nothing(heads: int, gamma: Any) -> None:
+    """Two items: with one head, which nobody can miss, the other is any of a thousand; with two they are the set."""
+    items = groups_of(Histogram.from_multiplicities({10**9: heads, 10: 1000}))
+    coin = Coin(2, Fraction(gamma), Fraction(1), Fraction(1), Fraction(3))
+    looked = float((3 - coin.log_odds(items, 1)) / coin.slope)
+    assert looked == pytest.approx(math.log(1000) if heads == 1 else 0, abs=float(coin.tau / 4))
+
+
 def test_a_clear_head_is_chosen_as_a_set_and_a_flat_one_is_peeled() -> None:
     mechanism = CanonicalOrPeeling.for_budget(k=100, epsilon=1, delta="1e-6")
     clear = Histogram.from_multiplicities({**{10**4 - n: 1 for n in range(100)}, 5: 20_000})

@@ -35,6 +35,14 @@ def test_the_law_is_that_of_the_set_times_that_of_the_order() -> None:
     assert lists["a", "b"] == pytest.approx(sets[frozenset("ab")] * (1 - second_first), rel=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1, 10])
+def test_the_noise_of_an_order_is_for_half_of_its_items(unit: int) -> None:
+    """No more than half of the counts move by one user up to a shift, however many there are (P2.7)."""
+    histogram = Histogram.from_counts(COUNTS, 3, unit=unit)
+    rates = [ordered(2, 3)._rate(size, histogram) * unit for size in range(1, 9)]
+    assert rates == [Fraction(2, 5) / moved for moved in (1, 1, 1, 2, 2, 3, 3, 4)]
+
+
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 3), (2, 4), (3, 4)])
 def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) -> None:
     histogram = Histogram.from_counts({"a": 9, "b": 8, "c": 7, "d": 4}, k_bar)

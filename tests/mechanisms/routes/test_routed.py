@@ -25,7 +25,7 @@ from crestline.histogram.route import Route
 from crestline.ledger.kinds import Pure
 from crestline.mechanisms.canonical.staircase import Staircase
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.mechanism import OfAnyView, OnPairs
 from crestline.mechanisms.observed.observed import Observed
 from crestline.mechanisms.observed.sieve import Sieve
 from crestline.mechanisms.routes.ordered import OrderedStaircase
@@ -37,7 +37,7 @@ KEY = bytes(16)
 
 
 @dataclass(frozen=True)
-class OverPairs(BuiltIn):
+class OverPairs(OnPairs):
     """The last step of the sieve, which has a law: a threshold over all observed items of some pairs."""
 
     observed: Observed
@@ -71,8 +71,14 @@ def pairs(users: tuple[User, ...]) -> Pairs:
     return Pairs(table[:, 0], table[:, 1], "abc")
 
 
-Law = dict[tuple[int, BuiltIn], tuple[float, Mapping[Selection, float]]]
+Law = dict[tuple[int, OfAnyView], tuple[float, Mapping[Selection, float]]]
 LOW, HIGH = -4, 18  # all true leads of the audit lie between them
+
+
+@cache
+def chosen(mechanism: Routed, lead: int) -> OfAnyView:
+    """What answers after a noisy lead: the same for every table."""
+    return mechanism._chosen(lead)
 
 
 def law(mechanism: Routed, users: tuple[User, ...]) -> Law:
@@ -82,10 +88,10 @@ def law(mechanism: Routed, users: tuple[User, ...]) -> Law:
     """
     view = pairs(users)
     slots = view.slots(mechanism.k_bar)
-    chances: Counter[tuple[int, BuiltIn]] = Counter()
+    chances: Counter[tuple[int, OfAnyView]] = Counter()
     for lead, chance in mechanism._leads(mechanism._lead(slots)):
-        chances[min(max(lead, LOW), HIGH), mechanism._chosen(lead)] += chance  # type: ignore[assignment] # a sum
-    laws: dict[BuiltIn, Any] = {}
+        chances[min(max(lead, LOW), HIGH), chosen(mechanism, lead)] += chance  # type: ignore[assignment] # a sum
+    laws: dict[OfAnyView, Any] = {}
     for _, way in chances:
         if way not in laws:
             laws[way] = way.law(slots if isinstance(way, OrderedStaircase) else view)  # type: ignore[misc, arg-type] # it has one
@@ -189,6 +195,8 @@ def test_the_route_is_released_and_decides_what_is_charged() -> None:
     vague = replace(flat, route=Route("Sieve", "OrderedStaircase", mechanism.needed - 1, mechanism.needed, 1))
     assert mechanism.answering(vague) is mechanism.pairs
     assert mechanism.settled(vague).rho == look + mechanism.pairs.cost().rho <= mechanism.cost().rho
+    ways = mechanism.slots.cost().rho, mechanism.pairs.cost().rho
+    assert mechanism.settled(Selection((), True)).rho == look + min(ways), "at the very least, whatever is released"
     assert mechanism.cost().delta == max(mechanism.slots.cost().delta, mechanism.pairs.cost().delta)
 
 
@@ -215,11 +223,11 @@ def test_a_total_is_spent_in_full(k: int, epsilon: str) -> None:
 def test_the_lead_that_decides_and_the_look_are_the_chosen_ones(k: int, epsilon: str) -> None:
     """Decisions of docs/decisions/auto.md: 0.6 margins of the staircase, 3 √k ln(1/δ)/ε users for more than ten items;
     noise of two fifths of that, for a twentieth of ε at most."""
-    mechanism = Routed.for_budget(k=k, epsilon=epsilon, delta="1e-8")
+    mechanism = Routed.for_budget(k=k, epsilon=epsilon, delta="3e-8")
     if k <= 10:
-        lead = 0.6 * OrderedStaircase.for_budget(k=k, epsilon=epsilon, delta="1e-8").margin(0.5)
+        lead = 0.6 * OrderedStaircase.for_budget(k=k, epsilon=epsilon, delta="3e-8").margin(0.5)
     else:
-        lead = 3 * math.sqrt(k) * math.log(10**8) / float(epsilon)
+        lead = 3 * math.sqrt(k) * math.log(10**8 / 3) / float(epsilon)
     assert mechanism.needed == math.ceil(lead)
     assert mechanism.gate == min(Fraction(epsilon) / 20, Fraction(5, 2 * mechanism.needed))
     assert mechanism._chosen(mechanism.needed - 1) is mechanism.pairs
@@ -228,6 +236,16 @@ def test_the_lead_that_decides_and_the_look_are_the_chosen_ones(k: int, epsilon:
     route = mechanism._route(mechanism.needed)
     assert (route.taken, route.other) == (type(mechanism.slots).__name__, "Sieve")
     assert route.spread == math.ceil(math.log(20) / float(mechanism.gate))
+
+
+def test_the_noise_of_the_look_is_taken_off_before_a_set_is_weighed() -> None:
+    """A lead that is one scale of the noise smaller divides ε between the set and its order."""
+    mechanism = Routed.for_budget(k=5, epsilon=1, delta="1e-6")
+    assert isinstance(mechanism.slots, OrderedStaircase)
+    leads = range(mechanism.needed, 8 * mechanism.needed, 5)
+    chosen = [mechanism._chosen(lead) for lead in leads]
+    assert chosen == [mechanism.slots.at_lead(lead - float(1 / mechanism.gate)) for lead in leads]
+    assert len(set(chosen)) > 3
 
 
 def test_the_lead_is_that_of_the_last_item_over_the_first_left_out_less_one() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from crestline.audit.report import Line, Verdict
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -19,44 +21,34 @@ class Difference:
     times: int
 
 
-@dataclass(frozen=True)
-class ProgramReport:
+@dataclass(frozen=True, kw_only=True)
+class ProgramReport(Verdict):
     """What was attacked, with how much effort, and every pair of tables that it told apart."""
 
     program: str
     promise: tuple[float, float]
     found: tuple[Difference, ...]
-    significance: float
-    pairs: int
     runs: int
-    seconds: float
-    notes: tuple[str, ...] = ()
     ran: bool = True
+
+    subject = "program"
+    when_broken = "a user's presence can be seen"
+    counted = "runs"
 
     @property
     def broken(self) -> bool:
         return bool(self.found)
 
-    @property
-    def verdict(self) -> str:
-        return "a user's presence can be seen" if self.broken else "nothing was found"
+    def _times(self) -> int:
+        return self.runs
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "program": self.program,
-            "promise": {"epsilon": self.promise[0], "delta": self.promise[1]},
-            "broken": self.broken,
-            "verdict": self.verdict,
-            "found": [vars(one) for one in self.found],
-            "significance": self.significance,
-            "pairs": self.pairs,
-            "runs": self.runs,
-            "seconds": round(self.seconds, 2),
-            "notes": list(self.notes),
-        }
+    def _subject(self) -> dict[str, Any]:
+        return {"program": self.program, "promise": {"epsilon": self.promise[0], "delta": self.promise[1]}}
 
-    def lines(self, most: int = 8) -> list[tuple[str, str]]:
+    def _findings(self) -> dict[str, Any]:
+        return {"found": [vars(one) for one in self.found]}
+
+    def lines(self, most: int = 8) -> list[Line]:
         """The report, line by line: name and value; at most so many differences are shown."""
         made = [
             ("program", self.program),
@@ -69,7 +61,4 @@ class ProgramReport:
             made += [("with the user", one.with_user), ("without", one.without), ("seen", f"{one.times} times of each")]
         if len(self.found) > most:
             made += [("", ""), ("more", f"{len(self.found) - most} pairs; --format json lists them all")]
-        effort = f"{self.pairs} pairs, {self.runs:,} runs, {self.seconds:.1f} s"
-        made += [("", ""), ("effort", f"{effort}; an honest program fails with probability {self.significance:g}")]
-        made += [("note", note) for note in self.notes]
-        return made if self.broken else [*made, ("note", "that nothing was found is no proof")]
+        return made + self._last_lines()

@@ -17,7 +17,7 @@ from crestline.fields import Converted, Number, Whole, field, value
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
-from crestline.mechanisms.framework.framework import Choices, Framework, checked_test
+from crestline.mechanisms.framework.framework import Framework, SlotLaw, checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
 from crestline.mechanisms.framework.slot_orders import order_law, orders_of
 from crestline.mechanisms.slots import Slots, item_number, slot_number
@@ -57,15 +57,15 @@ class RestrictedCanonical(Framework):
         """Takes the joint test, and four slots for each item wanted unless `k_bar` is given.
 
         A set is chosen as one, so it is tested as one. The split makes `margin_for_all()` smallest: a choice at ε = 1
-        that falls short by A users and a test at ε = 1 that needs a lead of B cost `A/(1 - s) + B/s` together, which
+        that falls short by A users and a test at ε = 1 that needs a gap of B cost `A/(1 - s) + B/s` together, which
         is least at `s = √B/(√A + √B)`. A contribution bound does not help here.
         """
         delta_failure, _ = total.split_delta()
         slots = total.slots(_SLOTS)
         unit = cls(total.k, slots, 1, gamma, JointTest(1, delta_failure))
-        lead = math.sqrt(max(0.0, unit.test.needed_gap(total.k, _BETA)))  # a large δ needs no lead at all
-        fall = math.sqrt(min(unit.shortfall(_BETA), _MOST * lead**2))  # γ = 0 has no bound: most for the choice
-        parts = round(_SHARES * lead / (lead + fall)) if lead else 0
+        gap = math.sqrt(max(0.0, unit.test.margin_for_all(total.k, 1 - _BETA) - 1))  # a large δ needs no gap at all
+        fall = math.sqrt(min(unit.shortfall(_BETA), _MOST * gap**2))  # γ = 0 has no bound: most for the choice
+        parts = round(_SHARES * gap / (gap + fall)) if gap else 0
         share = Fraction(min(max(parts, 1), _SHARES - 1), _SHARES)  # choice and test both need some of ε
         test = JointTest(total.epsilon * share, delta_failure)
         return cls(total.k, slots, total.epsilon * (1 - share), gamma, test)
@@ -77,13 +77,13 @@ class RestrictedCanonical(Framework):
         drawn = self._inner.release_many(view, trials, entropy)
         return orders_of(drawn, [_own_names(view)] * trials, entropy)
 
-    def choices(self, view: Histogram) -> Choices:
+    def slot_law(self, view: Histogram) -> SlotLaw:
         return order_law(self._inner.law(view), _own_names(view))
 
     def margin_for_all(self, chance: float = 0.95) -> float:
         """All k are named with this chance when the k-th count exceeds the next by so many users."""
         half = (1 - chance) / 2  # of what may go wrong, for the choice; the other half for the test
-        return 1 + self.shortfall(half) + self.test.needed_gap(self.k, half)
+        return self.shortfall(half) + self.test.margin_for_all(self.k, 1 - half)
 
     def shortfall(self, beta: float = 0.05) -> float:
         """With probability 1 - beta no chosen item is this far below the true k-th count (P8.2); γ = 0: no bound."""

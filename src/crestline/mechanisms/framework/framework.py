@@ -16,7 +16,7 @@ import numpy as np
 
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, gap_for
+from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, margin
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection, listed, selections
 from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots
@@ -26,8 +26,8 @@ from crestline.randomness.unit_points import Floats
 
 
 @dataclass(frozen=True)
-class Choices:
-    """The law of a choice: every order of slots (`NO_SLOT` after the last), how many were wanted, and its chance."""
+class SlotLaw:
+    """The law of the chosen slots: their orders (`NO_SLOT` after the last), how many were wanted, and their chances."""
 
     orders: Slots
     wanted: Slots
@@ -47,7 +47,7 @@ class Framework(BuiltIn):
         """Slots chosen in each trial, in order (`NO_SLOT` after the last), and how many were wanted."""
 
     @abstractmethod
-    def choices(self, view: Histogram) -> Choices:
+    def slot_law(self, view: Histogram) -> SlotLaw:
         """The law of `choose`, for small histograms."""
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
@@ -60,7 +60,7 @@ class Framework(BuiltIn):
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms."""
-        given = self.choices(slot_view(histogram, self.k_bar))
+        given = self.slot_law(slot_view(histogram, self.k_bar))
         lengths = self._lengths(histogram, given.orders)
         law: defaultdict[Selection, float] = defaultdict(float)
         orders, chances = given.orders.tolist(), lengths * given.chances[:, None]
@@ -73,7 +73,7 @@ class Framework(BuiltIn):
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out a chosen item must be to pass the test with this chance."""
-        return 1 + gap_for(self.test, chance)
+        return margin(self.test, chance)
 
     def _passed(self, histogram: Histogram, chosen: Slots, entropy: Entropy) -> Slots:
         """How many of the chosen slots pass; all, when nothing was left out that could be confused with them (P0.8)."""
@@ -119,6 +119,6 @@ def named(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> 
 
 def checked_test(test: GapTest, name: str = "test") -> GapTest:
     """The test, or an error when it lacks one of the methods of a `GapTest`."""
-    if not all(hasattr(test, name) for name in ("delta", "cost", "passed", "lengths", "needed_gap")):
+    if not all(hasattr(test, name) for name in ("delta", "cost", "passed", "lengths", "margin_for_all")):
         raise MechanismError("test must be a LaplaceTest, an ExponentialTest or a JointTest, or have their methods")
     return test

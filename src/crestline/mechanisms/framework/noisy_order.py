@@ -11,7 +11,7 @@ import numpy as np
 from crestline.fields import Whole, field, value
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.table import HistogramTable
-from crestline.mechanisms.framework.framework import Choices, Framework
+from crestline.mechanisms.framework.framework import Framework, SlotLaw
 from crestline.mechanisms.numerics.order_law import order_chances
 from crestline.mechanisms.selection import Selection, table_selections
 from crestline.mechanisms.slots import Counted, Slots, check_table, item_number, orderings, pieces, slot_number
@@ -56,9 +56,9 @@ class OneShot(Framework):
             result += table_selections(part, np.where(np.arange(self.k) < passed[:, None], order, self.k_bar), self.k)
         return result
 
-    def choices(self, view: Histogram) -> Choices:
+    def slot_law(self, view: Histogram) -> SlotLaw:
         orders = np.array(list(orderings(range(view.k_bar), min(self.k, view.k_bar))), dtype=np.int64)
-        return Choices(orders, np.full(len(orders), self.k), self.order_chances(self.scores(view).approx, orders))
+        return SlotLaw(orders, np.full(len(orders), self.k), self.order_chances(self.scores(view).approx, orders))
 
     def order_chances(self, scores: Floats, orders: Slots) -> Floats:
         """The probability of each given order of slots."""
@@ -66,4 +66,4 @@ class OneShot(Framework):
 
     def margin_for_all(self, chance: float = 0.95) -> float:
         """All k are named with this chance when all slots exceed the next count by so many users (P5.6)."""
-        return 1 + self.test.needed_gap(self.k, 1 - chance)
+        return self.test.margin_for_all(self.k, chance)

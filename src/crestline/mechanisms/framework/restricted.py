@@ -17,9 +17,9 @@ from crestline.errors import MechanismError
 from crestline.fields import Converted, Number, Whole, field, value
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import adopt, fast_release
+from crestline.mechanisms.adopt import adopt_on_slots, fast_release
 from crestline.mechanisms.framework.contract import check_equivariance, released
-from crestline.mechanisms.framework.framework import Choices, Framework, checked_test
+from crestline.mechanisms.framework.framework import Framework, SlotLaw, checked_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.framework.slot_orders import order_law, orders_of
 from crestline.mechanisms.mechanism import BuiltIn, Mechanism
@@ -32,7 +32,7 @@ from crestline.randomness.sampling import subsets
 
 
 def _black_box(mechanism: Mechanism, name: str) -> BuiltIn:
-    return adopt(mechanism, "the black box needs guarantee() and release(histogram, entropy)")
+    return adopt_on_slots(mechanism, "the black box needs guarantee() and release(histogram, entropy)")
 
 
 @value
@@ -81,7 +81,7 @@ class Restricted(Framework):
             slots += [names] * many
         return orders_of(drawn, slots, entropy)
 
-    def choices(self, view: Histogram) -> Choices:
+    def slot_law(self, view: Histogram) -> SlotLaw:
         law = self.mechanism.law
         if law is None:
             raise MechanismError("the black box does not state its law; add law(histogram) to audit it exactly")

@@ -14,7 +14,7 @@ import numpy as np
 
 from crestline.errors import MechanismError
 from crestline.histogram.labels import Label
-from crestline.mechanisms.framework.framework import Choices
+from crestline.mechanisms.framework.framework import SlotLaw
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slots import NO_SLOT, Slots
 from crestline.randomness.entropy import Entropy
@@ -46,7 +46,7 @@ def orders_of(
     return orders, _wanted(drawn, rows)
 
 
-def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> Choices:
+def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> SlotLaw:
     """The law of those orders; every order of a set is equally likely."""
     drawn: list[Selection] = []
     rows: list[list[int]] = []
@@ -58,7 +58,7 @@ def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> Cho
         rows += orders
         drawn += [selection] * len(orders)
         chances += [chance if fixed else chance / math.factorial(len(chosen))] * len(orders)
-    return Choices(_table(rows), _wanted(drawn, rows), np.array(chances))
+    return SlotLaw(_table(rows), _wanted(drawn, rows), np.array(chances))
 
 
 def _wanted(drawn: Sequence[Selection], rows: Sequence[list[int]]) -> Slots:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -22,21 +23,24 @@ _CERTAIN = 50.0  # a lead of this much is beaten with probability exp(-e^50): no
 
 def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
     """Probability of every selection. Columns are the labels, then ⊥ if there is one more column than labels."""
-    weights = np.exp(scores - scores.max(initial=-np.inf)).tolist()
-    slots = len(labels)
+    logs, slots = scores.tolist(), len(labels)
     law: defaultdict[Selection, float] = defaultdict(float)
     pending: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
     while pending:
         drawn, chance = pending.pop()
-        left = [column for column in range(len(weights)) if column not in drawn]
+        left = [column for column in range(len(logs)) if column not in drawn]
         if len(drawn) == k or not left or (drawn and drawn[-1] == slots):
             kept = [labels[column] for column in drawn if column != slots]
             law[listed(kept, k)] += chance
             if len(law) > _MOST_OUTCOMES:
                 raise ParameterError("the law has too many outcomes: it is for small histograms only")
             continue
-        mass = sum(weights[column] for column in left)
-        pending += [((*drawn, column), chance * weights[column] / mass) for column in left if weights[column]]
+        best = max(logs[column] for column in left)  # of those left: a leader that is drawn must not make them vanish
+        weights = [math.exp(logs[column] - best) for column in left]
+        mass = math.fsum(weights)
+        pending += [
+            ((*drawn, column), chance * weight / mass) for column, weight in zip(left, weights, strict=True) if weight
+        ]
     return dict(law)
 
 

@@ -27,7 +27,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.observed_table import ObservedTable
 from crestline.histogram.table import HistogramTable
-from crestline.histogram.views import View
+from crestline.histogram.views import SeenInGroups, View
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.certificate import certified
@@ -189,6 +189,11 @@ class Observed(BuiltIn):
         """The certificate covers all groups of a user at once (P15.1); fewer groups than it is for move less."""
         kept = self.promise
         return None if kept is None or groups > (self.groups or 1) else replace(kept, theorem=_IN_GROUPS)
+
+    def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
+        if isinstance(table, ObservedTable):
+            return self.release_each(table, entropy)
+        return super().release_groups(table, entropy)
 
     def release_each(self, table: HistogramTable | ObservedTable, entropy: Entropy) -> list[Selection]:
         """One release for every group, all of them in one array operation; only what is named gets a Python object."""

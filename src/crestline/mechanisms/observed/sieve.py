@@ -1,7 +1,8 @@
 """The sieve: find the heavy hash buckets, which are a public list, then put a threshold on the items in them.
 
 Seed        new in crestline (P18): weighted loads of hashed buckets, thresholds over what is left
-Guarantee   (ε, δ_G(ε; μ) + δ_T) by P18.2; in a ledger one Gaussian step of μ² and δ_T
+Guarantee   (ε, δ_G(ε; μ) + δ_T) by P18.2; in a ledger one Gaussian step of μ² and δ_T; for users of c groups, with
+            one release in each, (ε, δ_G(ε; √c μ) + c δ_T) by P15.1
 Assumes     distinct pairs of a user and an item, all views in one snapshot; needs no bound on a user's items
 Numerics    exact: whole-number weights, looks rounded to a public grid with certainty, ideal keys (P11, P18.7)
 Proof note  docs/proofs/sieve.md
@@ -18,20 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
-from crestline.fields import Flag, Number, Whole, field, flag, value
+from crestline.fields import Flag, Number, Whole, WholeOrNone, field, flag, value
 from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import GaussianDP, Guarantee
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.views import PAIRS
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.mechanism import OnPairs
 from crestline.mechanisms.observed.draw import Rule, passed
 from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing, users_needed
 from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.slots import contribution_bound
 from crestline.mechanisms.total import Total
 from crestline.parameters import positive, probability, whole
 from crestline.randomness.entropy import Entropy
@@ -50,6 +51,7 @@ _BELOW, _WIDE = 2, 2  # a bucket is kept from two σ below the k-th largest load
 # The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
 _ROUNDING = 1 - Fraction(2, 10**11)
 _KEY_WORDS = 4
+_IN_GROUPS = "P15.1, P18.2"
 _LIKELY = 1.645  # so many σ above the threshold an item is named with 95% probability
 
 
@@ -58,11 +60,12 @@ def _bucket_number(buckets: int, name: str) -> int:
 
 
 @value
-class Sieve(BuiltIn):
+class Sieve(OnPairs):
     """Finds heavy hash buckets with noise, and names the items in them that exceed a threshold.
 
     `epsilon` and `delta` are the total of one release. There is nothing else to choose. With `several` it is for pairs
-    of several periods, where neighbours differ in the rows of one user in one of them.
+    of several periods, where neighbours differ in the rows of one user in one of them. With `groups` the total is for
+    users who count in so many groups, with one release in each; None: in one.
     """
 
     k: Whole = field(whole)
@@ -70,44 +73,56 @@ class Sieve(BuiltIn):
     delta: Number = field(probability)
     buckets: Whole = field(_bucket_number, default=BUCKETS, kw_only=True)
     several: Flag = field(flag, default=False, kw_only=True)
+    groups: WholeOrNone = field(contribution_bound, default=None, kw_only=True)
 
     theorem = "P18.2"
-    view = PAIRS
 
     @classmethod
-    def fit(cls, total: Total, *, several: bool = False) -> Self:
-        """Spends all of ε and δ. It looks at all pairs, so `k_bar` changes nothing."""
+    def fit(cls, total: Total, *, several: bool = False, groups: int | None = None) -> Self:
+        """Spends all of ε and δ. It looks at all pairs, so `k_bar` changes nothing. With `groups` the total covers one
+        release in each of so many groups of a user (P15.1)."""
         if total.contribution is not None:
             raise ParameterError("Sieve finds its own bound on items: leave contribution out, or take Observed")
-        return cls(total.k, total.epsilon, total.delta, several=several)
+        return cls(total.k, total.epsilon, total.delta, several=several, groups=None if groups == 1 else groups)
 
     @cached_property
     def mu_squared(self) -> Fraction:
-        """μ² of all Gaussian steps together."""
-        return largest_mu_squared(self.epsilon * _ROUNDING, self.delta * (1 - _NEW))
+        """μ² of all Gaussian steps of one release together; those of all groups of a user add up."""
+        return largest_mu_squared(self.epsilon * _ROUNDING, self.slack) / self._releases
 
     @property
     def delta_new(self) -> Fraction:
-        """δ_T: the probability that something which only one user has is named."""
-        return self.delta * _NEW
+        """δ_T: the probability that something which only one user has is named in one release."""
+        return self.delta * _NEW / self._releases
 
     @property
     def slack(self) -> Fraction:  # type: ignore[override] # nobody writes to a frozen value
-        return self.delta - self.delta_new
+        return self.delta * (1 - _NEW)
+
+    @property
+    def _releases(self) -> int:
+        """In how many groups a user counts at most: so many releases have the total together."""
+        return self.groups or 1
 
     def cost(self) -> Cost:
-        return steps(GaussianDP(self.mu_squared, theorem=self.theorem), delta=self.delta_new)
+        return self._cost_of(1)
 
     def guarantee(self) -> Guarantee:
-        """The promise for one release."""
-        return total(self.cost(), self.slack, theorem=self.theorem)
+        """The promise for one release; with `groups`, for one in each group of a user."""
+        return total(self._cost_of(self._releases), self.slack, theorem=_IN_GROUPS if self.groups else self.theorem)
 
-    def release_many(  # type: ignore[override] # it looks at pairs, as `view` says
-        self, pairs: PairViews, n: int, entropy: Entropy
-    ) -> list[Selection]:
+    def promised_in(self, groups: int) -> Guarantee | None:
+        """The total is for all groups of a user at once (P15.1); fewer groups than it is for move less."""
+        return None if groups > self._releases else self.guarantee()
+
+    def _cost_of(self, releases: int) -> Cost:
+        """Gaussian steps add up to one, in whatever groups they are made."""
+        return steps(GaussianDP(releases * self.mu_squared, theorem=self.theorem), delta=releases * self.delta_new)
+
+    def release_many(self, pairs: PairViews, n: int, entropy: Entropy) -> list[Selection]:
         return [self.release(pairs, entropy) for _ in range(n)]
 
-    def release(self, pairs: PairViews, entropy: Entropy) -> Selection:  # type: ignore[override] # as `view` says
+    def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
         """One release. Which steps follow is decided from what the earlier ones released."""
         popular = self._popular(pairs, entropy)
         users = self._users(pairs, entropy)

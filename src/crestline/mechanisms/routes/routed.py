@@ -25,9 +25,8 @@ from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.pairs import PairViews
 from crestline.histogram.route import Route
-from crestline.histogram.views import PAIRS
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
-from crestline.mechanisms.mechanism import BuiltIn, Law
+from crestline.mechanisms.mechanism import BuiltIn, Law, OfAnyView, OnPairs
 from crestline.mechanisms.observed.sieve import Sieve
 from crestline.mechanisms.routes.ordered import OrderedStaircase
 from crestline.mechanisms.selection import Selection
@@ -53,16 +52,15 @@ _FAR = 37  # e^-37 is below the rounding of a double
 
 
 @value
-class Routed(BuiltIn):
+class Routed(OnPairs):
     """`gate` is the ε of the look. `slots` answers from a noisy lead of `needed` users on, and `pairs` otherwise."""
 
     gate: Number = field(positive)
     needed: Whole = field(whole)
     slots: BuiltIn
-    pairs: BuiltIn
+    pairs: OnPairs
 
     theorem = "P18.5"
-    view = PAIRS
 
     def __post_init__(self) -> None:
         if self.slots.k is None or self.slots.k_bar is None or self.slots.k != self.pairs.k:
@@ -112,12 +110,12 @@ class Routed(BuiltIn):
             return self._look() + min((self.slots.cost(), self.pairs.cost()), key=lambda way: way.rho)
         return self._look() + self.answering(selection).settled(selection)
 
-    def answering(self, selection: Selection) -> BuiltIn:
+    def answering(self, selection: Selection) -> OfAnyView:
         """The mechanism that the look chose."""
         assert selection.route is not None, "a routed selection says which way it took"
         return self._chosen(selection.route.lead)
 
-    def _chosen(self, lead: int) -> BuiltIn:
+    def _chosen(self, lead: int) -> OfAnyView:
         """What answers when the look released this lead; the noise of the look is taken off where a set is weighed."""
         if lead < self.needed:
             return self.pairs
@@ -125,19 +123,22 @@ class Routed(BuiltIn):
             self.slots.at_lead(float(lead - 1 / self.gate)) if isinstance(self.slots, OrderedStaircase) else self.slots
         )
 
-    def release_many(  # type: ignore[override] # it looks at pairs, as `view` says
-        self, pairs: PairViews, n: int, entropy: Entropy
-    ) -> list[Selection]:
+    def release_many(self, pairs: PairViews, n: int, entropy: Entropy) -> list[Selection]:
         """The slots are read and the look is taken, whatever they hold; then one of the two answers."""
         slots = pairs.slots(self.k_bar)
-        lead = Linear(np.array([self._lead(slots)], dtype=np.int64), Fraction(1))
-        noisy = keys(lead, LAPLACE, entropy.uniforms(n, 1), scale=1 / self.gate)
+        true = Linear(np.array([self._lead(slots)], dtype=np.int64), Fraction(1))
+        noisy = keys(true, LAPLACE, entropy.uniforms(n, 1), scale=1 / self.gate)
         leads = rounded(noisy, Fraction(1))[:, 0].tolist()
-        made: dict[BuiltIn, list[Selection]] = {}
-        for way, times in Counter(map(self._chosen, leads)).items():
-            seen = cast(Histogram, pairs) if way is self.pairs else slots
-            made[way] = way.release_many(seen, times, entropy)
-        return [replace(made[self._chosen(lead)].pop(), route=self._route(lead)) for lead in leads]
+        often = Counter(leads)
+        ways = {lead: self._chosen(lead) for lead in often}  # once for each lead: few of them differ
+        wanted: Counter[OfAnyView] = Counter()
+        for lead, times in often.items():
+            wanted[ways[lead]] += times
+        made: dict[OfAnyView, list[Selection]] = {}
+        for way, times in wanted.items():
+            made[way] = way.release_seen(pairs if way is self.pairs else slots, times, entropy)
+        drawn = {lead: (made[way], self._route(lead)) for lead, way in ways.items()}
+        return [replace(left.pop(), route=route) for left, route in map(drawn.__getitem__, leads)]
 
     @property
     def law(self) -> Law | None:
@@ -147,7 +148,7 @@ class Routed(BuiltIn):
     def _law(self, view: Histogram) -> Mapping[Selection, float]:
         pairs = cast(PairViews, view)
         slots, law = pairs.slots(self.k_bar), dict[Selection, float]()
-        laws: dict[BuiltIn, Mapping[Selection, float]] = {}
+        laws: dict[OfAnyView, Mapping[Selection, float]] = {}
         for lead, chance in self._leads(self._lead(slots)):
             way = self._chosen(lead)
             if way not in laws:

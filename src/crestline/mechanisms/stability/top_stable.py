@@ -23,7 +23,7 @@ from crestline.guarantees.accountants import per_step_epsilon, total
 from crestline.guarantees.cost import Cost, steps
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import adopt, domain_of
+from crestline.mechanisms.adopt import adopt_on_slots, domain_of
 from crestline.mechanisms.framework.contract import released
 from crestline.mechanisms.mechanism import UNKNOWN, BuiltIn, Mechanism
 from crestline.mechanisms.over_slots import OverSlots
@@ -50,7 +50,7 @@ def _inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
     """The inner selection. What it would refuse once the stable set is known (that depends on rows) is refused here."""
     if inner is None:
         return None
-    adopted = adopt(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
+    adopted = adopt_on_slots(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
     if domain_of(adopted) == UNKNOWN:
         raise MechanismError(
             "inner selects from the stable set, which is a public list by then: take a mechanism for a public list, "

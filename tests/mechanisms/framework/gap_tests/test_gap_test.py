@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from crestline.errors import ParameterError
 from crestline.guarantees.guarantee import BoundedRange
-from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest, chance, gap_for
+from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest, chance, margin
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.randomness.entropy import replay
 
@@ -66,30 +66,32 @@ def test_an_item_that_gained_nothing_passes_with_delta_at_most(test: GapTest) ->
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
-def test_the_gap_for_a_chance_is_its_inverse(test: GapTest) -> None:
+def test_the_margin_for_a_chance_is_its_inverse(test: GapTest) -> None:
     for wanted in (1e-6, 0.3, 0.95):
-        assert chance(test, [gap_for(test, wanted)]) == pytest.approx(wanted, rel=1e-9)
+        found = chance(test, [margin(test, wanted) - 1])
+        assert found == pytest.approx(wanted, rel=1e-9)
+        assert found >= wanted, "of the two ends of the last bracket, the one that is enough"
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
-def test_the_needed_gap_is_enough_for_all(test: GapTest) -> None:
-    gap = test.needed_gap(5, 0.05)
+def test_the_margin_for_all_is_enough_for_all(test: GapTest) -> None:
+    gap = test.margin_for_all(5, 0.95) - 1
     assert chance(test, [gap] * 5) >= 0.95 - 1e-12
     assert chance(test, [gap] * 5) <= 0.999
 
 
-def test_the_needed_gap_of_the_joint_test_is_exactly_enough() -> None:
+def test_the_margin_of_the_joint_test_is_exactly_enough() -> None:
     """All pass or none, by the smallest gap: nothing is lost to a union bound."""
     test = JointTest("0.5", "1e-3")
     for beta in (0.01, 0.3):
-        assert chance(test, [test.needed_gap(5, beta)] * 5) == pytest.approx(1 - beta, abs=1e-12)
+        assert chance(test, [test.margin_for_all(5, 1 - beta) - 1] * 5) == pytest.approx(1 - beta, abs=1e-12)
 
 
-def test_needed_gaps_are_those_of_the_note() -> None:
+def test_margins_are_those_of_the_note() -> None:
     """P5.6 at ε_R = 1, δ_R = 1e-6, β = 0.05, k = 50: one more than the gap, for the count above the next."""
-    assert LaplaceTest(1, "1e-6").needed_gap(50, 0.05) + 1 == pytest.approx(47.2, abs=0.05)
-    assert ExponentialTest("0.7", "0.3", "1e-6").needed_gap(50, 0.05) + 1 == pytest.approx(42.0, abs=0.05)
-    assert ExponentialTest("0.59", "0.41", "1e-6").needed_gap(50, 0.05) + 1 == pytest.approx(39.8, abs=0.05)
+    assert LaplaceTest(1, "1e-6").margin_for_all(50, 0.95) == pytest.approx(47.2, abs=0.05)
+    assert ExponentialTest("0.7", "0.3", "1e-6").margin_for_all(50, 0.95) == pytest.approx(42.0, abs=0.05)
+    assert ExponentialTest("0.59", "0.41", "1e-6").margin_for_all(50, 0.95) == pytest.approx(39.8, abs=0.05)
 
 
 def test_the_joint_test_is_one_bounded_range_step() -> None:

@@ -95,12 +95,12 @@ def test_small_noise_keeps_its_digits(first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("beta", [0.05, 0.3])
-def test_the_needed_gap_of_one_item_is_exact_and_of_many_a_union(beta: float) -> None:
+def test_the_margin_of_one_item_is_exact_and_of_many_a_union(beta: float) -> None:
     """P5.6: with that gap one item fails with chance β (one-sided: β ε1/(ε1 + ε2), the threshold moves down only)."""
     for test, share in ((LaplaceTest("0.8", "0.01"), 1.0), (ExponentialTest("0.6", "0.2", "0.01"), 0.75)):
-        failing = test.lengths(np.array([test.needed_gap(1, beta)]), np.array([[0]]))[0, 0]
+        failing = test.lengths(np.array([test.margin_for_all(1, 1 - beta) - 1]), np.array([[0]]))[0, 0]
         assert failing == pytest.approx(share * beta, abs=1e-9)
-        assert test.needed_gap(3, beta) == pytest.approx(test.needed_gap(1, beta / 3), abs=1e-9)
+        assert test.margin_for_all(3, 1 - beta) == pytest.approx(test.margin_for_all(1, 1 - beta / 3), abs=1e-9)
 
 
 def test_the_loss_interval_is_that_of_the_note() -> None:

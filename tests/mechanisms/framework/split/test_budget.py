@@ -46,6 +46,7 @@ def test_as_many_slots_as_the_caller_says(kind: Any) -> None:
     assert kind.for_budget(k=2, k_bar=7, epsilon=1, delta="1e-6").k_bar == 7
 
 
+@pytest.mark.long
 @settings(max_examples=12, deadline=None)
 @given(
     kind=st.sampled_from(KINDS),

@@ -54,8 +54,11 @@ class GapTest(Protocol):
         """The chances of 0, 1, … passes for each row of slots in `orders`; `gaps` of all slots, in users."""
         ...
 
-    def needed_gap(self, k: int, beta: float) -> float:
-        """All of k items pass with probability 1 - beta when each has at least this gap, in users (P5.6)."""
+    def margin_for_all(self, k: int, chance: float) -> float:
+        """By how many users each of k items must exceed the first item left out for all to pass with a chance (P5.6).
+
+        One more than their gaps: see above.
+        """
         ...
 
 
@@ -66,8 +69,8 @@ def chance(test: GapTest, gaps: Sequence[float]) -> float:
     return float(lengths[-1])
 
 
-def gap_for(test: GapTest, wanted: float) -> float:
-    """The gap, in users, at which one item passes with the wanted chance."""
+def margin(test: GapTest, wanted: float) -> float:
+    """By how many users one item must exceed the first item left out to pass with the wanted chance."""
 
     def enough(gap: float) -> bool:
         return chance(test, [gap]) >= wanted
@@ -78,7 +81,7 @@ def gap_for(test: GapTest, wanted: float) -> float:
     low = -high
     while enough(low):
         low *= 2
-    return halved(enough, low, high)[1]
+    return 1 + halved(enough, low, high)[1]
 
 
 @value
@@ -108,8 +111,8 @@ class JointTest:
         result[:, k] += passing
         return result
 
-    def needed_gap(self, k: int, beta: float) -> float:
-        return (self._log_odds.approx + math.log((1 - beta) / beta)) / float(self.epsilon)
+    def margin_for_all(self, k: int, chance: float) -> float:
+        return 1 + (self._log_odds.approx + math.log(chance / (1 - chance))) / float(self.epsilon)
 
     @property
     def _log_odds(self) -> Real:

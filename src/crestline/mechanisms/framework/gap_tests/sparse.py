@@ -83,8 +83,8 @@ class LaplaceTest(SparseTest):
             LAPLACE.survival(grid.points - over[:, None]), grid.weights * LAPLACE.density(grid.points)
         )
 
-    def needed_gap(self, k: int, beta: float) -> float:
-        return float((self.height + laplace_threshold(Fraction(beta) / k)) * 2 / self.epsilon)
+    def margin_for_all(self, k: int, chance: float) -> float:
+        return 1 + float((self.height + laplace_threshold((1 - Fraction(chance)) / k)) * 2 / self.epsilon)
 
     @property
     def height(self) -> Fraction:
@@ -119,8 +119,8 @@ class ExponentialTest(SparseTest):
         passing = EXPONENTIAL.cdf(second * (over[:, None] + grid.points))  # P5.6: (1 - e^{-ε2 (g - T + z)})_+
         return SharedThreshold(passing, grid.weights * first * EXPONENTIAL.density(first * grid.points))
 
-    def needed_gap(self, k: int, beta: float) -> float:
-        return float(self.height) + math.log(k / beta) / float(self.epsilon2)
+    def margin_for_all(self, k: int, chance: float) -> float:
+        return 1 + float(self.height) + math.log(k / (1 - chance)) / float(self.epsilon2)
 
     @property
     def height(self) -> Fraction:

@@ -1,0 +1,51 @@
+"""What items are ranked by, where that is not how many users have them: the sum of a column."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from crestline.errors import QuestionError
+from crestline.parameters import whole
+
+LARGEST_CLIP = 2**63 - 1
+_SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
+_PLAIN_NAME = re.compile(r'[^"()*/+\s](?:[^"()*/+]*[^"()*/+\s])?')
+_CALCULATION = re.compile(r"[*/+]")
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Rank by a sum: each user adds at most `clip`, a public number, of the column to one item."""
+
+    column: str
+    clip: int
+
+    def __post_init__(self) -> None:
+        if whole(self.clip, "clip") > LARGEST_CLIP:
+            raise QuestionError(f"clip must be at most {LARGEST_CLIP}")
+
+    @classmethod
+    def read(cls, score: str | None, clip: int | None) -> Sum | None:
+        """From `sum(column)` and its clip, which only make sense together; an odd name is written in double quotes."""
+        if score is None:
+            if clip is not None:
+                raise QuestionError("clip goes with score, as in score='sum(price)', clip=100")
+            return None
+        if clip is None:
+            raise QuestionError("a score needs clip: the most that one user may add to one item (a public number)")
+        match = _SUM.fullmatch(score) if isinstance(score, str) else None
+        if match is None:
+            raise QuestionError("score must be of the form sum(column); leave it out to count users")
+        if match["plain"] and _CALCULATION.search(match["plain"]):
+            raise QuestionError(
+                f"sum() takes one column; make a view or an Ibis column for {match['plain']}, and sum that (a column "
+                "of this name is written in double quotes)"
+            )
+        return cls(match["plain"] or match["quoted"].replace('""', '"'), clip)
+
+    def __str__(self) -> str:
+        if _PLAIN_NAME.fullmatch(self.column):
+            return f"sum({self.column})"
+        quoted = self.column.replace('"', '""')
+        return f'sum("{quoted}")'

@@ -1,0 +1,111 @@
+"""The sieve in groups: the total covers all groups of a user; every group has noise and hashes of its own (P15.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crestline.guarantees.gaussian import delta_of
+from crestline.guarantees.guarantee import ApproxDP
+from crestline.histogram.pair_table import Coded, Digests, PairTable
+from crestline.histogram.pairs import Pairs
+from crestline.mechanisms import Sieve
+from crestline.mechanisms.in_groups import InGroups
+from crestline.mechanisms.observed import sieve
+from crestline.mechanisms.observed.looks import Look, look
+from crestline.mechanisms.selection import GroupSelections, Selection
+from crestline.mechanisms.total import Total
+from crestline.randomness.entropy import replay
+
+TOTAL = Total(5, 1, "1e-8")
+POPULAR = 3
+LABELS = ["many", "of one user", "nobody"]
+
+
+def planted() -> PairTable:
+    """A group of 2,000 users with 20 items each, three of which all of them have; one of one user; an empty one."""
+    rng = np.random.default_rng(11)
+    rows = [
+        (0, user, item)
+        for user in range(2_000)
+        for item in {*range(POPULAR), *rng.integers(POPULAR, 5_000, 20).tolist()}
+    ]
+    rows += [(1, 7, item) for item in range(POPULAR)]
+    which, users, items = np.array(rows).T
+    digests = Digests(rng.integers(0, 1 << 31, 2_000), rng.integers(0, 1 << 31, 5_000))
+    return PairTable.of(LABELS, Coded(which, users, items), digests)
+
+
+@pytest.mark.parametrize("many", [2, 3, 40])
+def test_a_total_is_for_all_groups_of_a_user(many: int) -> None:
+    alone, made = Sieve.fit(TOTAL), Sieve.fit(TOTAL, groups=many)
+    family = InGroups.of(made, many, delta=TOTAL.delta)
+    promise: Any = family.guarantee()
+    assert promise.theorem.startswith("P15.1, P18.2;")
+    assert Fraction(99, 100) <= promise.epsilon <= 1
+    assert promise.delta == TOTAL.delta
+    assert (made.mu_squared, made.delta_new) == (alone.mu_squared / many, alone.delta_new / many)
+    assert delta_of(TOTAL.epsilon, many * made.mu_squared) <= Fraction(6, 10) * TOTAL.delta
+    # In a ledger: c steps of μ²/2 and c times δ_T, whatever is named.
+    assert (family.cost().rho, family.cost().delta) == (many * made.mu_squared / 2, many * made.delta_new)
+    for published in (GroupSelections(()), GroupSelections((("g", Selection(("a",), True)),))):
+        settled = family.settled(published)
+        assert (settled.rho, settled.delta) == (family.cost().rho, family.cost().delta)
+
+
+def test_one_group_is_what_it_was() -> None:
+    assert Sieve.fit(TOTAL, groups=1) == Sieve.fit(TOTAL) == Sieve(5, 1, "1e-8")
+    assert Sieve.fit(TOTAL).guarantee().theorem.startswith("P18.2;")
+
+
+def test_a_promise_for_fewer_groups_is_not_that_of_more() -> None:
+    made = Sieve.fit(TOTAL, groups=2)
+    assert made.promised_in(1) == made.promised_in(2) == made.guarantee()
+    assert made.promised_in(3) is None
+    added: Any = InGroups.of(made, 3).guarantee()  # step by step
+    assert isinstance(added, ApproxDP)
+    assert added.delta > TOTAL.delta
+    assert InGroups.of(made, 2).guarantee() == made.guarantee()  # also where the object is given with a question
+
+
+def test_what_stands_out_is_named_and_of_other_groups_nothing_is_said() -> None:
+    for public in (False, True):
+        family = InGroups.of(Sieve.fit(TOTAL), 1, public=public)
+        found = dict(family.release([planted()], replay("groups")).groups)
+        assert set(found.pop("many").items) == set(range(POPULAR))
+        assert found == ({"nobody": Selection((), True), "of one user": Selection((), True)} if public else {})
+
+
+def spied(monkeypatch: pytest.MonkeyPatch, name: str, seen: Callable[..., Any]) -> None:
+    original: Any = getattr(Pairs, name)
+
+    def spy(self: Pairs, *given: Any) -> Any:
+        seen(*given)
+        return original(self, *given)
+
+    monkeypatch.setattr(Pairs, name, spy)
+
+
+def test_every_bucket_of_every_group_gets_noise_and_no_key_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a group of one user, and in one that is empty: nothing depends on how much is there."""
+    keys, looks = list[bytes](), list[int]()
+    for name in ("loads", "observed"):
+        spied(monkeypatch, name, lambda key, *_: keys.append(key))
+
+    def counted(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
+        looks.append(len(numbers))
+        return look(numbers, unit, mu_squared, entropy)
+
+    monkeypatch.setattr(sieve, "look", counted)
+    mechanism = Sieve.fit(TOTAL, groups=2)
+    mechanism.release_groups(planted(), replay("keys"))
+    assert len(set(keys)) == len(keys)
+    rounds = [size for size in looks if size == mechanism.buckets]
+    assert len(rounds) + 3 == len(keys)  # one key for each round, and one for the last step of each group
+    assert len(rounds) >= 3  # where nothing is known, too
+    assert looks.count(13) == 6  # of each group, before and after its rounds
+    assert looks.count(1) == 3
