@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from crestline.web.app import create_app
-from crestline.web.config import load_config
+from crestline.web.settings.reader import load_config
 from crestline.web.state import ServiceState, open_state
 
 CONFIG = """\

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
-from crestline.web.config import load_config
+from crestline.web.settings.reader import load_config
 from crestline.web.tables import open_tables
 from tests.patience import PATIENCE
 from tests.servers import free_port
@@ -28,9 +28,9 @@ ledger = "{ledger}"
 
 [limits]
 requests_per_minute = 100000000
-
+{limits}
 [datasets.loans]
-source = "loans.csv"
+{source}
 user = "user"
 items = ["item"]
 filters = ["country"]
@@ -40,11 +40,19 @@ budget = {{ epsilon = {epsilon}, delta = 1e-3 }}
 ANALYST = "\n[analysts.{name}.budgets]\nloans = {{ epsilon = {epsilon}, delta = 1e-3 }}\n"
 
 
-def write_service(folder: Path, ledger: str, epsilon: float, analysts: int) -> dict[str, str]:
-    """A folder with data and a configuration in it, and a token for each of some analysts. Each may spend it all."""
+FILE = 'source = "loans.csv"'
+
+
+def write_service(
+    folder: Path, ledger: str, epsilon: float, analysts: int, *, source: str = FILE, limits: str = ""
+) -> dict[str, str]:
+    """A folder with data and a configuration in it, and a token for each of some analysts. Each may spend it all.
+
+    `source` and `limits` are lines of the configuration.
+    """
     (folder / "loans.csv").write_text(DATA)
     names = [f"analyst{number}" for number in range(analysts)]
-    text = CONFIG.format(ledger=ledger, epsilon=epsilon)
+    text = CONFIG.format(ledger=ledger, epsilon=epsilon, source=source, limits=limits)
     text += "".join(ANALYST.format(name=name, epsilon=epsilon) for name in names)
     config = folder / "crestline.toml"
     config.write_text(text)

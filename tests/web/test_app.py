@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from crestline.sources.delegated import Delegated
 from crestline.sources.pool import Pool
 from crestline.sources.table import TableSource
 from crestline.web.app import create_app
-from crestline.web.config import load_config
+from crestline.web.settings.reader import load_config
 from crestline.web.state import open_state
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
@@ -39,9 +40,16 @@ def test_the_whole_path(service: Service) -> None:
     (mine,) = service.get("/v1/budget").json()["budgets"]
     assert mine["analyst"] == "ann"
     assert 0 < mine["used"] < 1
+    assert mine["budget"] == {"kind": "zcdp", "epsilon": 4.0, "delta": 1e-5}
+    assert {name: float(Fraction(text)) for name, text in mine["exact"]["remaining"].items()} == mine["remaining"]
     again = service.get(f"/v1/answers/{answer['id']}").json()
     assert (again["items"], again["stored"]) == (answer["items"], True)
     assert again["bill"] == answer["bill"]
+
+
+def test_several_columns_of_which_no_row_fits_the_filter_are_an_answer_like_any_other(service: Service) -> None:
+    answer = service.top(item=["title", "genre"], where="country = 'nowhere'", epsilon=None, delta=None)
+    assert (answer.status_code, answer.json()["items"]) == (200, [])
 
 
 def test_no_address_of_data_or_ledgers_reaches_an_analyst(service: Service, folder: Path) -> None:
@@ -145,8 +153,9 @@ def test_those_without_rights_cannot_tell_why(service: Service) -> None:
 
 
 def test_an_owner_sees_everything_and_pays_from_the_data_set(service: Service) -> None:
-    foreign = service.top("bob").json()["id"]
-    assert service.get(f"/v1/answers/{foreign}", "olga").status_code == 200
+    assert service.top("bob").json()["id"] == 1
+    (settled,) = (one for one in service.state.datasets["loans"].ledger.history() if one.kind == "settled")
+    assert service.get(f"/v1/answers/{settled.receipt}", "olga").json()["bill"]["receipt"] == settled.receipt
     assert [part["name"] for part in service.get("/v1/datasets", "olga").json()["datasets"]] == ["loans", "secret"]
     accounts = service.get("/v1/budget", "olga").json()["budgets"]
     assert [(account["dataset"], account["analyst"]) for account in accounts] == [
@@ -212,7 +221,7 @@ def test_a_key_pays_once(service: Service) -> None:
     assert service.spent() == spent
     other = service.top(key="one", k=1)
     assert (other.status_code, other.json()["error"]["code"]) == (409, "key_reused")
-    assert service.top("bob", key="one").json()["id"] != first.json()["id"]  # everybody has keys of their own
+    assert service.top("bob", key="one").json()["stored"] is False  # everybody has keys of their own
 
 
 def test_a_key_pays_once_where_the_data_have_no_version(folder: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from crestline.cli.main import run
 from crestline.errors import BudgetMismatch, CrestlineError, ParameterError
-from crestline.web.config import PublicFacts, load_config
-from crestline.web.settings import line_of
+from crestline.web.config import PublicFacts
+from crestline.web.settings.reader import load_config
+from crestline.web.settings.toml import line_of
 from crestline.web.state import open_state
 from tests.web.conftest import CONFIG
 

@@ -27,6 +27,7 @@ def visit(service: Service) -> Visit:
     return Visit(service)
 
 
+@pytest.mark.long
 def test_every_group_is_answered_and_tells_its_name(service: Service) -> None:
     answer = service.top(by="country", item="title").json()
     assert [group["group"] for group in answer["groups"]] == ["DE", "FR"]
@@ -48,6 +49,13 @@ def test_a_bound_takes_thresholds(service: Service) -> None:
     bounded = service.top(by="country", item="title", contribution=1).json()
     assert bounded["mechanism"]["name"] == "Observed"
     assert [group["group"] for group in bounded["groups"]] == ["DE", "FR"]
+
+
+def test_users_with_any_number_of_items_have_the_sieve(service: Service) -> None:
+    sieved = service.top(by="country", item="title", mechanism="Sieve").json()
+    assert sieved["mechanism"]["name"] == "Sieve"
+    assert [group["group"] for group in sieved["groups"]] == ["DE", "FR"]
+    assert [group["items"][0] for group in sieved["groups"]] == ["Rivers", "Rivers"]
 
 
 def test_public_lists_of_groups_and_items_answer_every_group(folder: Path) -> None:
@@ -91,6 +99,7 @@ def test_a_group_column_that_is_not_there_stops_the_service(folder: Path) -> Non
         pass
 
 
+@pytest.mark.long
 def test_the_form_offers_groups_and_the_page_has_a_card_for_each(visit: Visit) -> None:
     visit.sign_in("ann")
     form = visit.get("/datasets/loans")

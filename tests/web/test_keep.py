@@ -13,7 +13,7 @@ from crestline.randomness.entropy import system
 from crestline.sources.kept import KeptSource
 from crestline.sources.pool import Pool
 from crestline.web.asking import Caller, answered
-from crestline.web.config import load_config
+from crestline.web.settings.reader import load_config
 from crestline.web.state import ServedSource, ServiceState, open_state
 
 CONFIG = """\

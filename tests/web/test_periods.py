@@ -9,7 +9,7 @@ import pytest
 
 from crestline.cli.main import run
 from crestline.errors import ParameterError
-from crestline.web.config import load_config
+from crestline.web.settings.reader import load_config
 from tests.web.conftest import CONFIG, Service, started
 
 MONTHLY = 'per = "month", time = "day"'

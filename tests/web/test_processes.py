@@ -95,7 +95,7 @@ def test_a_server_that_is_told_to_end_settles_what_it_has_begun(tmp_path: Path) 
     entries = check_books(ledger, told)
     assert entries["settled"] == entries["reserved"]
     # Nothing that was begun is without its answer: whoever got no response was not charged.
-    assert entries["settled"] == len({one.body["id"] for one in told if one.status == 200})
+    assert entries["settled"] == len({(one.analyst, one.body["id"]) for one in told if one.status == 200})
 
 
 def test_two_servers_never_spend_more_than_there_is(postgres_database: str, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from crestline.errors import BudgetExhausted
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
-from crestline.web.config import load_config
 from crestline.web.problems import problem_of
+from crestline.web.settings.reader import load_config
 from crestline.web.tables import open_tables
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, write_loans

@@ -15,7 +15,7 @@ import uvicorn
 
 from crestline.web import middleware, server
 from crestline.web.app import create_app
-from crestline.web.config import load_config
+from crestline.web.settings.reader import load_config
 from crestline.web.state import open_state
 from tests.patience import PATIENCE
 
@@ -86,6 +86,7 @@ def test_no_redirect_repeats_the_host_that_a_request_names(folder: Path) -> None
         assert "elsewhere" not in str(response.headers)
 
 
+@pytest.mark.long
 def test_sixty_strangers_keep_nobody_out_and_cost_no_slow_hash(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made-up tokens, from sixty connections at once, while an analyst asks."""
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 
 from crestline.errors import LedgerError
-from crestline.ledger.storage.database import open_database
+from crestline.ledger.storage.addresses import open_database
 from crestline.ledger.storage.store import Store
 from crestline.web.access.tokens import Tokens
 from crestline.web.tables import VERSION, metadata, open_tables

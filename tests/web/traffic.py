@@ -114,17 +114,18 @@ def check_books(ledger: str, told: Iterable[Told]) -> Counter[str]:
     with Ledger.open(ledger, dataset="loans") as books:
         found = books.verify()
         assert found.ok, found.findings
-        history = [entry.content for entry in books.history()]
+        entries = books.history()
         for account in books.accounts:
             assert account.balance.charged.fits_in(account.balance.budget.limit)
-    reserved = {entry["sequence"]: entry["question"]["where"] for entry in history if entry["kind"] == "reserved"}
-    settled = {entry["receipt"] for entry in history if entry["kind"] == "settled"}
+    asked_for = [entry for entry in entries if entry.kind == "reserved"]
+    reserved = {(entry.analyst, entry.number): entry.content["question"]["where"] for entry in asked_for}
+    settled = {(entry.analyst, entry.number) for entry in entries if entry.kind == "settled"}
     asked = Counter(reserved.values())
     assert set(asked.values()) <= {1}, "a question was paid for twice"
-    receipts = {one.body["id"]: f"country <> '{one.question}'" for one in told if one.status == 200}
+    receipts = {(one.analyst, one.body["id"]): f"country <> '{one.question}'" for one in told if one.status == 200}
     assert set(receipts) <= settled, "an answer without its charge"
     assert all(reserved[number] == question for number, question in receipts.items())
     unanswered = {f"country <> '{one.question}'" for one in told if one.status == 0 or one.code == "unfinished"}
     lost = {reserved[number] for number in set(reserved) - set(receipts)}
     assert lost <= unanswered, "a charge without its answer"
-    return Counter(entry["kind"] for entry in history)
+    return Counter(entry.kind for entry in entries)

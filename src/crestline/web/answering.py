@@ -54,9 +54,10 @@ def answer_once(state: ServiceState, caller: Caller, name: str, question: Questi
 async def answer_in_turn(state: ServiceState, asked: Asked, gone: Callable[[], Awaitable[bool]]) -> dict[str, Any]:
     """The same, in the queue of its data set."""
     served = asked.caller.dataset(state, asked.dataset)
-    with served.metrics.question() as answers:
+    issued = state.tickets.issue(asked.caller.person.name, asked.key)
+    with served.metrics.question() as answers, issued as ticket:
         body = await served.queue.run(
-            lambda: answer_once(state, asked.caller, asked.dataset, asked.question, asked.key), gone
+            lambda: answer_once(state, asked.caller, asked.dataset, asked.question, asked.key), gone, ticket
         )
         answers.append(body)
         return body

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from crestline import __version__
 from crestline.errors import CrestlineError
-from crestline.ledger.report import account_json
+from crestline.ledger.report import account_decimals
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
 from crestline.web.answering import Asked, answer_in_turn
@@ -132,12 +132,12 @@ def _described(part: Served, state: ServiceState) -> dict[str, Any]:
     return {"name": config.name, **columns, **more, **bounds}
 
 
-@api.get("/budget", response_model=Budgets)
+@api.get("/budget", response_model=Budgets, response_model_exclude_unset=True)
 def budget(state: CurrentState, caller: Known) -> dict[str, Any]:
     """What may be spent, what is, and what is left: of your own budgets, or, for an owner, of all."""
     accounts = caller.accounts(state)
     periods = [one for whole in accounts for one in state.datasets[whole.dataset].ledger.periods(whole.analyst)]
-    return {"budgets": [account_json(account) for account in (*accounts, *periods)]}
+    return {"budgets": [account_decimals(account) for account in (*accounts, *periods)]}
 
 
 @api.get("/answers/{id}", response_model=AnswerBody)

@@ -11,6 +11,7 @@ from crestline.answer.explain import explain
 from crestline.ask import ask
 from crestline.charging import bill, served_again
 from crestline.errors import LedgerError, ParameterError, QuestionError
+from crestline.histogram.labels import label_order
 from crestline.identity import Identity, find_stored
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import Reach
@@ -84,13 +85,13 @@ def _answered(served: Served, caller: Caller, question: Question, limits: Limits
     known = Identity(ready, served.source, entropy)
     found = None if before is None else find_stored(ledger, known, caller.payer, record=True)
     if found is not None:
-        return answer_json(served_again(found), found.number)
+        return answer_json(served_again(found), found.told)
     answer = ask(ready, source=served.source, entropy=entropy, ledger=ledger, analyst=caller.payer)
     served.remembered.keep(who, question, ready)
     if answer.bill is not None:
         return answer_json(answer, answer.bill.receipt)
     found = find_stored(ledger, known, caller.payer, record=False)
-    return answer_json(answer, None if found is None else found.number)
+    return answer_json(answer, None if found is None else found.told)
 
 
 def stored(state: ServiceState, caller: Caller, number: int) -> dict[str, Any]:
@@ -100,12 +101,15 @@ def stored(state: ServiceState, caller: Caller, number: int) -> dict[str, Any]:
 
 
 def recalled(state: ServiceState, caller: Caller, number: int) -> tuple[Answer, str]:
-    """An answer with its bill, and when it was given: for whom it was given to, and for an owner."""
+    """An answer with its bill, and when it was given: for whom it was given to, and for an owner.
+
+    Analysts number their own questions; an owner uses the numbers of the ledger.
+    """
     for part in caller.sees(state):
-        found = part.ledger.answer(number)
-        if found is not None and (caller.is_owner or found.analyst == caller.payer):
-            answer = Answer.from_dict(found.answer)
-            return replace(answer, bill=_bill(state, part, caller, number)), found.time
+        found = part.ledger.answer(number, analyst=caller.payer)
+        if found is not None:
+            bill = replace(_bill(state, part, caller, found.number), receipt=number)
+            return replace(Answer.from_dict(found.answer), bill=bill), found.time
     raise forbidden()
 
 
@@ -170,7 +174,7 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
         contribution=_bound(served, question),
         passes=limits.passes or question.passes,
         domain=None if question.domain is None else served.config.domains[str(question.domain)],
-        groups=served.config.domains[question.groups] if isinstance(question.groups, str) else question.groups,
+        groups=_groups(served, question.groups),
     )
     budget = served.ledger.payers(caller.payer)[-1].balance.budget
     public = served.config.public
@@ -181,6 +185,13 @@ def prepared(served: Served, caller: Caller, question: Question, limits: Limits)
         _limited("k_bar", ready.question.slots, limits.k_bar)
     _answerable(served, ready, caller.person.name)
     return ready
+
+
+def _groups(served: Served, listed: object) -> object:
+    """A public list of groups, by its place; one that was written out in order, as it does not matter in which."""
+    if isinstance(listed, str):
+        return served.config.domains[listed]
+    return sorted(listed, key=label_order) if isinstance(listed, list | tuple) else listed
 
 
 def _bound(served: Served, question: Question) -> int | None:

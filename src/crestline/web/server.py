@@ -6,11 +6,14 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import TypeAlias
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,9 +23,10 @@ from uvicorn.supervisors import Multiprocess
 from crestline.errors import CrestlineError
 from crestline.web.app import create_app
 from crestline.web.clock import utc_now
-from crestline.web.config import Config, load_config
+from crestline.web.config import Config
 from crestline.web.metrics import FOLDER
 from crestline.web.requests.journal import Journal, to_standard_output
+from crestline.web.settings.reader import load_config
 from crestline.web.state import open_state, reopened
 
 SECONDS_TO_SEND = 10.0
@@ -33,6 +37,8 @@ CONNECTIONS = 1000
 
 SETTLING = 10
 """On SIGTERM a question may end within `limits.seconds`, and be settled within so many more; then the process ends."""
+
+Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
 
 _CONFIG = "CRESTLINE_SERVICE_CONFIG"
 
@@ -120,7 +126,22 @@ def app() -> FastAPI:
             reload_configuration(served, path, Journal(utc_now))
 
     threading.Thread(target=follow, daemon=True).start()
+    _refuse_waiting_at_the_end(served)
     return served
+
+
+def _refuse_waiting_at_the_end(served: FastAPI) -> None:
+    """When the process is told to end, refuse the questions that wait for their turn: they would begin late, and be
+    charged and cut off. uvicorn does the rest, whose handlers are in place by now."""
+
+    def close_queues(number: int, frame: FrameType | None, then: Handler) -> None:
+        for part in served.state.service.datasets.values():
+            part.queue.close()
+        if callable(then):
+            then(number, frame)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, partial(close_queues, then=signal.getsignal(number)))
 
 
 def _listening(process: int) -> Path:

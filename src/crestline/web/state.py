@@ -13,11 +13,12 @@ from crestline.errors import BudgetMismatch, LedgerError, ParameterError, Questi
 from crestline.histogram.views import SLOTS, View
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.rules import check_user
 from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.store import Store
-from crestline.ledger.unit import check_user
 from crestline.periods.calendar import Periods
-from crestline.question import Limits, Question, Sum
+from crestline.question import Limits, Question
+from crestline.score import Sum
 from crestline.sources import Source, open_source
 from crestline.sources.kept import kept, may_be_kept
 from crestline.sources.pool import Pool, PoolLimits
@@ -31,7 +32,7 @@ from crestline.web.metrics import DatasetMetrics, Metrics
 from crestline.web.requests.once import Requests
 from crestline.web.requests.queue import QuestionQueue
 from crestline.web.requests.remembered import Remembered
-from crestline.web.requests.tickets import may_be_charged
+from crestline.web.requests.tickets import Tickets, may_be_charged
 from crestline.web.requests.timeouts import Timeouts
 from crestline.web.tables import tables_in
 
@@ -91,6 +92,7 @@ class ServiceState:
     tokens, sessions, requests    who may ask, who is signed in, which requests were answered before
     rate_limit, metrics, timeouts    what is counted in this process
     store, tables    the ledger, and the service's own tables beside it
+    tickets          the questions that wait or run in this process
     """
 
     config: Config
@@ -103,6 +105,7 @@ class ServiceState:
     timeouts: Timeouts
     store: Store
     tables: Database
+    tickets: Tickets = field(default_factory=Tickets)
 
     def close(self) -> None:
         """Close the ledger's database; sources end with the process."""

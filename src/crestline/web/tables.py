@@ -6,19 +6,21 @@ version of their own, which `open_tables` brings up to date.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from sqlalchemy import Column, Connection, Index, MetaData, Table, Text, insert, inspect, select, text, update
 
 from crestline.errors import LedgerError
-from crestline.ledger.entries import Draft
-from crestline.ledger.storage.database import Database, open_database
+from crestline.ledger.entries import Draft, canonical
+from crestline.ledger.storage.addresses import open_database
+from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.records import append, lock
-from crestline.ledger.storage.schema import versioned
+from crestline.ledger.storage.schema import entries, versioned
 from crestline.web.clock import utc_now
 
-VERSION = 4
+VERSION = 6
 
 metadata = MetaData()
 
@@ -93,7 +95,8 @@ def _bring_up_to_date(connection: Connection, stored: int) -> None:
         if step in MIGRATIONS:
             MIGRATIONS[step](connection)
     metadata.create_all(connection)
-    connection.execute(text(_INDEX))
+    for index in _INDEXES:
+        connection.execute(text(index))
     if stored < 2:  # the table that holds the version is new
         connection.execute(insert(service).values(id=1, version=VERSION))
     else:
@@ -128,12 +131,34 @@ def _chain_tokens(connection: Connection) -> None:
         note_token(connection, {name: row[name] for name in TOKEN}, utc_now())
 
 
-# The history of one analyst, the newest first. The entries are the ledger's, and it does without this index.
-_INDEX = "CREATE INDEX IF NOT EXISTS crestline_entries_asked ON crestline_entries (analyst, sequence)"
+def _renumber(connection: Connection) -> None:
+    """Version 4 kept what requests came to with the numbers of the ledger's entries: analysts are told their own."""
+    kept = select(requests.c.key, requests.c.outcome).where(requests.c.outcome.is_not(None))
+    for key, text_of_it in connection.execute(kept).all():
+        outcome = json.loads(text_of_it)
+        known = select(entries.c.number).where(entries.c.sequence == outcome["body"].get("id"))
+        number = connection.execute(known).scalar()
+        if number is not None:
+            body = {**outcome["body"], "id": number}
+            if body.get("bill"):
+                body["bill"] = {**body["bill"], "receipt": number}
+            changed = update(requests).where(requests.c.key == key)
+            connection.execute(changed.values(outcome=canonical({**outcome, "body": body})))
+
+
+# The newest entries of one analyst, of one data set, and of one analyst there: a page that shows a few of them reads no
+# others, however long the ledger is. The entries are the ledger's, and it does without these indexes.
+_INDEXES = (
+    "CREATE INDEX IF NOT EXISTS crestline_entries_asked ON crestline_entries (analyst, sequence)",
+    "CREATE INDEX IF NOT EXISTS crestline_entries_of ON crestline_entries (dataset, sequence)",
+    "CREATE INDEX IF NOT EXISTS crestline_entries_asked_of ON crestline_entries (dataset, analyst, sequence)",
+)
 
 # Version n to n + 1.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     1: _add_expiry,
     2: lambda connection: None,  # version 3 has one more index
     3: _chain_tokens,
+    4: _renumber,
+    5: lambda connection: None,  # version 6 has two more indexes
 }

@@ -16,6 +16,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
+from tests.patience import PATIENCE
 from tests.web.conftest import Service, started
 
 from crestline.mechanisms.catalogue import CATALOGUE
@@ -38,6 +39,7 @@ def service(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Service]:
 @pytest.fixture
 def description(service: Service) -> Any:
     described = schemathesis.openapi.from_asgi("/openapi.json", service.client.app)
+    described.config.request_timeout = PATIENCE  # its own ten seconds are not enough on a busy machine
     checks = described.config.checks
     checks.negative_data_rejection.expected_statuses = ["400", "402", "403", "413", "422"]
     # What the description allows may still not fit a budget or a data set.

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crestline.sources.table import TableSource
 from crestline.web.access.sessions import HOURS, Sessions
 from crestline.web.clock import utc_now
 from crestline.web.state import ServedSource
 from crestline.web.tables import open_tables
-from tests.web.conftest import Service
+from tests.patience import PATIENCE
+from tests.web.conftest import Service, started
 from tests.web.pages.conftest import Page, Visit
 
 
@@ -234,6 +241,46 @@ def test_a_question_that_is_cancelled_before_it_is_charged_never_is(visit: Visit
     assert service.spent() != spent
 
 
+def test_whoever_asks_is_told_which_step_the_question_is_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = folder / "crestline.toml"
+    config.write_text(config.read_text().replace("[limits]\n", "[limits]\nconnections = 1\n"))
+    held = {name: (threading.Event(), threading.Event()) for name in ("checking", "counting")}
+
+    def stopped(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+        def wait(*arguments: Any, **named: Any) -> Any:
+            reached, go_on = held[name]
+            reached.set()
+            assert go_on.wait(PATIENCE)
+            return plain(*arguments, **named)
+
+        return wait
+
+    with started(folder) as service, ThreadPoolExecutor(2) as askers:
+        visit = Visit(service)
+        visit.sign_in("ann")
+
+        def step(key: str) -> Any:
+            return visit.client.post("/progress", data={"key": key}).json()["step"]
+
+        monkeypatch.setattr(TableSource, "check", stopped("checking", TableSource.check))
+        monkeypatch.setattr(TableSource, "reading", stopped("counting", TableSource.reading))
+        first = askers.submit(service.top, key="first")
+        assert held["checking"][0].wait(PATIENCE)
+        second = askers.submit(service.top, key="second", k=1)
+        while service.state.datasets["loans"].queue.length < 2:
+            time.sleep(0.005)
+        assert [step(key) for key in ("first", "second", "none")] == ["begun", "waiting", "unknown"]
+        held["checking"][1].set()
+        assert held["counting"][0].wait(PATIENCE)
+        assert [step(key) for key in ("first", "second")] == ["counting", "waiting"]
+        visit.sign_in("bob")
+        assert step("first") == "unknown"  # it is not his
+        visit.sign_in("ann")
+        held["counting"][1].set()
+        assert [one.result(PATIENCE).status_code for one in (first, second)] == [200, 200]
+        assert [step(key) for key in ("first", "second")] == ["unknown", "unknown"]
+
+
 def test_only_those_who_asked_learn_what_became_of_it(visit: Visit, service: Service) -> None:
     visit.sign_in("ann")
     key = visit.get("/datasets/loans").hidden("key")
@@ -261,8 +308,9 @@ def test_nobody_without_rights_gets_anything(visit: Visit, service: Service) -> 
     assert "bob" not in visit.get("/history").text
     visit.client.cookies.clear()
     visit.sign_in("olga")
-    assert "bob" in visit.get("/history").text
-    visit.get(f"/answers/{foreign}")
+    everything = visit.get("/history")
+    assert "(bob's 1)" in everything.text
+    visit.get(next(link["href"] for link in everything.all("a") if "/answers/" in link["href"]))  # the ledger's number
     assert visit.status == 200
 
 

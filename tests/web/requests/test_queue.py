@@ -66,6 +66,39 @@ def test_so_many_run_so_many_wait_and_the_next_is_refused() -> None:
     assert len(most) == 5
 
 
+def test_once_the_queue_is_closed_what_runs_ends_and_what_waits_or_comes_is_refused() -> None:
+    running, go_on, answers = threading.Event(), threading.Event(), list[object]()
+
+    def first() -> int:
+        running.set()
+        assert go_on.wait(PATIENCE)
+        return 1
+
+    async def attempt() -> None:
+        queue = QuestionQueue(1, 2, 1e6)
+
+        async def ask(question: Callable[[], int]) -> None:
+            try:
+                answers.append(await queue.run(question, still_there))
+            except Problem as refused:
+                answers.append((refused.code, refused.wait, refused.charged))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask, first)
+            assert await anyio.to_thread.run_sync(running.wait, PATIENCE)
+            tasks.start_soon(ask, lambda: 2)
+            while queue.length < 2:
+                await anyio.sleep(0.001)
+            queue.close()
+            await ask(lambda: 3)
+            while len(answers) < 2:
+                await anyio.sleep(0.001)
+            go_on.set()
+
+    run(attempt)
+    assert answers == [("busy", 1, False), ("busy", 1, False), 1]
+
+
 def test_a_question_that_waits_for_too_long_is_refused_and_leaves_its_place() -> None:
     go_on = threading.Event()
 

@@ -108,10 +108,53 @@ class Datasets(BaseModel):
     datasets: list[DatasetBody]
 
 
+class CapBody(BaseModel):
+    """What several consecutive periods may cost together."""
+
+    periods: int
+    kind: str
+    epsilon: float
+    delta: float
+
+
+class BudgetBody(BaseModel):
+    """What may be spent: the total ε and δ, how they are added up, and by which periods, if by any."""
+
+    kind: str
+    epsilon: float
+    delta: float
+    calendar: dict[str, Any] | None = None
+    cap: CapBody | None = None
+
+
+_AMOUNT = "In the units of the budget, as decimals."
+
+
+class AccountBody(BaseModel):
+    """A budget, what is charged to it and what is left."""
+
+    dataset: str
+    analyst: Annotated[str | None, Field(description="null: the budget of the data set itself.")]
+    period: Annotated[str | None, Field(description="One period of a budget by period.")] = None
+    periods: Annotated[int | None, Field(description="1, or how many periods the cap holds for.")] = None
+    budget: BudgetBody
+    settled: Annotated[dict[str, float], Field(description=f"What answers have cost. {_AMOUNT}")]
+    held: Annotated[dict[str, float], Field(description=f"What is reserved, and not settled. {_AMOUNT}")]
+    remaining: Annotated[dict[str, float], Field(description=f"What is left. {_AMOUNT}")]
+    used: Annotated[float, Field(description="The part of the budget that is settled or held, by the scarcer unit.")]
+    used_epsilon: Annotated[float, Field(description="What is charged is worth a budget of this ε.")]
+    left_epsilon: Annotated[float, Field(description="What is left is worth a budget of this ε.")]
+    usual_questions: Annotated[int | None, Field(description="How many usual questions what is left pays for.")]
+    exact: Annotated[
+        dict[str, dict[str, Any]],
+        Field(description="budget, settled, held and remaining as exact fractions, as the ledger keeps them."),
+    ]
+
+
 class Budgets(BaseModel):
     """The budgets you may see: your own, or, for an owner, all."""
 
-    budgets: list[dict[str, Any]]
+    budgets: list[AccountBody]
 
 
 class AnswerBody(BaseModel):

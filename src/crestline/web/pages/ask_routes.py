@@ -17,8 +17,9 @@ from crestline.sources.expression import where
 from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.asking import Caller
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
-from crestline.web.pages.ask_view import Given, ask_page, forecast_part
+from crestline.web.pages.ask_view import Given, ask_page
 from crestline.web.pages.forecast import PER_USER, forecast, offered
+from crestline.web.pages.forecast_view import forecast_part
 from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, page_response
 from crestline.web.pages.parts.html import Html
 from crestline.web.pages.parts.layout import alert, capital
@@ -73,6 +74,12 @@ def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     if isinstance(found, str):
         return JSONResponse({"state": found, "key": _new_key()})
     return JSONResponse({"state": "ended", "id": found.body.get("id"), "message": found.body.get("message")})
+
+
+@ask_pages.post("/progress")
+def progress(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
+    """Which step a question of the caller is at, as far as this process knows."""
+    return JSONResponse({"step": state.tickets.step(caller.person.name, one(form, "key")[:200])})
 
 
 def _page(

@@ -40,6 +40,7 @@ class QuestionQueue:
         self._seconds = seconds
         self._place = place
         self._taken = 0
+        self._closed = False
         self._threads: anyio.CapacityLimiter | None = None
 
     @property
@@ -47,20 +48,28 @@ class QuestionQueue:
         """How many questions run or wait."""
         return self._taken
 
-    async def run(self, question: Callable[[], Result], gone: Callable[[], Awaitable[bool]]) -> Result:
+    def close(self) -> None:
+        """From now on no question begins: those that wait are refused, and those that run go on. From any thread."""
+        self._closed = True
+
+    async def run(
+        self, question: Callable[[], Result], gone: Callable[[], Awaitable[bool]], ticket: Ticket | None = None
+    ) -> Result:
         """What `question` gives, run in a thread when its turn has come. `gone` tells whether the asker has left.
 
         One who leaves while the question waits, or runs and is not charged yet, is not charged.
         """
         import anyio  # with the web server's packages, which a configuration can be checked without
 
+        if self._closed:
+            raise _ending()
         if self._taken >= self._places:
             raise busy("Too many questions are waiting for this data set.")
         self._taken += 1
-        ticket, outcome = Ticket(), list[Result | Problem]()
+        ticket, outcome = ticket or Ticket(), list[Result | Problem]()
         try:
             async with anyio.create_task_group() as both:
-                both.start_soon(_watch, ticket, gone, both.cancel_scope)
+                both.start_soon(self._watch, ticket, gone, both.cancel_scope)
                 try:
                     outcome.append(await self._in_turn(question, gone, ticket))
                 except Problem as problem:  # a group would wrap it
@@ -71,7 +80,7 @@ class QuestionQueue:
         finally:
             self._taken -= 1
         if not outcome:
-            raise asker_gone()
+            raise _ending() if self._closed else asker_gone()
         if isinstance(outcome[0], Problem):
             raise outcome[0]
         return outcome[0]
@@ -89,10 +98,28 @@ class QuestionQueue:
         try:
             if await gone():
                 raise asker_gone()
+            if self._closed:
+                raise _ending()
+            ticket.begun = True
             hold(ticket)
             return await anyio.to_thread.run_sync(question, limiter=anyio.CapacityLimiter(1))
         finally:
             threads.release_on_behalf_of(waiting)
+
+    async def _watch(self, ticket: Ticket, gone: Callable[[], Awaitable[bool]], waiting: anyio.CancelScope) -> None:
+        """Look now and then whether the asker is still there, and whether the service is ending; a question that waits
+        for its turn is dropped at once.
+
+        A thread cannot be cancelled: it is refused when it is about to charge, or ends its work.
+        """
+        import anyio
+
+        while True:
+            await anyio.sleep(_LOOK)
+            if (self._closed and not ticket.begun) or await gone():
+                ticket.give_up()
+                waiting.cancel()
+                return
 
     def _limiter(self) -> anyio.CapacityLimiter:
         """Made with the first question, since it belongs to the loop that it is made in."""
@@ -103,21 +130,10 @@ class QuestionQueue:
         return self._threads
 
 
-async def _watch(ticket: Ticket, gone: Callable[[], Awaitable[bool]], waiting: anyio.CancelScope) -> None:
-    """Look now and then whether the asker is still there; a question that waits for its turn is dropped at once.
-
-    A thread cannot be cancelled: it is refused when it is about to charge, or ends its work.
-    """
-    import anyio
-
-    while True:
-        await anyio.sleep(_LOOK)
-        if await gone():
-            ticket.give_up()
-            waiting.cancel()
-            return
-
-
 def busy(why: str) -> Problem:
     """A refusal for want of room: free, and good for another try a second later."""
     return Problem(503, "busy", f"{why} Nothing was charged; try again in a moment.", wait=1)
+
+
+def _ending() -> Problem:
+    return busy("The service is ending.")

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Literal, TypeAlias
 
 from crestline.web.problems import Problem
+
+Step: TypeAlias = Literal["waiting", "begun", "counting", "unknown"]
 
 GONE = 499
 """The status for a request whose sender has gone; nobody reads it."""
 
 
 class Ticket:
-    """One question: given up, or about to be charged, whichever comes first."""
+    """One question: given up, or about to be charged, whichever comes first. `begun`: its turn has come."""
 
     def __init__(self) -> None:
+        self.begun = False
         self._turn = threading.Lock()
         self._given_up = False
         self._charged = False
+
+    @property
+    def step(self) -> Step:
+        """How far it has come. This depends on the queue and on the ledger, and on no row."""
+        if not self.begun:
+            return "waiting"
+        return "counting" if self._charged else "begun"
 
     def give_up(self) -> bool:
         """The asker has gone. Whether that was in time: then it is not charged."""
@@ -31,6 +44,32 @@ class Ticket:
             if self._given_up:
                 raise gone()
             self._charged = True
+
+
+class Tickets:
+    """The questions with a key that wait or run in this process, by who asks."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], Ticket] = {}
+
+    @contextmanager
+    def issue(self, who: str, key: str | None) -> Iterator[Ticket]:
+        """The ticket of one question, known by its key until it has ended."""
+        ticket = Ticket()
+        if key is None:
+            yield ticket
+            return
+        self._open[who, key] = ticket
+        try:
+            yield ticket
+        finally:
+            if self._open.get((who, key)) is ticket:
+                del self._open[who, key]
+
+    def step(self, who: str, key: str) -> Step:
+        """How far a question has come, as far as this process knows."""
+        ticket = self._open.get((who, key))
+        return "unknown" if ticket is None else ticket.step
 
 
 _current: ContextVar[Ticket | None] = ContextVar("ticket", default=None)

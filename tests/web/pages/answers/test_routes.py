@@ -8,11 +8,12 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
-from tests.web.conftest import Service
+from tests.web.conftest import CONFIG, Service, started
 from tests.web.pages.conftest import Page, Visit
 
 from crestline.web.pages.answers.routes import _cell
@@ -44,6 +45,7 @@ def sent_by_python(text: str) -> Any:
     return sent[0].full_url, json.loads(sent[0].data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changes",
     [
@@ -57,6 +59,31 @@ def sent_by_python(text: str) -> Any:
     ],
 )
 def test_what_is_copied_asks_the_same_question(visit: Visit, service: Service, changes: dict[str, Any]) -> None:
+    copied_asks_the_same(visit, service, changes)
+
+
+LISTS = 'groups = ["country"]\ndomains = { titles = "titles.csv", countries = "countries.csv" }\nversion'
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"domain": "titles"},
+        {"by": "country", "groups": "countries"},
+        {"by": "country", "groups": ["LU", "DE"]},
+        {"by": "country", "groups": ["LU", "DE"], "domain": "titles"},
+    ],
+)
+def test_public_lists_are_copied_too(folder: Path, changes: dict[str, Any]) -> None:
+    (folder / "titles.csv").write_text("title\nRivers\nnobody reads it\n")
+    (folder / "countries.csv").write_text("country\nLU\nFR\n")
+    (folder / "crestline.toml").write_text(CONFIG.replace("version", LISTS, 1))
+    with started(folder) as service:
+        service.top("bob")  # so that Ann's number is not the ledger's
+        copied_asks_the_same(Visit(service), service, changes)
+
+
+def copied_asks_the_same(visit: Visit, service: Service, changes: dict[str, Any]) -> None:
     asked = service.top(**changes)
     assert asked.status_code == 200, asked.text
     visit.sign_in("ann")

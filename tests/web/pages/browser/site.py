@@ -18,8 +18,8 @@ from pathlib import Path
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token
 from crestline.web.answering import answer_once
-from crestline.web.config import load_config
 from crestline.web.problems import Problem
+from crestline.web.settings.reader import load_config
 from crestline.web.state import ServiceState, open_state
 from tests.patience import PATIENCE
 

@@ -52,7 +52,8 @@ def walk(window: Window, who: str, name: str) -> None:
 def see_the_chart(page: Page) -> None:
     """Bars fall with the counts of the table, and every bar has its whisker."""
     expect(page.get_by_role("img", name=re.compile("Bar chart: noisy counts of"))).to_be_visible()
-    widths = [(bar.bounding_box() or {"width": 0.0})["width"] for bar in page.locator("svg .bar").all()]
+    # all at once: a page that is still being laid out may change its width between one bar and the next
+    widths = page.locator("svg .bar").evaluate_all("bars => bars.map(bar => bar.getBoundingClientRect().width)")
     counts = [float(cell.inner_text()) for cell in page.locator("td.number").all()]
     assert len(widths) == len(counts) >= 3
     for width, count in zip(widths, counts, strict=True):
@@ -130,6 +131,27 @@ def test_a_question_that_runs_can_be_cancelled(windows: Windows, arrives: bool) 
         page.unroute("**/datasets/visits*")
         page.get_by_role("button", name="Ask", exact=True).click()  # the form can be used again
         heading(page, re.compile(r"Answer \d+"))
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_page_says_which_step_a_question_is_at(windows: Windows, dark: bool) -> None:
+    window = windows(size=TELEPHONE, dark=dark)
+    page = window.page
+    window.sign_in("cyd")
+    window.open("/datasets/visits")
+    step = "waiting"
+    page.route("**/datasets/visits*", lambda route: None)  # it never comes back
+    page.route("**/progress", lambda route: route.fulfill(json={"step": step}))
+    page.get_by_role("button", name="Ask", exact=True).click()
+    said = page.locator("#said")
+    expect(said).to_contain_text("It waits for a place. Nothing is charged yet")
+    step = "counting"
+    expect(said).to_contain_text("It is charged, and the database counts")
+    step = "unknown"  # another process has it
+    page.wait_for_timeout(100)
+    expect(said).to_contain_text("It is charged, and the database counts")
+    assert said.evaluate("element => getComputedStyle(element).opacity") == "1"  # it can be read, and cancelled
+    window.keep(f"step-{dark}")
 
 
 def test_an_answer_is_copied_and_kept(windows: Windows) -> None:

@@ -26,8 +26,9 @@ def long_past(service: Service, questions: int) -> None:
     for number in range(questions):
         place = start + 1 + 2 * number
         body = reserved["body"].replace("country = 'DE'", f"country = 'N{number}'")
-        rows.append({**reserved, "sequence": place, "body": body})
-        rows.append({**settled, "sequence": place + 1, "receipt": place})
+        own = int(reserved["number"]) + 1 + number
+        rows.append({**reserved, "sequence": place, "body": body, "number": own})
+        rows.append({**settled, "sequence": place + 1, "receipt": place, "number": own})
     database.write(lambda connection: connection.execute(insert(entries), rows))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -15,8 +16,8 @@ _WITHOUT_SLOTS = ("Sieve", "Observed")  # mechanisms that look at every item: a 
 _USUAL = {"counts": False, "coverage": False, "ordered": True, "mechanism": AUTO, "groups_per_user": 1, "floor": 1}
 
 
-def body_of(answer: Answer) -> dict[str, Any]:
-    """What to send to ask the same again; what is as usual is left out. A public list must be named by whoever asks."""
+def body_of(answer: Answer, lists: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What to send to ask the same again; what is as usual is left out. `lists` are its public lists."""
     question = answer.question
     body: dict[str, Any] = {"k": question.k, "item": _one_or_several(question.item)}
     written = {**{name: getattr(question, name) for name in ("where", "contribution", "clip", "passes")}}
@@ -26,7 +27,20 @@ def body_of(answer: Answer) -> dict[str, Any]:
     written["k_bar"] = None if _selecting(answer) in _WITHOUT_SLOTS else question.k_bar
     body |= {name: value for name, value in written.items() if value is not None}
     body |= {name: said for name, usual in _USUAL.items() if (said := getattr(question, name)) != usual}
-    return body | _periods(question)
+    return {**body, **_periods(question), **(lists or {})}
+
+
+def lists_of(answer: Answer, asked: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """The public lists of a question, as a request names them.
+
+    An answer remembers no list. `asked` is the question in the ledger, which says where each was read, and `known` are
+    the owner's lists by name. Groups that were given one by one are all in the answer.
+    """
+    names = {place: name for name, place in known.items()}
+    found: dict[str, Any] = {one: names[asked[one]] for one in ("domain", "groups") if asked.get(one) in names}
+    if asked.get("groups") is not None and "groups" not in found and answer.by_group is not None:
+        found["groups"] = [group.label for group in answer.by_group]
+    return found
 
 
 def curl(url: str, body: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from html import escape
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Path, Request
@@ -13,12 +13,13 @@ from fastapi.responses import JSONResponse, Response
 
 from crestline.answer.answer import Answer
 from crestline.answer.tabular import columns
-from crestline.web.asking import explained, recalled, stored
-from crestline.web.pages.answers.again import body_of, curl, python
+from crestline.web.asking import Caller, explained, recalled, stored
+from crestline.web.pages.answers.again import body_of, curl, lists_of, python
 from crestline.web.pages.contents import answer_page
 from crestline.web.pages.forms import CurrentState, SignedIn, page_response
 from crestline.web.pages.parts.html import Html, tag
 from crestline.web.pages.parts.layout import section
+from crestline.web.state import ServiceState
 
 Number = Annotated[int, Path(ge=0, le=2**63 - 1)]
 
@@ -46,14 +47,22 @@ def as_json(number: Number, state: CurrentState, caller: SignedIn) -> Response:
 @answer_pages.get("/answers/{number}")
 def page(request: Request, number: Number, state: CurrentState, caller: SignedIn) -> Response:
     found, time = recalled(state, caller, number)
-    body = (answer_page(found, explained(found, width=10**6), time), _elsewhere(request, number, found))
+    again = body_of(found, _lists(state, caller, number, found))
+    body = (answer_page(found, explained(found, width=10**6), time), _elsewhere(request, number, found, again))
     return page_response(f"Answer {number}", *body, who=caller, script=True)
 
 
-def _elsewhere(request: Request, number: int, answer: Answer) -> Html:
+def _lists(state: ServiceState, caller: Caller, number: int, answer: Answer) -> dict[str, Any]:
+    """The public lists that the question named."""
+    receipt = number if caller.payer is None else state.store.reservation_told(caller.payer, number)
+    reserved = None if receipt is None else state.store.entry(receipt)
+    assert reserved is not None, "an answer has its reservation"
+    return lists_of(answer, reserved.content["question"], state.datasets[reserved.dataset].config.domains)
+
+
+def _elsewhere(request: Request, number: int, answer: Answer, body: dict[str, Any]) -> Html:
     """Files to keep, and the same question for a program."""
     url = f"{_here(request)}/v1/datasets/{quote(answer.source, safe='')}/top"
-    body = body_of(answer)
     files = tag(
         "p",
         tag("a", "Download as CSV", href=f"/answers/{number}.csv", download=True, class_="button second"),

@@ -32,17 +32,25 @@ class Asked:
     cost: Html | str
 
 
-def asked(entries: Sequence[Entry], payer: str | None, limits: Mapping[str, Amount]) -> list[Asked]:
+def asked(
+    entries: Sequence[Entry],
+    payer: str | None,
+    limits: Mapping[str, Amount],
+    served: Mapping[int | None, Entry] | None = None,
+) -> list[Asked]:
     """The lines, the newest first. Costs are parts of the payer's own budget of each data set, whose ends are `limits`;
-    None stands for the data set's."""
+    None stands for the data set's. `served` has the reservations of an analyst that were answered again, by number."""
     settled = {entry.receipt: entry for entry in entries if entry.kind in ENDINGS}
     begun = {entry.receipt for entry in entries if entry.kind == "begun"}
     lines = []
     for entry in entries:
         if entry.kind in ("begun", *ENDINGS):
             continue  # told with its reservation
-        paid = partial(_part, payer, limits)
-        words, outcome, cost = _told(entry, settled.get(entry.sequence), paid)
+        paid, names = partial(_part, payer, limits), partial(_name, payer)
+        if entry.kind == "answered":
+            words, outcome, cost = _again(entry.receipt if payer is None else names((served or {})[entry.receipt]))
+        else:
+            words, outcome, cost = _told(entry, settled.get(entry.sequence), paid, names)
         if entry.ahead and entry.sequence not in settled and entry.sequence not in begun:
             outcome, cost = _tag("reserved ahead"), paid(entry)
         lines.append(Asked(entry.sequence, entry.time, entry.dataset, entry.analyst, words, outcome, cost))
@@ -94,12 +102,21 @@ def _part(payer: str | None, limits: Mapping[str, Amount], entry: Entry) -> Html
     return tag("span", f"{part_of(charge, limits[entry.dataset]):.1%}", title=str(charge))
 
 
-def _told(entry: Entry, settled: Entry | None, paid: Callable[[Entry], Html]) -> tuple[str, Html, Html | str]:
+def _name(payer: str | None, reserved: Entry) -> int:
+    """The number of an answer for whoever looks: analysts count their own questions, an owner sees the ledger's."""
+    return reserved.sequence if payer is None else reserved.told
+
+
+def _again(number: int | None) -> tuple[str, Html, str]:
+    return f"the same as answer {number}", _link(number, "served again"), "nothing"
+
+
+def _told(
+    entry: Entry, settled: Entry | None, paid: Callable[[Entry], Html], name: Callable[[Entry], int]
+) -> tuple[str, Html, Html | str]:
     content = entry.content
     if entry.kind == "opened":
         return f"budget of {Budget.from_json(content['budget'])}", _tag("opened"), ""
-    if entry.kind == "answered":
-        return f"the same as answer {entry.receipt}", _link(entry.receipt, "served again"), "nothing"
     words = question_text(content.get("question") or {})
     if entry.kind == "refused":
         return words, _tag("refused", bad=True), "nothing"
@@ -107,7 +124,10 @@ def _told(entry: Entry, settled: Entry | None, paid: Callable[[Entry], Html]) ->
         return words, _tag("not ended", bad=True), join([paid(entry), " (stays charged)"])
     if settled.kind == "voided":
         return words, _tag("not asked", bad=True), "nothing"
-    return words, _link(entry.sequence, f"answer {entry.sequence}"), paid(settled)
+    link = _link(name(entry), f"answer {name(entry)}")
+    if name(entry) == entry.told:
+        return words, link, paid(settled)
+    return words, join([link, f" ({entry.analyst}'s {entry.told})"]), paid(settled)  # what they know it by
 
 
 def question_text(question: dict[str, Any]) -> str:

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from sqlalchemy import Connection, Select, select
 
-from crestline.ledger.entries import ENDINGS, Entry
+from crestline.ledger.entries import COUNTED, ENDINGS, Entry
 from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.records import to_entry
-from crestline.ledger.storage.schema import entries
+from crestline.ledger.storage.schema import ends, entries
 
 _BATCH = 200  # entries that are looked at together while something is searched for
 _CHARGING = ("opened", "reserved", *ENDINGS)
@@ -43,6 +43,22 @@ class Reader:
             before = batch[-1].sequence
         return found[:most]
 
+    def place_of(self, told: int | None) -> int | None:
+        """The ledger's number of the line that the reader knows by this one: an analyst counts their own questions."""
+        if told is None or self.analyst is None:
+            return told
+        known = self._own(entries.c.number == told, entries.c.kind.in_(COUNTED)).limit(1)
+        return next((entry.sequence for entry in self._read(known)), 0)
+
+    def told(self, line: Entry) -> int:
+        """The number that the reader knows a line by."""
+        return line.sequence if self.analyst is None else line.told
+
+    def to_a_numbered_line(self, lines: Sequence[Entry]) -> list[Entry]:
+        """The same up to the last that the reader has a number for, so that the next page can begin after it."""
+        ends = [place for place, line in enumerate(lines, 1) if self.analyst is None or line.number is not None]
+        return list(lines[: ends[-1]]) if ends else list(lines)
+
     def charges(self, dataset: str, most: int) -> list[Entry]:
         """The newest entries that changed what is charged to a data set, the oldest of them first."""
         query = self._own(entries.c.kind.in_(_CHARGING), entries.c.dataset == dataset)
@@ -52,7 +68,7 @@ class Reader:
         """The entries that ended these reservations, by the number of the reservation."""
         if not reserved:
             return {}
-        query = select(entries).where(entries.c.kind.in_(ENDINGS), entries.c.receipt.in_(reserved))
+        query = select(entries).where(ends(), entries.c.receipt.in_(reserved))
         return {entry.receipt: entry for entry in self._read(query) if entry.receipt is not None}
 
     def numbered(self, numbers: Sequence[int]) -> list[Entry]:

@@ -34,13 +34,14 @@ def past(
 ) -> Response:
     find = find.strip()
     reader = _reader(state, caller)
-    found = reader.lines(before, LINES + 1, words_of(find), holds)
-    shown = found[:LINES]
+    found = reader.lines(reader.place_of(before), LINES + 1, words_of(find), holds)
+    shown = found[:LINES] if len(found) <= LINES else reader.to_a_numbered_line(found[:LINES])
     settled = reader.settlements([entry.sequence for entry in shown if entry.kind == "reserved"])
     own = (account for account in caller.accounts(state) if account.analyst == caller.payer)
     limits = {account.dataset: account.balance.budget.limit for account in own}
-    lines = asked([*shown, *settled.values()], caller.payer, limits)
-    rest = older(shown[-1].sequence, find) if len(found) > LINES else ""
+    again = reader.numbered([entry.receipt for entry in shown if entry.kind == "answered" and entry.receipt])
+    lines = asked([*shown, *settled.values()], caller.payer, limits, {entry.sequence: entry for entry in again})
+    rest = older(reader.told(shown[-1]), find) if len(found) > LINES else ""
     newest = "" if before is None else older(None, find)
     body = (search(find), history(lines, with_analysts=caller.is_owner, find=find), newest, rest)
     lead = "Everybody's questions." if caller.is_owner else "Your own questions."

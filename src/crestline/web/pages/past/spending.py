@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from crestline.ledger.amount import Amount
+from crestline.ledger.amount import Amount, units_of
 from crestline.ledger.entries import ENDINGS, Entry
 from crestline.ledger.storage.records import Account
 
@@ -36,7 +36,7 @@ class Step:
     def of(cls, entry: Entry) -> Step:
         """What an entry says."""
         content = entry.content
-        charges = tuple(_parts(Amount.of_entry(charge)) for charge in content.get("charge", ()))
+        charges = tuple(_read_parts(charge) for charge in content.get("charge", ()))
         time = datetime.fromisoformat(content["time"])
         return cls(entry.kind, entry.dataset, entry.analyst, time, entry.receipt, charges)
 
@@ -93,6 +93,17 @@ def _move(account: Account, step: Step, reserved: Mapping[int, Step]) -> Parts:
         return loss, failure
     held = reserved[step.receipt].charge_of(account)
     return loss - held[0], failure - held[1]
+
+
+def _read_parts(charge: Mapping[str, str]) -> Parts:
+    """The same as `_parts` of the amount that an entry spells, without making exact numbers of it."""
+    loss, failure = (_float(charge[unit]) for unit in units_of(charge))
+    return loss, failure
+
+
+def _float(written: str) -> float:
+    numerator, _, denominator = written.partition("/")
+    return int(numerator) / int(denominator)
 
 
 def _parts(amount: Amount) -> Parts:

@@ -83,7 +83,30 @@ async function given_up(key) {
   }
 }
 
-// While a question runs: how long it has been, and a button that gives it up.
+const STEPS = {
+  waiting: "It waits for a place. Nothing is charged yet",
+  begun: "Its turn has come, and it is being checked. Nothing is charged yet",
+  counting: "It is charged, and the database counts",
+  unknown: "The question waits for its turn, or runs",
+};
+
+// Asks now and then which step a question is at; another process may have it, and then the last known step stays.
+function follow(key, on_step) {
+  let timer, wait = 500;
+  const look = async () => {
+    try {
+      const reply = await fetch("/progress", { method: "POST", body: new URLSearchParams({ key }) });
+      const { step } = reply.ok ? await reply.json() : { step: "unknown" };
+      if (step !== "unknown") { on_step(step); }
+    } catch { /* the question itself says what is wrong */ }
+    wait = Math.min(2 * wait, 5000);
+    timer = setTimeout(look, wait);
+  };
+  timer = setTimeout(look, wait);
+  return () => clearTimeout(timer);
+}
+
+// While a question runs: which step it is at, how long it has been, and a button that gives it up.
 async function ask() {
   const fields = new URLSearchParams(new FormData(form)), left = new AbortController();
   fields.set("do", "ask");
@@ -92,12 +115,14 @@ async function ask() {
   bar.setAttribute("aria-label", "The question waits or runs");
   cancel.type = "button";
   cancel.addEventListener("click", () => left.abort());
+  let step = "unknown";
   const tell = () => {
     const seconds = Math.floor((performance.now() - begun) / 1000);
-    line.textContent = `The question waits for its turn, or runs: ${seconds} s so far.`;
+    line.textContent = `${STEPS[step]}: ${seconds} s so far.`;
   };
   tell();
   const clock = setInterval(tell, 1000);
+  const unfollow = follow(fields.get("key"), (found) => { step = found; tell(); });
   busy(true);
   said.replaceChildren(line, bar, cancel);
   cancel.focus();
@@ -119,6 +144,7 @@ async function ask() {
     }
   } finally {
     clearInterval(clock);
+    unfollow();
     busy(false);
   }
 }

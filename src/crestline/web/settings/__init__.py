@@ -1,0 +1,1 @@
+"""The file of the service: TOML, read and checked."""
