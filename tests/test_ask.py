@@ -240,7 +240,7 @@ def test_sources_name_no_row(loans: Path) -> None:
     assert "Rivers" not in open_source(loans).name
 
 
-def test_a_universe_that_does_not_fit_is_refused_before_anything_is_charged(loans: Path, tmp_path: Path) -> None:
+def test_a_list_that_does_not_fit_is_refused_before_anything_is_charged(loans: Path, tmp_path: Path) -> None:
     books = tmp_path / "ledger.db"
     ledger = cl.Ledger.create(books, cl.Budget(epsilon=2, delta="1e-5"))
     before = ledger.remaining()
@@ -250,29 +250,29 @@ def test_a_universe_that_does_not_fit_is_refused_before_anything_is_charged(loan
     ledger.close()
 
 
-def test_a_public_universe_is_counted_in_the_engine(loans: Path) -> None:
-    universe = ["Rivers", "Bridges", "Ponds", "Lakes"]
-    answer = top(loans, domain=universe, k=2, mechanism="auto")
+def test_a_public_list_is_counted_in_the_engine(loans: Path) -> None:
+    listed = ["Rivers", "Bridges", "Ponds", "Lakes"]
+    answer = top(loans, domain=listed, k=2, mechanism="auto")
     assert answer.mechanism.name == "Lipschitz"
     assert answer.items == ("Rivers", "Bridges")
-    one = top(loans, domain=universe, k=1, mechanism="auto")
+    one = top(loans, domain=listed, k=1, mechanism="auto")
     assert one.items == ("Rivers",)
 
 
-def test_a_choice_over_a_public_universe_is_published(loans: Path) -> None:
+def test_a_choice_over_a_public_list_is_published(loans: Path) -> None:
     """A list was peeled and a set drawn as a whole; a list stays one in the answer."""
-    universe = ["Rivers", "Bridges", "Ponds", "Lakes"]
+    listed = ["Rivers", "Bridges", "Ponds", "Lakes"]
     choice = cl.mechanisms.CanonicalOrPeeling(k=2, look="1e-4", epsilon=1, step="0.5", eta="0.2", lean="0.5")
-    asked = {"domain": universe, "k": 2, "k_bar": 2, "mechanism": choice}
+    asked = {"domain": listed, "k": 2, "k_bar": 2, "mechanism": choice}
     assert {type(top(loans, **asked, entropy=replay(n)).items) for n in range(20)} == {tuple, frozenset}
 
 
-def test_the_same_universe_is_the_same_question(loans: Path) -> None:
+def test_the_same_list_is_the_same_question(loans: Path) -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon=9, delta="1e-4"))
-    universe = ["Rivers", "Bridges", "Ponds"]
-    assert not top(loans, domain=universe, k=1, mechanism="auto", ledger=ledger).stored
-    assert top(loans, domain=universe, k=1, mechanism="auto", ledger=ledger).stored
-    assert not top(loans, domain=[*universe, "Lakes"], k=1, mechanism="auto", ledger=ledger).stored
+    listed = ["Rivers", "Bridges", "Ponds"]
+    assert not top(loans, domain=listed, k=1, mechanism="auto", ledger=ledger).stored
+    assert top(loans, domain=listed, k=1, mechanism="auto", ledger=ledger).stored
+    assert not top(loans, domain=[*listed, "Lakes"], k=1, mechanism="auto", ledger=ledger).stored
 
 
 @pytest.mark.parametrize("contribution", [None, 2])

@@ -56,6 +56,7 @@ def test_tables_have_the_group_first_and_ranks_within_it() -> None:
     assert set(several.country) == {"DE", "FR"}
 
 
+@pytest.mark.long
 def test_an_answer_survives_the_way_to_json_and_back() -> None:
     for answer in (
         top(),
@@ -92,6 +93,50 @@ def test_public_groups_are_all_listed() -> None:
     answer = top(groups=["LU", "FR", "IT"])
     assert {label: part.items for label, part in answer.groups.items()} == {"FR": ("cup", "bag"), "IT": (), "LU": ()}
     assert "Every group of the public list" in " ".join(answer.explain().split())
+
+
+@pytest.mark.parametrize("groups_per_user", [1, 2])
+def test_the_sieve_names_what_stands_out_in_every_group(groups_per_user: int) -> None:
+    answer = top(mechanism="Sieve", groups_per_user=groups_per_user)
+    assert {label: set(part.items) for label, part in answer.groups.items()} == {
+        "DE": {"tea", "cup"},
+        "FR": {"cup", "bag"},
+    }
+    assert answer.guarantee.epsilon is not None
+    assert 0.99 < answer.guarantee.epsilon <= 1
+    assert answer.guarantee.delta == Fraction(1, 10**8)  # type: ignore[attr-defined] # it is approximate
+    text = " ".join(answer.explain().split())
+    assert "LU" not in text + str(answer.to_dict())
+    assert "users in its group, or fewer, to be named with 95% probability. It follows from noisy looks" in text
+    assert answer.margin is not None
+    assert 20 < answer.margin < 200
+    formulas = " ".join(in_formulas(answer))
+    assert "M reads all pairs of a user and an item, through noisy looks." in formulas
+    assert "is named with probability about 0.95, as far as noisy looks tell." in formulas
+    assert top(mechanism="Sieve", where="country = 'LU'").margin is None  # nothing is said, of no group
+    assert Answer.from_dict(answer.to_dict()) == answer
+    public = top(mechanism="Sieve", groups=["LU", "FR", "IT"]).groups
+    assert {label: set(part.items) for label, part in public.items()} == {
+        "FR": {"cup", "bag"},
+        "IT": set(),
+        "LU": set(),
+    }
+
+
+def test_with_a_ledger_the_sieve_costs_a_users_groups_whatever_it_names(tmp_path: Path) -> None:
+    shop = cl.connect(SALES, ledger=tmp_path / "ledger.db")
+    sales = shop.dataset("sales", user="customer", budget=cl.Budget(epsilon=8, delta=1e-4))
+    asked: dict[str, Any] = {"item": "product", "k": 2, "mechanism": "Sieve", "epsilon": 1, "delta": "1e-8"}
+    flat = sales.price(**asked).charges[0]
+    for groups_per_user, where in ((1, None), (2, None), (2, "country = 'LU'")):
+        grouped = {**asked, "by": "country", "groups_per_user": groups_per_user, "where": where}
+        price = sales.price(**grouped).charges[0]
+        assert price.share == flat.share  # the same total, whoever has it
+        bill = sales.top(**grouped).bill
+        assert bill is not None
+        assert bill.share is not None
+        assert bill.paid == bill.reserved
+        assert 0.013 < bill.share < 0.014
 
 
 LISTED = ["bag", "cup", "hat", "pen", "tea", "zip"]
@@ -249,7 +294,8 @@ class Mine:
         ({"domain": ["cup"], "groups": ["FR"], "floor": 3}, "leave floor or domain out"),
         ({"domain": ["cup"], "groups": ["FR"], "mechanism": "RestrictedGumbel"}, "leave domain out"),
         ({"mechanism": "Canonical"}, "needs the public list of all items"),
-        ({"mechanism": "Sieve"}, "looks at all pairs"),
+        ({"mechanism": "Routed"}, "only Sieve does with groups"),
+        ({"mechanism": "Sieve", "floor": 5}, "leave floor out"),
         ({"mechanism": WEIGHTED, "contribution": 1, "floor": 5}, "leave floor out"),
         ({"mechanism": Mine()}, "does not state domain='unknown'"),
     ],
@@ -295,6 +341,7 @@ def test_the_page_of_a_notebook_says_how_many_groups() -> None:
     assert "4 items in 2 groups" in top()._repr_html_()
 
 
+@pytest.mark.long
 def test_the_picture_has_a_panel_for_every_group(tmp_path: Path) -> None:
     picture = top(counts=True, contribution=2, groups=["FR", "LU"]).plot(tmp_path / "groups.svg")
     for words in ("for every country", "FR", "cup", "LU", "nothing could be named", "2 items in 2 groups"):
@@ -303,6 +350,7 @@ def test_the_picture_has_a_panel_for_every_group(tmp_path: Path) -> None:
     assert "Nothing could be named in any group" in top(mechanism=LimitedDomain(2, 4, "0.001", "1e-9")).plot().svg()
 
 
+@pytest.mark.long
 def test_of_very_many_groups_the_picture_shows_the_first() -> None:
     many = top(groups=[f"{place:03}" for place in range(60)]).plot().svg()
     assert "The first 48 groups are shown" in many

@@ -76,6 +76,9 @@ def test_the_sieve_reads_several_periods_with_weights_for_each() -> None:
     assert several.mechanism.parameters["several"] == "True"
     assert set(several.items) == {"old", "new", "newest"}
     assert paying.history()[-2].content["periods"]["person"] == "each"  # a cap over all three pays three times
+    grouped = cl.top_k(TABLE, k=3, ledger=paying, last=3, by="month(day)", mechanism="Sieve", groups_per_user=2)
+    assert {label: part.items for label, part in grouped.groups.items()} == {8: ("old",), 9: ("new",), 10: ("newest",)}
+    assert {"several", "groups"} <= grouped.mechanism.parameters.keys()
     own: Any = cl.mechanisms.Sieve(3, 1, "1e-9", several=True)  # it looks at pairs
     assert cl.top_k(TABLE, k=3, ledger=paying, last=2, mechanism=own).items
     assert paying.verify().findings == ()

@@ -75,7 +75,7 @@ def test_laplace_with_a_score_is_refused_before_it_is_charged(sales: Path) -> No
     assert ledger.remaining() == before
 
 
-def test_a_score_over_a_public_universe(sales: Path) -> None:
+def test_a_score_over_a_public_list(sales: Path) -> None:
     answer = sums(sales, "sum(euros)", clip=1, k=1, domain=["sku 0", "sku 1", "sku 2", "never sold"], counts=True)
     assert answer.items == ("sku 2",)
     assert answer.counts is not None

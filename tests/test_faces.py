@@ -13,7 +13,8 @@ from crestline.cli.analyst.price import price
 from crestline.cli.analyst.top import top
 from crestline.periods.calendar import Calendar, Periods
 from crestline.price.batch import ARGUMENTS
-from crestline.question import Question, QuestionFields, Sum
+from crestline.question import Question, QuestionFields
+from crestline.score import Sum
 from crestline.session import Dataset
 from crestline.web.api.schemas import TopRequest
 

@@ -109,7 +109,7 @@ def test_a_version_is_a_short_text(loans: Path, ledger: cl.Ledger, version: Any)
 
 
 @pytest.mark.parametrize("version", [None, "2026-11"])
-def test_a_universe_file_that_changed_is_another_question(loans: Path, ledger: cl.Ledger, version: str | None) -> None:
+def test_a_list_file_that_changed_is_another_question(loans: Path, ledger: cl.Ledger, version: str | None) -> None:
     titles = loans.with_name("titles.csv")
     titles.write_text("title\n" + "".join(f"{item}\n" for item in ITEMS))
     asked = {"domain": str(titles), "mechanism": "auto", "version": version}
@@ -121,32 +121,32 @@ def test_a_universe_file_that_changed_is_another_question(loans: Path, ledger: c
     assert set(changed.items) <= {"Lakes", "Ponds"}
 
 
-def test_a_universe_in_a_table_is_served_again_with_a_stated_version_only(shop: str, ledger: cl.Ledger) -> None:
+def test_a_list_in_a_table_is_served_again_with_a_stated_version_only(shop: str, ledger: cl.Ledger) -> None:
     asked = {"table": "loans", "domain": "titles.title", "mechanism": "auto"}
     assert [top(shop, ledger, **asked).stored for _ in range(2)] == [False, False]
     assert [top(shop, ledger, **asked, version="1").stored for _ in range(2)] == [False, True]
 
 
 @pytest.mark.parametrize(
-    "universe",
+    "listed",
     [pandas.DataFrame({"title": ITEMS}), polars.DataFrame({"title": ITEMS}), pyarrow.table({"title": ITEMS})],
     ids=["pandas", "polars", "arrow"],
 )
-def test_a_universe_in_memory_is_never_served_again(loans: Path, ledger: cl.Ledger, universe: Any) -> None:
+def test_a_list_in_memory_is_never_served_again(loans: Path, ledger: cl.Ledger, listed: Any) -> None:
     """Under one label, two of them would share one answer: nothing tells them apart."""
-    asked = {"domain": universe, "mechanism": "auto", "version": "1"}
+    asked = {"domain": listed, "mechanism": "auto", "version": "1"}
     assert [top(loans, ledger, **asked).stored for _ in range(2)] == [False, False]
 
 
-def test_a_universe_that_is_an_expression_is_never_served_again(shop: str, ledger: cl.Ledger) -> None:
+def test_a_list_that_is_an_expression_is_never_served_again(shop: str, ledger: cl.Ledger) -> None:
     engine = ibis.duckdb.connect(shop.removeprefix("duckdb:///"), read_only=True)
     titles = engine.table("titles")
     asked = {"mechanism": "auto", "version": "1"}
-    for universe in (titles, titles, titles.filter(titles.title != "Rivers")):
-        assert not top(engine.table("loans"), ledger, domain=universe, **asked).stored
+    for listed in (titles, titles, titles.filter(titles.title != "Rivers")):
+        assert not top(engine.table("loans"), ledger, domain=listed, **asked).stored
 
 
-def test_a_set_is_a_universe_like_a_list(loans: Path, ledger: cl.Ledger) -> None:
+def test_a_set_is_a_list_like_a_list(loans: Path, ledger: cl.Ledger) -> None:
     assert not top(loans, ledger, domain=set(ITEMS), mechanism="auto").stored
     assert top(loans, ledger, domain=frozenset(reversed(ITEMS)), mechanism="auto").stored
     assert not top(loans, ledger, domain={*ITEMS, "Lakes"}, mechanism="auto").stored
@@ -181,6 +181,7 @@ CHANGES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.long
 def test_whatever_changes_the_answer_changes_the_question(tmp_path: Path, ledger: cl.Ledger) -> None:
     path = tmp_path / "loans.csv"
     rows = "".join(f"r{reader},Rivers,Rivers,3,4\n" for reader in range(50))

@@ -18,8 +18,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "parameters": set(),
     "precision": set(),
     "periods": set(),
+    "score": set(),
     # The protocol of mechanisms, for the type of a field, and the kinds of view that a source may give.
-    "question": {"histogram", "mechanisms", "periods"},
+    "question": {"histogram", "mechanisms", "periods", "score"},
     "histogram": set(),
     "randomness": set(),
     "guarantees": set(),
@@ -50,6 +51,7 @@ CORE = {
     "prepare",
     "question",
     "randomness",
+    "score",
     "sources",
 }
 MAY_IMPORT |= {

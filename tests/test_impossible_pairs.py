@@ -126,7 +126,7 @@ def test_a_promise_of_another_kind_than_the_budget_is_refused(path: Path) -> Non
     assert [entry.kind for entry in dataset.ledger.history()].count("reserved") == 0
 
 
-def test_a_whole_universe_that_is_ready_is_a_known_domain() -> None:
+def test_a_whole_list_that_is_ready_is_a_public_list() -> None:
     ready = Histogram.over_domain({"tea": 900, "milk": 5, "water": 0})
     for name in (*KNOWN, "auto"):
         answer = cl.top_k(ready, k=1, epsilon=10, delta="1e-6", mechanism=name, entropy=cl.entropy.replay("ready"))
@@ -135,7 +135,7 @@ def test_a_whole_universe_that_is_ready_is_a_known_domain() -> None:
         cl.top_k(ready, k=1, epsilon=1, delta="1e-6", mechanism="LimitedDomain")
 
 
-def test_a_universe_that_was_cut_is_an_unknown_domain() -> None:
+def test_a_list_that_was_cut_is_no_public_list() -> None:
     ready = Histogram.over_domain({"tea": 900, "milk": 500, "water": 0}, k_bar=2)
     question: dict[str, Any] = {"k": 1, "epsilon": 10, "delta": "1e-3", "mechanism": "LimitedDomain"}
     for k_bar in (1, 2):

@@ -60,12 +60,12 @@ def test_the_usual_number_of_slots_gives_way_to_the_most_there_are(k_bar: int | 
 @pytest.mark.parametrize("contribution", [None, 3])
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("books", [False, True])
-@pytest.mark.parametrize("known_domain", [False, True])
+@pytest.mark.parametrize("public_list", [False, True])
 def test_what_auto_makes_keeps_the_budget(
-    k: int, contribution: int | None, counts: bool, books: bool, known_domain: bool
+    k: int, contribution: int | None, counts: bool, books: bool, public_list: bool
 ) -> None:
     question = Question.of({"k": k, "epsilon": 1, "delta": "1e-6", "contribution": contribution, "counts": counts})
-    chosen = prepare(question, budget=BOOKS if books else None, limits=Limits(public_list=known_domain))
+    chosen = prepare(question, budget=BOOKS if books else None, limits=Limits(public_list=public_list))
     promise = chosen.promise
     assert promise.epsilon is not None
     assert promise.epsilon <= 1

@@ -12,7 +12,8 @@ from crestline.ledger.budget import Budget
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.prepare import prepare
 from crestline.prepare.rules import RULES, auto_takes, automatic, candidates
-from crestline.question import Limits, Question, Sum
+from crestline.question import Limits, Question
+from crestline.score import Sum
 
 RHO = Budget(epsilon=10, delta="1e-5")
 PURE = Budget(epsilon=10, delta="1e-5", kind="pure")

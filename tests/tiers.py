@@ -17,8 +17,8 @@ _STATISTICS = re.compile(
     r"|^tests/(audit/|sources/(test_pairs|files/test_lines)|ledger/test_machine|web/api/test_openapi)"
 )
 _ENGINES = re.compile(
-    r"^tests/sources/(test_(embedded|sqlite|mariadb|spark|postgres)|files/test_remote|lakes/)"
-    r"|^tests/web/(pages/browser/|test_(processes|refusals|reload|shutdown))|\[postgres\b"
+    r"^tests/sources/(test_(embedded|sqlite|mariadb|clickhouse|datafusion|spark|postgres)|files/test_remote|lakes/)"
+    r"|^tests/web/(pages/browser/|test_(processes|refusals|reload|shutdown|warehouse))|\[postgres\b"
     r"|^tests/(test_newcomer|cli/test_(completion|waiting)|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )
 _MECHANICS = re.compile(r"^tests/(tools|benchmarks|reproduction)/|^tests/(guarantees/test_search|docs/test_site)")

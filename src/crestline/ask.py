@@ -84,9 +84,9 @@ def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection
     key = entropy.words(KEY_BYTES // 8).tobytes()
     with source.reading(prepared.question, key, prepared.view) as reading:
         if prepared.in_groups is not None:
-            published = prepared.in_groups.release(reading.histogram, entropy)  # type: ignore[arg-type] # tables
+            published = prepared.in_groups.release(reading.tables, entropy)
             return reading.named_groups(published)
-        released = prepared.mechanism.release(reading.histogram, entropy)  # type: ignore[arg-type] # its view says what
+        (released,) = prepared.mechanism.release_seen(reading.seen, 1, entropy)
         named = reading.named(released)
         if prepared.coverage is None:
             return named

@@ -42,7 +42,7 @@ class Identity:
         """Everything an answer depends on besides the data, as plain JSON."""
         return {
             "source": self.source.name,
-            "domain": _universe(self.prepared.question.domain),
+            "domain": _named_list(self.prepared.question.domain),
             **self.prepared.question.record(),
             **self._groups,
             **self._coverage,
@@ -54,7 +54,7 @@ class Identity:
     def _groups(self) -> dict[str, Any]:
         """A public list of groups; a question without groups is written down as it always was."""
         question = self.prepared.question
-        return {"groups": _universe(question.groups)} if question.by else {}
+        return {"groups": _named_list(question.groups)} if question.by else {}
 
     @property
     def _coverage(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def stated_version(version: str) -> str:
 
 
 def _version(source: Source, domain: object, stated: str | None) -> str | None:
-    """The version of the data, and of a universe that is kept in files; for one in a table only a label speaks."""
+    """The version of the data, and of a public list that is kept in files; for one in a table only a label speaks."""
     data = source.version() if stated is None else stated
     return data if data is None else _with_list(data, domain, stated)
 
@@ -105,12 +105,13 @@ def _with_list(data: str, listed: object, stated: str | None) -> str | None:
     """The version of the data, and of a public list that is kept in files."""
     if not isinstance(listed, str):
         return data
-    universe = _files(listed)
-    return stated if universe is None else f"{data}, universe {universe}"
+    files = _files(listed)
+    # The word stands in the ledgers of earlier versions: with another, what was paid for would not be found again.
+    return stated if files is None else f"{data}, universe {files}"
 
 
 def _files(domain: str) -> str | None:
-    """What the file system knows of the files that a universe names; None where it names none."""
+    """What the file system knows of the files that a public list names; None where it names none."""
     from crestline.sources.files.places import fingerprint
 
     try:
@@ -119,7 +120,7 @@ def _files(domain: str) -> str | None:
         return None
 
 
-def _universe(domain: object) -> str | None:
+def _named_list(domain: object) -> str | None:
     """What tells one public list from another: its text, or a hash of its items."""
     if domain is None or isinstance(domain, str):
         return domain

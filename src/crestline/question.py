@@ -6,7 +6,6 @@ mechanism that answers it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -29,55 +28,14 @@ from crestline.parameters import (
 )
 from crestline.periods.calendar import Periods
 from crestline.periods.span import Span
+from crestline.score import Sum
 
 if TYPE_CHECKING:
-    from crestline.mechanisms.mechanism import Mechanism
+    from crestline.mechanisms.mechanism import Mechanism, PairMechanism
 
 AUTO = "auto"
-LARGEST_CLIP = 2**63 - 1
 _TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # read into one value each
 PUBLIC_GROUPS = "a public list"  # how an answer remembers that its groups were one
-
-_SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
-_PLAIN_NAME = re.compile(r'[^"()*/+\s](?:[^"()*/+]*[^"()*/+\s])?')
-_CALCULATION = re.compile(r"[*/+]")
-
-
-@dataclass(frozen=True)
-class Sum:
-    """Rank by a sum: each user adds at most `clip`, a public number, of the column to one item."""
-
-    column: str
-    clip: int
-
-    def __post_init__(self) -> None:
-        if whole(self.clip, "clip") > LARGEST_CLIP:
-            raise QuestionError(f"clip must be at most {LARGEST_CLIP}")
-
-    @classmethod
-    def read(cls, score: str | None, clip: int | None) -> Sum | None:
-        """From `sum(column)` and its clip, which only make sense together; an odd name is written in double quotes."""
-        if score is None:
-            if clip is not None:
-                raise QuestionError("clip goes with score, as in score='sum(price)', clip=100")
-            return None
-        if clip is None:
-            raise QuestionError("a score needs clip: the most that one user may add to one item (a public number)")
-        match = _SUM.fullmatch(score) if isinstance(score, str) else None
-        if match is None:
-            raise QuestionError("score must be of the form sum(column); leave it out to count users")
-        if match["plain"] and _CALCULATION.search(match["plain"]):
-            raise QuestionError(
-                f"sum() takes one column; make a view or an Ibis column for {match['plain']}, and sum that (a column "
-                "of this name is written in double quotes)"
-            )
-        return cls(match["plain"] or match["quoted"].replace('""', '"'), clip)
-
-    def __str__(self) -> str:
-        if _PLAIN_NAME.fullmatch(self.column):
-            return f"sum({self.column})"
-        quoted = self.column.replace('"', '""')
-        return f'sum("{quoted}")'
 
 
 @dataclass(frozen=True)
@@ -116,7 +74,7 @@ class QuestionFields(TypedDict, total=False):
     where: str | None
     epsilon: Exact | None
     delta: Exact | None
-    mechanism: Mechanism | str
+    mechanism: Mechanism | PairMechanism | str
     k_bar: int | None
     contribution: int | None
     counts: bool
@@ -181,7 +139,7 @@ class Question:
     contribution: int | None = None
     epsilon: Fraction | None = None
     delta: Fraction | None = None
-    mechanism: Mechanism | str = field(default=AUTO, hash=False)
+    mechanism: Mechanism | PairMechanism | str = field(default=AUTO, hash=False)
     k_bar: int | None = None
     ordered: bool = True
     passes: int | None = None

@@ -21,7 +21,7 @@ def bounds() -> dict[str, str]:
     """The lower bound of every dependency of crestline and of its extras, `dev` left out."""
     extras = (some for name, some in PROJECT["optional-dependencies"].items() if name != "dev")
     stated = [*PROJECT["dependencies"], *(one for some in extras for one in some)]
-    found = [re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", one) for one in stated]
+    found = [re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)(?:,<\d+)?", one) for one in stated]
     assert all(found), stated
     return {match[1]: match[2] for match in found if match}
 

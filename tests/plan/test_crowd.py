@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,14 @@ import pytest
 
 from crestline.histogram.observed import ObservedItems
 from crestline.histogram.views import PAIRS, View
+from crestline.mechanisms.catalogue import entry
+from crestline.mechanisms.total import Total
+from crestline.plan.candidates import Candidate, candidate
 from crestline.plan.crowd import MOST_PAIRS, Crowd
 from crestline.plan.forecast import Simulation
 from crestline.plan.plan import plan_shape
 from crestline.plan.shapes import read_shape
+from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 
@@ -44,3 +50,14 @@ def test_a_plan_compares_what_auto_takes() -> None:
     assert made.auto == "Routed"
     assert {row.mechanism for row in made.rows} == {"Routed", "Sieve", "RestrictedGumbel"}
     assert all(row.returned.value > 2 for row in made.rows)
+
+
+@pytest.mark.parametrize(("name", "bound"), [("Sieve", None), ("Observed", 4)])
+def test_in_groups_a_plan_takes_what_a_question_would(name: str, bound: int | None) -> None:
+    asked = Question(
+        k=3, epsilon=Fraction(1), delta=Fraction(1, 10**6), by=("group",), groups_per_user=3, contribution=bound
+    )
+    found = candidate(entry(name), 3, asked, public_list=False, crowd=Crowd(COUNTS, 600))
+    assert isinstance(found, Candidate)
+    whole = entry(name).load().fit(Total(3, 1, "1e-6", contribution=bound), groups=3)  # all groups of a user at once
+    assert found.mechanism == prepare(replace(asked, mechanism=name)).mechanism == whole

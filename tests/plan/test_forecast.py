@@ -39,7 +39,7 @@ def histogram() -> Histogram:
 def test_every_candidate_keeps_within_the_total() -> None:
     assert EVERYONE.epsilon is not None
     assert EVERYONE.delta is not None
-    made = [candidate(line, k_bar, EVERYONE, known_domain=True) for line, k_bar in attempts(EVERYONE)]
+    made = [candidate(line, k_bar, EVERYONE, public_list=True) for line, k_bar in attempts(EVERYONE)]
     assert any(isinstance(line, Candidate) for line in made)
     for line in made:
         if isinstance(line, Candidate):
@@ -59,7 +59,7 @@ def test_the_catalogue_decides_who_takes_part(histogram: Histogram) -> None:
 def test_mechanisms_for_public_lists_wait_for_one() -> None:
     for line, k_bar in attempts(EVERYONE):
         if line.domain == "known":
-            assert candidate(line, k_bar, EVERYONE, known_domain=False) == Skipped(
+            assert candidate(line, k_bar, EVERYONE, public_list=False) == Skipped(
                 line.name, "needs a public list of all items"
             )
 
@@ -70,11 +70,11 @@ def test_small_questions_are_computed_and_agree_with_a_simulation() -> None:
     assert not exact.returned.simulated
     assert not exact.ratio.simulated
     ((line, k_bar),) = attempts(SMALL, ONE)
-    made = candidate(line, k_bar, SMALL, known_domain=False)
+    made = candidate(line, k_bar, SMALL, public_list=False)
     assert isinstance(made, Candidate)
     mechanism = made.mechanism
     worth = {"a": 14, "b": 9, "c": 2, "d": 1}
-    drawn = mechanism.release_many(histogram, 200_000, replay("check"))
+    drawn = mechanism.release_seen(histogram, 200_000, replay("check"))
     scores = np.array([sum(worth[item] for item in selection.items) / 23 for selection in drawn])
     sizes = np.array([len(selection) for selection in drawn])
     # Six standard errors: a right forecast fails with probability below 1e-8; an error of 10% is far outside.

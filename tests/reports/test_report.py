@@ -101,6 +101,7 @@ def test_a_period_without_budget_is_missed_and_nothing_else() -> None:
     assert "2026-W43 cannot pay" in missed.reason
 
 
+@pytest.mark.long
 def test_a_report_says_how_many_users_its_items_reach(tmp_path: Path) -> None:
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())
     series = made(ledger, replace(REPORT, question=replace(REPORT.question, coverage=True)))

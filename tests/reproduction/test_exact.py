@@ -61,7 +61,7 @@ def ranks(histogram: Histogram, items: tuple[int, ...]) -> list[int]:
 
 @pytest.mark.parametrize("mechanism", every(20, 2), ids=named)
 def test_every_selection_is_somewhere(mechanism: Mechanism) -> None:
-    """No head asked for, and a tail that holds the whole universe."""
+    """No head asked for, and a tail that holds the whole public list."""
     assert chance(mechanism, LARGE, Quality("any", 0, 300)) == pytest.approx(1.0, abs=1e-6)
 
 
@@ -116,7 +116,7 @@ def test_scores_that_move_either_way_need_twice_the_epsilon() -> None:
         assert chances(one, SMALL) == pytest.approx(chances(other, SMALL), rel=1e-9)
 
 
-def test_a_universe_of_k_items_leaves_no_choice() -> None:
+def test_a_list_of_k_items_leaves_no_choice() -> None:
     for mechanism in every(7, 1):
         assert chances(mechanism, SMALL) == {"TOP": 1.0, "GREAT": 1.0, "GOOD": 1.0}
 

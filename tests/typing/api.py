@@ -54,4 +54,8 @@ class Mine:
 
 def third_party() -> None:
     cl.top_k("a.csv", user="u", item="i", k=3, k_bar=9, mechanism=Mine())
+    cl.top_k("a.csv", user="u", item="i", k=3, mechanism=cl.mechanisms.Sieve(3, 1, "1e-6"))
+    cl.top_k(
+        "a.csv", user="u", item="i", k=3, mechanism=cl.mechanisms.Observed.for_budget(k=3, epsilon=1, delta="1e-6")
+    )
     print(cl.ApproxDP(epsilon=1, delta=1e-6), cl.ZCDP(rho="0.1"), cl.BoundedRange(epsilon="1/3"))

@@ -18,5 +18,13 @@ def parameters() -> None:
     cl.mechanisms.Canonical.for_budget(k=1, epsilon=1, delta=0, gama=1)  # type: ignore[call-arg]
 
 
+def views() -> None:
+    histogram = cl.Histogram.from_counts({"a": 5, "b": 3}, k_bar=2)
+    sieve, slots = cl.mechanisms.Sieve(2, 1, "1e-6"), cl.mechanisms.LimitedDomain(2, 2, 1, "1e-6")
+    sieve.release(histogram, cl.entropy.system())  # type: ignore[arg-type]
+    cl.mechanisms.NoisyCounts(sieve, scale=3)  # type: ignore[arg-type]
+    cl.mechanisms.Routed("0.1", 5, slots, slots)  # type: ignore[arg-type]
+
+
 def fields() -> None:
     cl.mechanisms.LimitedDomain(2, 4, 1, "1e-6").k = 3  # type: ignore[misc]

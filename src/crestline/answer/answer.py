@@ -47,6 +47,7 @@ class Bill:
     """What a ledger was charged for an answer, and what is left: in the ledger's own units, and as parts of the budget.
 
     reserved, paid, remaining   in the units of the budget
+    receipt                     the number of the reservation; where an analyst is named, among their own questions
     share, left                 the part of the whole budget that was paid, and that is left; by the scarcer unit
     more                        how many answers at this price what is left pays for
     left_epsilon                what is left is worth a budget of this ε

@@ -101,12 +101,9 @@ def _looked(answer: Answer) -> str:
 def _needed(answer: Answer) -> str:
     if answer.needs is None:
         return ""
-    group = " in its group" if answer.question.by else ""
-    known = (
-        "noisy looks, which the promise includes"
-        if answer.answered_by == SIEVE
-        else "the parameters, not from the data"
-    )
+    group, known = " in its group" if answer.question.by else "", "the parameters, not from the data"
+    if answer.answered_by == SIEVE:
+        group, known = f"{group}, or fewer" if group else "", "noisy looks, which the promise includes"
     return f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from {known}."
 
 

@@ -11,6 +11,12 @@ from crestline.answer.odds import approximate, best_guess
 from crestline.guarantees.guarantee import ApproxDP, PureDP
 from crestline.parameters import decimal_text
 
+# What a mechanism reads that does not read slots.
+_READ = {
+    "Observed": "the scores of all items that somebody has",
+    "Sieve": "all pairs of a user and an item, through noisy looks",
+}
+
 
 def in_words(answer: Answer) -> tuple[str, ...]:
     """The promise for somebody who has to stand by it."""
@@ -55,9 +61,10 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
     epsilon, delta = approximate(guarantee)
     parameters = ", ".join(f"{name}={value}" for name, value in answer.mechanism.parameters.items())
     score = "distinct users" if question.score is None else f"{question.score}, clipped at {question.clip}"
+    slots = f"the {question.slots} largest counts and the next one"
     lines = [
         f"M = {answer.mechanism.name}({parameters}); {answer.mechanism.reason}.",
-        f"h(item) = {score}; M reads the {question.slots} largest counts and the next one.",
+        f"h(item) = {score}; M reads {_READ.get(answer.mechanism.name, slots)}.",
         f"D ~ D' iff one is the other plus one user (a value of '{question.user}').",
     ]
     if answer.coverage is not None:
@@ -89,7 +96,8 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
     if answer.margin is not None:
         lead = f"h(item) - h(rank {question.slots + 1})" if "lead" in (answer.needs or "") else "h(item)"
         private = "" if lead == "h(item)" else "; the count at that rank is private and is not shown"
-        lines.append(f"An item with {lead} >= {answer.margin:.6g} is named with probability at least 0.95{private}.")
+        chance = "about 0.95, as far as noisy looks tell" if answer.answered_by == "Sieve" else "at least 0.95"
+        lines.append(f"An item with {lead} >= {answer.margin:.6g} is named with probability {chance}{private}.")
     if answer.bill is not None:
         lines.append(f"Charged: {answer.bill.paid}; reserved {answer.bill.reserved}; left {answer.bill.remaining}.")
     if question.contribution is not None:

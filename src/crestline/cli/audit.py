@@ -15,7 +15,6 @@ from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
     from crestline.audit.attack import Tell
-    from crestline.audit.report import Report
 
 
 class Domain(StrEnum):
@@ -94,7 +93,7 @@ def audit(
     if resolved(Format(form)) is Format.JSON:
         print_json(report.to_dict())
     else:
-        _print_report(report)
+        _print_lines(report.lines(), report.broken)
     if plot is not None and report.worst is not None:
         draw(tested, report.worst).save(plot)
     if report.broken:
@@ -156,10 +155,6 @@ def _progress() -> Iterator[Tell]:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-def _print_report(report: Report) -> None:
-    _print_lines(report_lines(report), report.broken)
-
-
 def _print_lines(lines: list[tuple[str, str]], broken: bool) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -170,37 +165,3 @@ def _print_lines(lines: list[tuple[str, str]], broken: bool) -> None:
     for name, value in lines:
         table.add_row(name, Text(value, style="bold red" if name == "verdict" and broken else ""))
     console().print(table)
-
-
-def report_lines(report: Report) -> list[tuple[str, str]]:
-    """The report, line by line: name and value."""
-    from crestline.audit.report import table_text
-
-    lines = [
-        ("mechanism", report.mechanism),
-        ("promise", report.promise),
-        ("verdict", report.verdict),
-    ]
-    for found in sorted(report.found, key=lambda one: (not one.broken, -one.strength)):
-        bound = "" if found.method == "exact" else "at least "
-        likelier, other = ("with", "without") if found.likelier_with_user else ("without", "with")
-        lines += [
-            ("", ""),
-            (found.method, f"{report.unit}: {bound}{found.strength:.4g} found, {report.claimed:.4g} claimed"),
-            ("neighbours", found.pair.why),
-            ("with the user", table_text(found.pair.with_user)),
-            ("without", table_text(found.pair.without)),
-            ("the event", found.event),
-            ("its chance", _chances(found.method, found.chance, found.chance_on_neighbour, likelier, other)),
-        ]
-    effort = f"{report.pairs} pairs, {report.releases:,} releases, {report.seconds:.1f} s"
-    lines += [("", ""), ("effort", f"{effort}; an honest mechanism fails with probability {report.significance:g}")]
-    lines += [("note", note) for note in report.notes]
-    if not report.broken:
-        lines.append(("note", "that nothing was found is no proof"))
-    return lines
-
-
-def _chances(method: str, chance: float, on_neighbour: float, likelier: str, other: str) -> str:
-    words = ("", "") if method == "exact" else ("at least ", "at most ")
-    return f"{words[0]}{chance:.4g} {likelier} the user, {words[1]}{on_neighbour:.4g} {other}"

@@ -6,6 +6,7 @@ Exit codes   0 done   1 something was found (audit, verify)   2 the call is wron
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from importlib import import_module
@@ -20,26 +21,12 @@ EXIT_UNAVAILABLE = 4
 EXIT_INTERNAL_ERROR = 70
 EXIT_INTERRUPTED = 130
 
-# One line for each command: its name, where it lives, and what it is called there.
+# The modules of the commands, in the order of the help; the last part of a name is the command's, and its function's.
 COMMANDS = (
-    ("top", "crestline.cli.analyst.top", "top"),
-    ("ask", "crestline.cli.analyst.ask", "ask"),
-    ("plan", "crestline.cli.analyst.plan", "plan"),
-    ("price", "crestline.cli.analyst.price", "price"),
-    ("explain", "crestline.cli.analyst.explain", "explain"),
-    ("mechanisms", "crestline.cli.mechanisms", "mechanisms"),
-    ("sources", "crestline.cli.sources", "sources"),
-    ("account", "crestline.cli.owner.account", "account"),
-    ("audit", "crestline.cli.audit", "audit"),
-    ("reproduce", "crestline.cli.reproduce", "reproduce"),
-    ("serve", "crestline.cli.owner.serve", "serve"),
-    ("demo", "crestline.cli.analyst.demo", "demo"),
+    *("analyst.top", "analyst.ask", "analyst.plan", "analyst.price", "analyst.explain", "mechanisms", "sources"),
+    *("owner.account", "audit", "reproduce", "owner.serve", "analyst.demo"),
 )
-GROUPS = (
-    ("ledger", "crestline.cli.owner.ledger", "ledger_app"),
-    ("token", "crestline.cli.owner.token", "token_app"),
-    ("report", "crestline.cli.owner.report", "report_app"),
-)
+GROUPS = ("owner.ledger", "owner.token", "owner.report")  # of commands: each has a `…_app`
 
 # These hand every argument, --help included, to another package.
 HANDED_ON = {"reproduce"}
@@ -71,18 +58,37 @@ def _root(
     """Differentially private top-k over any database."""
 
 
-for _name, _module, _attribute in COMMANDS:
+def command_name(module: str) -> str:
+    """What people type for a module of `COMMANDS` or `GROUPS`."""
+    return module.rpartition(".")[2]
+
+
+for _module in COMMANDS:
+    _name = command_name(_module)
     _on = _name in HANDED_ON
     app.command(_name, context_settings=HAND_ON if _on else None, add_help_option=not _on)(
-        getattr(import_module(_module), _attribute)
+        getattr(import_module(f"crestline.cli.{_module}"), _name)
     )
-for _name, _module, _attribute in GROUPS:
-    app.add_typer(getattr(import_module(_module), _attribute), name=_name)
+for _module in GROUPS:
+    _name = command_name(_module)
+    app.add_typer(getattr(import_module(f"crestline.cli.{_module}"), f"{_name}_app"), name=_name)
 
 
 def main() -> None:
     """Run the command. No traceback is ever shown: it could hold private rows."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == EXIT_INTERRUPTED:
+        _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """End without tidying up. What a command was interrupted in is in any state: drivers would wait for their threads
+    or complain of what is left, and Python, once interrupted in an import, would end with another code."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it, or it is closed
+            stream.flush()
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:

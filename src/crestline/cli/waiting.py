@@ -18,12 +18,14 @@ from typing import Any
 from crestline.cli.output import console
 from crestline.errors import CrestlineError
 
+_AGAIN = 2.0  # seconds that a driver has to cancel what its engine does, before it is interrupted again
+
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
     """Show that something is being done, in a terminal; an interrupt stays one, whatever a driver makes of it.
 
-    On Ctrl-C the drivers cancel what the engine is doing: DuckDB stops its threads, psycopg asks the server to cancel
+    On Ctrl-C the drivers cancel what the engine is doing: DuckDB is interrupted, psycopg asks the server to cancel
     the statement, PySpark cancels its jobs. Some then report a failure of the engine, which is none.
     """
     pressed = threading.Event()
@@ -41,22 +43,69 @@ def waiting(what: str) -> Iterator[None]:
 
 @contextmanager
 def _heard(pressed: threading.Event) -> Iterator[None]:
-    """Remember that Ctrl-C was pressed: a driver may tell of it in words of its own."""
+    """Remember that Ctrl-C was pressed: a driver may tell of it in words of its own, or lose it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    ending = _Ending()
 
     def interrupted(number: int, frame: FrameType | None) -> None:
-        pressed.set()
-        logging.disable(logging.WARNING)  # psycopg warns that it could not end what was interrupted
+        if ending.reached:
+            return
+        if not pressed.is_set():
+            pressed.set()
+            logging.disable(logging.WARNING)  # psycopg warns that it could not end what was interrupted
+            ending.start()
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    before, told = signal.signal(signal.SIGINT, interrupted), sys.unraisablehook
+    sys.unraisablehook = lambda lost: ending.hurry() if lost.exc_type is KeyboardInterrupt else told(lost)
     try:
         yield
     finally:
+        ending.end()
         logging.disable(logging.NOTSET)
         signal.signal(signal.SIGINT, before)
+        sys.unraisablehook = told
+
+
+class _Ending:
+    """From the first Ctrl-C on, interrupt what the engine runs, and the main thread, until that is out of the context.
+
+    Python drops an exception that is raised while an object is finalised, and a driver's code may drop it, too: the
+    engine would go on, and nobody would know that Ctrl-C was pressed.
+    """
+
+    def __init__(self) -> None:
+        self.reached = False
+        self._next = threading.Event()
+        self._thread = threading.Thread(target=self._interrupt, daemon=True, name="crestline-interrupt")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def hurry(self) -> None:
+        """Interrupt again at once: it is known that the last time was in vain."""
+        self._next.set()
+
+    def end(self) -> None:
+        """The main thread is out."""
+        self.reached = True
+        self._next.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _interrupt(self) -> None:
+        from crestline.sources.engine.watch import interrupt_statements
+
+        main = threading.main_thread().ident
+        assert main is not None, "the main thread runs"
+        while not self.reached:
+            interrupt_statements()
+            self._next.wait(_AGAIN)
+            self._next.clear()
+            if not self.reached:
+                signal.pthread_kill(main, signal.SIGINT)
 
 
 def _spinner(what: str) -> AbstractContextManager[Any]:

@@ -9,8 +9,8 @@ from crestline.errors import CrestlineError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.views import SLOTS, view_of
 from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
-from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.mechanism import KNOWN, BuiltIn
+from crestline.mechanisms.in_groups import fitted_in_groups
+from crestline.mechanisms.mechanism import KNOWN, OfAnyView
 from crestline.plan.crowd import Crowd
 from crestline.prepare import total_of
 from crestline.question import Question
@@ -31,7 +31,7 @@ class Candidate:
     """A mechanism ready to run within a total, and the number of items it sees (None: all of a public list)."""
 
     entry: Entry
-    mechanism: BuiltIn
+    mechanism: OfAnyView
     k_bar: int | None
 
 
@@ -50,16 +50,16 @@ def attempts(question: Question, mechanisms: Sequence[str] = ()) -> tuple[tuple[
 
 
 def candidate(
-    line: Entry, k_bar: int, question: Question, *, known_domain: bool, crowd: Crowd | None = None
+    line: Entry, k_bar: int, question: Question, *, public_list: bool, crowd: Crowd | None = None
 ) -> Candidate | Skipped:
     """The mechanism within the total. One that needs a public list of all items is skipped unless there is one, and one
     that looks at pairs or at all observed items unless there is a crowd to look at."""
     known = line.domain == KNOWN
-    if known and not known_domain:
+    if known and not public_list:
         return Skipped(line.name, "needs a public list of all items")
     try:
         total = total_of(question, k_bar)
-        mechanism = InGroups.within(line.load().fit, total, question.groups_per_user).mechanism
+        mechanism = fitted_in_groups(line.load().fit, total, question.groups_per_user)
     except CrestlineError as error:
         return Skipped(line.name, str(error))
     view = view_of(mechanism)

@@ -12,7 +12,7 @@ from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
 from crestline.histogram.views import PAIRS, SLOTS, view_of
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.mechanism import OfAnyView
 from crestline.mechanisms.selection import Selection
 from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
 from crestline.plan.crowd import Crowd
@@ -98,7 +98,7 @@ def forecast(
     tries = attempts(question, mechanisms)
     for done, (line, k_bar) in enumerate(tries):
         simulation.watch(done, len(tries))
-        made = candidate(line, k_bar, question, known_domain=data.domain is not None, crowd=data.crowd)
+        made = candidate(line, k_bar, question, public_list=data.domain is not None, crowd=data.crowd)
         if isinstance(made, Candidate) and made not in rows:
             try:
                 rows[made] = _row(made, _shown(made, k_bar, data), question.k, simulation)
@@ -150,7 +150,7 @@ def _row(made: Candidate, shown: Shown, k: int, simulation: Simulation) -> Forec
     )
 
 
-def expected(mechanism: BuiltIn, shown: Shown, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
+def expected(mechanism: OfAnyView, shown: Shown, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
     """How many items, and which part of the score of the true top k, on data that must be public."""
     histogram, score = shown.histogram, _Score(shown.truth, k)
     if view_of(mechanism) == PAIRS:
@@ -161,7 +161,7 @@ def expected(mechanism: BuiltIn, shown: Shown, k: int, trials: int, entropy: Ent
             Estimate(math.fsum(len(selection) * chance for selection, chance in law.items())),
             Estimate(min(1.0, math.fsum(score.ratio(selection) * chance for selection, chance in law.items()))),
         )
-    drawn = mechanism.release_many(histogram, trials, entropy)
+    drawn = mechanism.release_seen(histogram, trials, entropy)
     returned = _mean([float(len(selection)) for selection in drawn])
     if view_of(mechanism) == SLOTS and mechanism.length_law is not None and k * histogram.k_bar <= _QUICK_LENGTHS:
         returned = Estimate(math.fsum(n * chance for n, chance in enumerate(mechanism.length_law(histogram))))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from inspect import signature
 from typing import TypeVar
 
@@ -18,8 +19,8 @@ from crestline.ledger.shares import usual_delta, usual_epsilon
 from crestline.mechanisms.adopt import adopt
 from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.coverage.coverage import SHARE, Coverage
-from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.in_groups import InGroups, fitted_in_groups
+from crestline.mechanisms.mechanism import OfAnyView
 from crestline.mechanisms.stated import contribution_of
 from crestline.mechanisms.total import Total
 from crestline.prepare.rules import Rule
@@ -67,7 +68,7 @@ def coverage_of(question: Question, limits: Limits) -> Coverage | None:
 
 
 def with_total(
-    question: Question, budget: Budget | None, limits: Limits, made: Callable[[Question], BuiltIn]
+    question: Question, budget: Budget | None, limits: Limits, made: Callable[[Question], OfAnyView]
 ) -> Question:
     """The question with its total: what it says, or else the usual share of the budget, by what it then costs."""
     if budget is None:
@@ -86,7 +87,7 @@ def with_total(
     return replace(asked, epsilon=usual_epsilon(budget, cost))
 
 
-def _made(rule: Rule, question: Question, k_bar: int | None, several: bool) -> BuiltIn:
+def _made(rule: Rule, question: Question, k_bar: int | None, several: bool) -> OfAnyView:
     """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
     kind = entry(rule.name).load()
     options: dict[str, object] = {} if rule.noise is None else {"noise": rule.noise}
@@ -98,20 +99,11 @@ def _made(rule: Rule, question: Question, k_bar: int | None, several: bool) -> B
         else:
             kind, options = mechanisms.NoisyCounts, {"mechanism": kind}  # P3.7
 
-    def make(total: Total) -> BuiltIn:
-        made: BuiltIn = kind.fit(total, **options)
-        return made
-
-    total = total_of(question, k_bar)
-    whole = "groups" in signature(kind.fit).parameters  # it has a theorem for all groups of a user at once (P15.1)
-    if question.by and whole:
-        options["groups"] = question.groups_per_user
-    if not question.by or whole:
-        return computed(lambda: make(total))
-    return computed(lambda: InGroups.within(make, total, question.groups_per_user)).mechanism
+    total, groups = total_of(question, k_bar), question.groups_per_user if question.by else 1
+    return computed(lambda: fitted_in_groups(partial(kind.fit, **options), total, groups))
 
 
-def slotted(rule: Rule, question: Question, limits: Limits) -> BuiltIn:
+def slotted(rule: Rule, question: Question, limits: Limits) -> OfAnyView:
     """The mechanism within the total, with no more slots than there may be where the question leaves that open."""
     mechanism = _made(rule, question, question.k_bar, limits.several)
     if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
@@ -144,7 +136,7 @@ def named(wanted: str) -> Rule:
     return Rule(wanted, "named in the question")
 
 
-def given(question: Question) -> BuiltIn:
+def given(question: Question) -> OfAnyView:
     """The mechanism that a question brings along, once it fits the question."""
     mechanism, k, k_bar = adopt(question.mechanism, _NO_MECHANISM), question.k, question.k_bar
     own = mechanism.k_bar

@@ -13,7 +13,7 @@ from crestline.ledger.periods import Reach
 from crestline.mechanisms.coverage.coverage import Coverage
 from crestline.mechanisms.identity import identity
 from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.mechanism import OfAnyView
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.question import PUBLIC_GROUPS, Question
 
@@ -34,7 +34,7 @@ class Prepared:
     """
 
     question: Question
-    mechanism: BuiltIn
+    mechanism: OfAnyView
     choice: Choice
     cost: Cost
     promise: Guarantee
@@ -68,9 +68,11 @@ class Prepared:
         return self._computed("margin", self.mechanism.margin, hidden)
 
     def margin_of(self, selection: Selection | GroupSelections) -> float | None:
-        """The same for the mechanism that answered, where the one that was asked chose between others."""
+        """The same for the mechanism that answered, where the one that was asked chose between others. Where it follows
+        from looks at each group, it is what an item needs in that group that is published and asks for the most."""
         if isinstance(selection, GroupSelections):
-            return self.margin
+            needed = [part.needed for _, part in selection.groups if part.needed is not None]
+            return max(needed) if needed else self.margin
         if selection.needed is not None:
             return selection.needed
         answering = self.mechanism.answering(selection)

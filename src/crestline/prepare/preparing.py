@@ -16,7 +16,7 @@ from crestline.mechanisms.adopt import original
 from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.identity import shown
 from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.mechanism import OfAnyView
 from crestline.periods.span import resolve
 from crestline.prepare.making import computed, coverage_of, given, instead, named, slotted, with_total
 from crestline.prepare.prepared import Prepared
@@ -63,7 +63,7 @@ def _without_periods(question: Question, budget: Budget | None, limits: Limits, 
     return replace(made, question=replace(question, k_bar=made.question.k_bar))
 
 
-def describe(mechanism: BuiltIn, reason: str) -> Choice:
+def describe(mechanism: OfAnyView, reason: str) -> Choice:
     """A mechanism's name and exact parameters, as text."""
     return Choice(type(original(mechanism)).__name__, shown(mechanism), reason)
 
@@ -84,7 +84,7 @@ def _remembered(
     return replace(made, choice=made.choice.changed(instead=lambda: instead(rules, question, limits)))
 
 
-def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: bool, limits: Limits) -> Prepared:
+def _prepared(question: Question, mechanism: OfAnyView, reason: str, public_list: bool, limits: Limits) -> Prepared:
     choice = describe(mechanism, reason)
     fit_for(question, mechanism, choice.name, public_list)
     seen_by(question, mechanism, choice.name, limits)
@@ -101,7 +101,7 @@ def _prepared(question: Question, mechanism: BuiltIn, reason: str, public_list: 
     return Prepared(slotted, mechanism, choice, cost + coverage.cost(), coverage.after(promise), coverage=coverage)
 
 
-def _in_groups(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> InGroups:
+def _in_groups(question: Question, mechanism: OfAnyView, name: str, public_list: bool) -> InGroups:
     """The mechanism in every group, once it may be run there (P15.1)."""
     may_run_in_groups(question, mechanism, name, public_list)
     public = question.groups is not None

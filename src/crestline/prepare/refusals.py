@@ -11,12 +11,12 @@ from crestline import mechanisms
 from crestline.errors import MechanismError
 from crestline.histogram.views import PAIRS, SLOTS, view_of
 from crestline.mechanisms.adopt import domain_of, original
-from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, BuiltIn
+from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, OfAnyView
 from crestline.mechanisms.stated import contribution_of, parts
 from crestline.question import Limits, Question
 
 
-def fit_for(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> None:
+def fit_for(question: Question, mechanism: OfAnyView, name: str, public_list: bool) -> None:
     """Refuse, before anything is charged, what the mechanism would refuse once the rows are counted.
 
     That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
@@ -41,7 +41,7 @@ def fit_for_domain(domain: str | None, name: str, public_list: bool) -> None:
         )
 
 
-def seen_by(question: Question, mechanism: BuiltIn, name: str, limits: Limits) -> None:
+def seen_by(question: Question, mechanism: OfAnyView, name: str, limits: Limits) -> None:
     """Refuse, before anything is charged, a mechanism that looks at something else than the question can show."""
     kind = view_of(mechanism).kind
     shown_inside = (kind, SLOTS.kind) if kind == PAIRS.kind else (SLOTS.kind,)  # views of pairs have slots as well
@@ -83,7 +83,7 @@ def over_several(limits: Limits) -> Limits:
     return replace(limits, views=views, several=True)
 
 
-def _for_several_periods(mechanism: BuiltIn) -> bool:
+def _for_several_periods(mechanism: OfAnyView) -> bool:
     """Whether its noise is for neighbours that differ in the rows of one user in one of several periods."""
     inside = original(mechanism)
     return isinstance(inside, mechanisms.Sieve) and inside.several
@@ -95,7 +95,7 @@ def _charged_by_items(mechanism: object) -> bool:
     return isinstance(mechanism, mechanisms.LimitedDomainLaplace)
 
 
-def may_run_in_groups(question: Question, mechanism: BuiltIn, name: str, public_list: bool) -> None:
+def may_run_in_groups(question: Question, mechanism: OfAnyView, name: str, public_list: bool) -> None:
     """Refuse, in groups, a mechanism that would tell that a group exists (P15.1), or that looks at something else."""
     if public_list and question.groups is None:
         raise MechanismError(
@@ -106,10 +106,7 @@ def may_run_in_groups(question: Question, mechanism: BuiltIn, name: str, public_
         raise MechanismError("a floor is for items that are not publicly listed: leave floor or domain out")
     view = view_of(mechanism)
     if view.kind == PAIRS.kind:
-        raise MechanismError(
-            f"{name} looks at all pairs of users and items, which is not offered with groups: take mechanism='auto' "
-            "or another, or Observed with contribution=…"
-        )
+        _pairs_in_groups(question, mechanism, name)
     if question.floor > 1 and len(set(view.weights)) > 1:
         raise MechanismError(
             f"{name} weighs the items of a user, and a floor counts users: leave floor out, or make it without a cap"
@@ -118,4 +115,17 @@ def may_run_in_groups(question: Question, mechanism: BuiltIn, name: str, public_
         raise MechanismError(
             f"{name} does not state domain='unknown', that it names nothing where there is nothing: only then may it "
             "be run in groups that are not publicly listed; or give groups=[…]"
+        )
+
+
+def _pairs_in_groups(question: Question, mechanism: OfAnyView, name: str) -> None:
+    """Refuse what a mechanism that looks at pairs is not offered with in groups."""
+    if not isinstance(original(mechanism), mechanisms.Sieve):
+        raise MechanismError(
+            f"{name} looks at all pairs of users and items, which only Sieve does with groups: take mechanism='Sieve', "
+            "'auto' or another, or Observed with contribution=…"
+        )
+    if question.floor > 1:
+        raise MechanismError(
+            f"{name} weighs the items of a user, and a floor counts users: leave floor out, or take another mechanism"
         )

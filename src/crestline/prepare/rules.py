@@ -22,19 +22,19 @@ class Rule:
     noise: str | None = None
 
 
-KNOWN_DOMAIN_ONE = Rule(
+PUBLIC_LIST_ONE = Rule(
     "Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip", noise="exponential"
 )
-KNOWN_DOMAIN_ONE_CHARGED = Rule(
+PUBLIC_LIST_ONE_CHARGED = Rule(
     "Lipschitz", "chosen because one item of a public list is wanted, with the noise that a ledger adds up best"
 )
-KNOWN_DOMAIN = Rule(
+PUBLIC_LIST = Rule(
     "CanonicalOrPeeling",
     "chosen because a set from a public list is wanted: a look that is paid for decides whether it is drawn at once "
     "(then the items are in no order) or one item after the other (then they are)",
 )
-KNOWN_DOMAIN_CHARGED = replace(KNOWN_DOMAIN, noise="gumbel")
-KNOWN_DOMAIN_ORDERED = Rule(
+PUBLIC_LIST_CHARGED = replace(PUBLIC_LIST, noise="gumbel")
+PUBLIC_LIST_ORDERED = Rule(
     "Lipschitz", "chosen because items of a public list are wanted in order: they are drawn one after the other"
 )
 BOUNDED = Rule("Observed", "chosen because the contribution is bounded: it looks at every item that somebody has")
@@ -64,7 +64,7 @@ IN_GROUPS = Rule(
     "RestrictedGumbel", "chosen because groups differ in size: it returns as many items of each as it safely can"
 )
 RULES = (
-    *(KNOWN_DOMAIN_ONE, KNOWN_DOMAIN, BOUNDED, KNOWN_CONTRIBUTION, KNOWN_CONTRIBUTION_FEW),
+    *(PUBLIC_LIST_ONE, PUBLIC_LIST, BOUNDED, KNOWN_CONTRIBUTION, KNOWN_CONTRIBUTION_FEW),
     *(ROUTE, WITH_LEDGER, PER_ITEM, FEW_ITEMS, FEW_IN_A_SET, MANY_ITEMS),
 )
 
@@ -161,7 +161,7 @@ def _of_slots(question: Question, terms: object) -> tuple[Rule, ...]:
 def _of_public_list(question: Question, *, charged: bool) -> Rule:
     """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
     if question.k == 1:
-        return KNOWN_DOMAIN_ONE_CHARGED if charged else KNOWN_DOMAIN_ONE
+        return PUBLIC_LIST_ONE_CHARGED if charged else PUBLIC_LIST_ONE
     if question.ordered or question.k <= _FEW_LISTED:
-        return KNOWN_DOMAIN_ORDERED
-    return KNOWN_DOMAIN_CHARGED if charged else KNOWN_DOMAIN
+        return PUBLIC_LIST_ORDERED
+    return PUBLIC_LIST_CHARGED if charged else PUBLIC_LIST

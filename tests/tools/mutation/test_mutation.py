@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +285,22 @@ def test_a_child_ends_well_or_badly_or_is_stopped(tools: Any) -> None:
     assert children.in_child(20, lambda: len(bytearray(children.MEMORY))) is None
 
 
+def test_only_what_a_child_sleeps_counts_against_its_patience(tools: Any) -> None:
+    """On a busy machine a child waits for a processor, and one that works must not be stopped for that."""
+    busy = children.started("busy", 20, endless)
+    waiting = children.started("waiting", 20, lambda: signal.pause() or 0)
+    try:
+        patient = [replace(child, patience=1.0) for child in (busy, waiting)]
+        while patient[1].asleep < 1:
+            time.sleep(0.05)
+        assert patient[0].asleep < 0.5 * patient[1].asleep
+        assert patient[0].done() == (False, None)
+        assert patient[1].done() == (True, None)
+    finally:
+        os.killpg(busy.number, signal.SIGKILL)
+        os.waitpid(busy.number, 0)
+
+
 def test_several_children_work_at_a_time_and_are_stopped_with_the_run(tools: Any) -> None:
     quick = (children.started(number, 20, lambda: 0) for number in range(5))
     assert sorted(child.what for child, _ in children.ended(quick, 2)) == list(range(5))
@@ -310,7 +328,7 @@ markers = ["slow: so"]
 """,
     "src/crestline/__init__.py": "",
     "src/crestline/ledger/__init__.py": "",
-    "src/crestline/ledger/small.py": """
+    "src/crestline/ledger/small_test.py": """
 import functools
 
 LIMIT = 3
@@ -335,7 +353,7 @@ GIVEN = "NOBODY"
 running_postgres = lambda: contextlib.nullcontext("none")
 """,
     "tests/ledger/test_a.py": """
-from crestline.ledger.small import inside, twice
+from crestline.ledger.small_test import inside, twice
 
 
 def test_inside():

@@ -13,6 +13,7 @@ from crestline.cli.analyst.options import DatasetOption, TableOption
 from crestline.cli.analyst.questions import read_questions
 from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format, FormatOption, console, resolved
+from crestline.cli.waiting import waiting
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
@@ -54,7 +55,8 @@ def ask(
     try:
         for number, one, given in posed:
             try:
-                answer = _asked(one, given, paying)
+                with waiting(f"Question {number} of {len(posed)}: the engine counts"):
+                    answer = _asked(one, given, paying)
             except CrestlineError as error:
                 error.args = (f"question {number} of {len(posed)}: {error}", *error.args[1:])
                 raise
