@@ -32,7 +32,7 @@ from crestline.ledger.ledger import Ledger
 from crestline.sources.engine.running import Runner
 from crestline.web.access.tokens import Tokens
 from crestline.web.clock import utc_now
-from crestline.web.config import load_config
+from crestline.web.settings.reader import load_config
 from crestline.web.tables import open_tables
 
 TITLE = "One question"

@@ -1,4 +1,4 @@
-"""Exact chances of a good selection from a public universe: TOP, GREAT and GOOD of ShekelyanLoukides2022.
+"""Exact chances of a good selection from a public list: TOP, GREAT and GOOD of ShekelyanLoukides2022.
 
 The head of a selection is the number of best items it holds without a gap, its tail the lowest rank it reaches. Ranks
 are those of the histogram, in which equal counts stand in the order of their labels: a tie is counted strictly, so
@@ -56,7 +56,7 @@ Mechanism: TypeAlias = Lipschitz | Canonical | CanonicalOrPeeling
 
 
 def chance(mechanism: Mechanism, histogram: Histogram, quality: Quality) -> float:
-    """The exact probability that the mechanism's selection from a public universe is this good.
+    """The exact probability that the mechanism's selection from a public list is this good.
 
     `Lipschitz` with any noise (with Gumbel noise it is peeling, P2.1), `Canonical` with Gumbel or exponential noise, or
     a choice between the two.

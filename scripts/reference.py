@@ -127,7 +127,11 @@ def public_names() -> str:
 def _described(value: Any) -> list[str]:
     lines = [inspect.cleandoc(value.__doc__ or "").split("\n\nExample")[0].split("\n>>>")[0].rstrip() + "\n"]
     if inspect.isclass(value):
-        for name, member in vars(value).items():
+        ours = [kind for kind in value.__mro__ if kind.__module__.startswith("crestline.")]
+        members = {name: member for kind in reversed(ours) for name, member in vars(kind).items()}
+        own_first = dict.fromkeys(name for kind in ours for name in vars(kind))
+        for name in own_first:
+            member = members[name]
             if not name.startswith("_") and (callable(member) or isinstance(member, classmethod | property)):
                 lines.append(f"- `{name}`: {first_paragraph(getattr(value, name).__doc__) or 'see above'}")
         lines.append("")

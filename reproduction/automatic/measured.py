@@ -9,12 +9,11 @@ from typing import cast
 
 import numpy as np
 
-from crestline.histogram.histogram import Histogram
 from crestline.histogram.pairs import Pairs
 from crestline.histogram.views import SLOTS
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.catalogue import entry
-from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.mechanism import OfAnyView
 from crestline.mechanisms.routes.routed import Routed
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.total import Total
@@ -106,10 +105,10 @@ def for_the_same_charge(shelf: Shelf, data: str, k: int, runs: int) -> ForTheSam
     return ForTheSame(data, k, prepared.choice.name, rho, named, others)
 
 
-def released(mechanism: BuiltIn, shelf: Shelf, data: str, runs: int) -> list[Selection]:
+def released(mechanism: OfAnyView, shelf: Shelf, data: str, runs: int) -> list[Selection]:
     """Releases on all pairs; items are called by their true rank, from zero on."""
     users, items = shelf.events(data)
-    return mechanism.release_many(cast(Histogram, Pairs(users, items)), runs, replay(f"{data}|{mechanism}"))
+    return mechanism.release_seen(Pairs(users, items), runs, replay(f"{data}|{mechanism}"))
 
 
 def share(drawn: Sequence[Selection], k: int) -> float:
@@ -122,10 +121,10 @@ def _named(drawn: Sequence[Selection], k: int) -> float:
 
 
 def _alone(name: str, shelf: Shelf, data: str, total: Total, runs: int) -> list[Selection]:
-    mechanism: BuiltIn = entry(name).load().fit(total)
+    mechanism: OfAnyView = entry(name).load().fit(total)
     assert getattr(mechanism, "view", SLOTS) == SLOTS, "the others look at slots"
     counts = ranked(shelf.counts(data), mechanism.k_bar or total.k)
-    drawn = mechanism.release_many(counts, runs, replay(f"{data}|{mechanism}"))
+    drawn = mechanism.release_seen(counts, runs, replay(f"{data}|{mechanism}"))
     first = {label: rank for rank, label in enumerate(counts.items)}
     return [Selection(tuple(first[item] for item in one.items), one.stopped) for one in drawn]
 
@@ -135,6 +134,6 @@ def _costing(name: str, k: int, rho: Fraction) -> Fraction:
     low, high = Fraction(1, 100), Fraction(8)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        made: BuiltIn = entry(name).load().fit(Total(k, middle.limit_denominator(10**4), DELTA))
+        made: OfAnyView = entry(name).load().fit(Total(k, middle.limit_denominator(10**4), DELTA))
         low, high = (middle, high) if made.cost().rho <= rho else (low, middle)
     return low.limit_denominator(10**4)

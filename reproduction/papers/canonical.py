@@ -1,4 +1,4 @@
-"""[SL] figures 1 to 10: selections from a public universe, by exact probabilities instead of simulation.
+"""[SL] figures 1 to 10: selections from a public list, by exact probabilities instead of simulation.
 
 Published: peeling, one-shot noise and the canonical mechanism at pure ε. Ours: what `auto` chooses at (ε, δ), and
 peeling whose k steps are composed by crestline's accountants.
@@ -80,7 +80,7 @@ def _composed(k: int, epsilon: Fraction) -> Lipschitz:
 
 def measure(cell: Cell, shelf: Shelf) -> Numbers:
     """The exact chances of TOP, GREAT and GOOD."""
-    found = chances(mechanism(cell.label, cell.k, cell.epsilon), _universe(cell, shelf))
+    found = chances(mechanism(cell.label, cell.k, cell.epsilon), _public_list(cell, shelf))
     return {name: Estimate(value) for name, value in found.items()}
 
 
@@ -93,7 +93,7 @@ def measure_needed(cell: Cell, shelf: Shelf) -> Numbers:
     composed = cell.label == PEELING_OURS
     make = partial(mechanism, PEELING if composed else cell.label, cell.k)
     digits = 2 if cell.label == OURS else 4  # it is divided anew for every ε, which takes its time
-    needed = epsilon_needed(make, _universe(cell, shelf), top, wanted, span=_SPAN, digits=digits)
+    needed = epsilon_needed(make, _public_list(cell, shelf), top, wanted, span=_SPAN, digits=digits)
     if composed and math.isfinite(needed):
         total = Lipschitz(cell.k, Fraction(needed), slack=DELTA).guarantee().epsilon
         needed = math.inf if total is None else float(total)
@@ -102,7 +102,7 @@ def measure_needed(cell: Cell, shelf: Shelf) -> Numbers:
 
 def _drawn_ratio(cell: Cell, shelf: Shelf, wanted: float) -> Numbers:
     """The ratio as the authors' script draws it: both ends of the arrow are first moved in by 1 % of its length."""
-    top, seen = qualities(cell.k)[0], _universe(cell, shelf)
+    top, seen = qualities(cell.k)[0], _public_list(cell, shelf)
     ours, theirs = (
         min(epsilon_needed(partial(mechanism, label, cell.k), seen, top, wanted, span=_SPAN) for label in labels)
         for labels in ((CANONICAL, CANONICAL_1), (PEELING, "one-shot, exponential"))
@@ -112,7 +112,7 @@ def _drawn_ratio(cell: Cell, shelf: Shelf, wanted: float) -> Numbers:
     return {"ratio": Estimate(theirs / ours), "drawn": Estimate(drawn), "printed": Estimate(math.floor(drawn))}
 
 
-def _universe(cell: Cell, shelf: Shelf) -> Histogram:
+def _public_list(cell: Cell, shelf: Shelf) -> Histogram:
     return _zipf(float(dict(cell.more)["s"])) if cell.data == "ZIPF" else _counted(shelf.path, cell.data)
 
 

@@ -1,6 +1,6 @@
 """What the page of [SL] says."""
 
-WORDS = """# [SL] figures 1 to 10 and section 7.1: k items of a public universe
+WORDS = """# [SL] figures 1 to 10 and section 7.1: k items of a public list
 
 Every number here is an exact probability: nothing is simulated, and there is no Monte-Carlo error. TOP is the exact
 top k; GREAT keeps the best k/10 and reaches no further than rank 1.1 k; GOOD keeps the best k/100 and reaches no
@@ -16,7 +16,7 @@ difference.
 NEEDED_WORDS = """## Section 7.1: how much ε the exact top k takes
 
 A dash means that ranks k and k + 1 are tied (or that the cell has not been run). `auto` is what crestline chooses
-for a set from a public universe at (ε, 1e-6): a look at the counts, which is paid for, and then the canonical mechanism
+for a set from a public list at (ε, 1e-6): a look at the counts, which is paid for, and then the canonical mechanism
 with γ = 2/3 and exponential noise, or peeling, whose k steps our accountants compose (P20). Its ε is found to two
 digits. It may need more ε than a canonical mechanism alone, because the look takes a part, and because peeling is taken
 while the best k do not stand out clearly; in exchange nothing is lost where they do not.

@@ -91,10 +91,10 @@ def measure_files(cell: Cell, shelf: Shelf) -> Numbers:
 def _free(name: str, cell: Cell, shelf: Shelf) -> Numbers:
     counts, prepared, entropy = shelf.counts(cell.data), _prepared(name, cell, None), replay(cell.key)
     if prepared.view == SLOTS:
-        drawn = prepared.mechanism.release_many(ranked(counts, prepared.question.slots), cell.trials, entropy)
+        drawn = prepared.mechanism.release_seen(ranked(counts, prepared.question.slots), cell.trials, entropy)
     else:  # it looks at pairs, which takes longer
         pairs: Any = UsersItems(*shelf.events(cell.data))
-        drawn = prepared.mechanism.release_many(pairs, min(cell.trials, _RELEASES), entropy)
+        drawn = prepared.mechanism.release_seen(pairs, min(cell.trials, _RELEASES), entropy)
     return {hits(cell.k): score([one.items for one in drawn], counts, cell.k)["proportion"]}
 
 
@@ -103,7 +103,7 @@ def _automatic(cell: Cell, shelf: Shelf) -> Numbers:
     prepared = _prepared(AUTO, cell, _bound(cell))
     shares: list[float] = []
     for seen in _kept(prepared, cell, shelf, cell.trials // _RELEASES):
-        drawn = prepared.mechanism.release_many(seen, _RELEASES, replay(f"{cell.key}|{len(shares)}"))
+        drawn = prepared.mechanism.release_seen(seen, _RELEASES, replay(f"{cell.key}|{len(shares)}"))
         shares.append(float(np.mean([_share(tuple(one.items), cell.k) for one in drawn])))
     return {hits(cell.k): estimate(np.array(shares))}
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -19,11 +20,14 @@ MEMORY = 6 << 30
 
 @dataclass(frozen=True)
 class Child(Generic[T]):
-    """A child at work for `what`. It is stopped at `end` by the clock: some only wait."""
+    """A child at work for `what`. It is stopped once it has slept for `patience` seconds: some only wait.
+
+    While it waits for a processor it does not sleep: on a busy machine no child is stopped that would not be otherwise.
+    """
 
     what: T
     number: int
-    end: float
+    patience: float
     start: float = field(default_factory=time.monotonic)
 
     def done(self) -> tuple[bool, int | None]:
@@ -33,11 +37,20 @@ class Child(Generic[T]):
             self._sweep()
             code = os.waitstatus_to_exitcode(status)
             return True, None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
-        if time.monotonic() < self.end:
+        if self.asleep < self.patience:
             return False, None
         self._sweep()
         os.waitpid(self.number, 0)
         return True, None
+
+    @property
+    def asleep(self) -> float:
+        """Seconds in which it neither ran nor could have run. Where the system does not say, all since its start."""
+        awake = 0.0
+        with suppress(OSError):
+            ran, ready, _ = Path(f"/proc/{self.number}/schedstat").read_text().split()
+            awake = (int(ran) + int(ready)) / 1e9
+        return time.monotonic() - self.start - awake
 
     def _sweep(self) -> None:
         """It may have left children of its own."""
@@ -61,7 +74,7 @@ def started(what: T, processor: float, work: Callable[[], int]) -> Child[T]:
             os._exit(code)
     with suppress(ProcessLookupError, PermissionError):  # so that it can be swept up even before it does this itself
         os.setpgid(number, number)
-    return Child(what, number, time.monotonic() + 60 + 4 * processor)
+    return Child(what, number, 60 + 4 * processor)
 
 
 def ended(children: Iterable[Child[T]], many: int) -> Iterator[tuple[Child[T], int | None]]:

@@ -157,7 +157,8 @@ def run_tests(files: Sequence[str], plugin: object) -> int:
 
     options = ["-q", "-s", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # libraries are loaded before
-    return int(pytest.main([*options, *quiet, *files], plugins=[plugin]))
+    ours = ["-o", "python_files=test_*.py"]  # pytest would load a module *_test.py of the source itself, unchanged
+    return int(pytest.main([*options, *quiet, *ours, *files], plugins=[plugin]))
 
 
 def run_in_turn(names: Sequence[str], module: Path, chosen: Callable[[Sequence[str]], Chosen]) -> int:
