@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tools.house.figures import nodes_of
+
 _Edges = Mapping[str, set[str]]
 
 
@@ -40,7 +42,7 @@ def _edges(source: Path, folder: Path, with_modules: bool) -> _Edges:
 
 def imported(path: Path) -> Iterator[str]:
     """The full name of everything a module imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):

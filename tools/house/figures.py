@@ -14,29 +14,31 @@ MOST_PARAMETERS = 7
 # What a mechanism is called where it is asked for an attribute that it may not have.
 _A_MECHANISM = re.compile(r"(^|\.)(mechanism|inner|selection|whole_one)$|\.load\(\)$")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Placed = ast.stmt | ast.arg  # what has a line
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a module: several figures look at all of them."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def modules(source: Path) -> list[Path]:
     return sorted(source.rglob("*.py"))
 
 
-def _nodes(source: Path) -> Iterator[tuple[str, ast.AST]]:
-    """Every node of every module, with its place in words."""
+def _nodes(source: Path, *kinds: type[_Placed]) -> Iterator[tuple[str, _Placed]]:
+    """Every node of these kinds in every module, with its place in words."""
     for path in modules(source):
-        for node in ast.walk(_tree(path)):
-            yield f"{path.relative_to(source)}:{getattr(node, 'lineno', 0)}", node
+        inside = path.relative_to(source)
+        yield from ((f"{inside}:{node.lineno}", node) for node in nodes_of(path) if isinstance(node, kinds))
 
 
 def wide_functions(source: Path) -> list[str]:
     """Functions with more than seven parameters; `self` is none, and commands may have as many options as they need."""
     return [
         f"{place}  {node.name}: {len(names)}"
-        for place, node in _nodes(source)
+        for place, node in _nodes(source, ast.FunctionDef, ast.AsyncFunctionDef)
         if isinstance(node, _Function) and not _is_command(node)
         for names in [[one.arg for one in _parameters(node) if one.arg not in ("self", "cls")]]
         if len(names) > MOST_PARAMETERS
@@ -63,7 +65,7 @@ def any_mechanisms(source: Path) -> list[str]:
 
 
 def _annotations(source: Path) -> Iterator[tuple[str, str, str]]:
-    for place, node in _nodes(source):
+    for place, node in _nodes(source, ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef):
         if isinstance(node, ast.arg) and node.annotation is not None:
             yield place, node.arg, ast.unparse(node.annotation)
         elif isinstance(node, ast.AnnAssign):
@@ -79,14 +81,14 @@ def probes(source: Path) -> list[str]:
         inside = path.relative_to(source)
         if inside.parts[0] == "audit" or inside.stem == "adopt":
             continue
-        adopting = {id(node) for one in _named(_tree(path), "adopt") for node in ast.walk(one)}
-        calls = (node for node in ast.walk(_tree(path)) if isinstance(node, ast.Call) and id(node) not in adopting)
+        adopting = {id(node) for one in _named(path, "adopt") for node in ast.walk(one)}
+        calls = (node for node in nodes_of(path) if isinstance(node, ast.Call) and id(node) not in adopting)
         found += [f"{inside}:{call.lineno}  {ast.unparse(call)}" for call in calls if _is_probe(call)]
     return found
 
 
-def _named(tree: ast.AST, name: str) -> Iterator[ast.AST]:
-    return (node for node in ast.walk(tree) if isinstance(node, _Function) and node.name == name)
+def _named(path: Path, name: str) -> Iterator[ast.AST]:
+    return (node for node in nodes_of(path) if isinstance(node, _Function) and node.name == name)
 
 
 def _is_probe(call: ast.Call) -> bool:
