@@ -13,7 +13,13 @@ from crestline.sources.engine.dialects.dialect import Codec, Dialect, Interrupt,
 from crestline.sources.engine.dialects.functions import Expression, declared, hex_digits, try_cast
 
 _LOGGER = "SQLQueryContextLogger"
-_LITERAL = ("spark.sql.variable.substitute", "spark.sql.parser.escapedStringLiterals")
+_SETTINGS = {
+    # Text is taken as it stands: by default Spark replaces ${env:HOME} and the like, even inside a value.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    # Small tables are sent as Arrow: to read rows of Python, every worker would start a Python for every statement.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
 
 
 def _number_of(digits: Expression) -> Expression:
@@ -95,7 +101,7 @@ _QUIET = _Quiet()
 
 @contextmanager
 def _surroundings(engine: Engine) -> Iterator[None]:
-    with _quiet(), _literal(engine._session.conf):
+    with _quiet(), _set(engine._session.conf):
         yield
 
 
@@ -114,12 +120,12 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _literal(settings: Driver) -> Iterator[None]:
-    """Let Spark take text as it stands: by default it replaces ${env:HOME} and the like, even inside a value."""
-    before = {name: settings.get(name) for name in _LITERAL}
+def _set(settings: Driver) -> Iterator[None]:
+    """Settings of the session that hold while a statement runs; afterwards they are as they were."""
+    before = {name: settings.get(name) for name in _SETTINGS}
     try:
-        for name in before:
-            settings.set(name, "false")
+        for name, value in _SETTINGS.items():
+            settings.set(name, value)
         yield
     finally:
         for name, value in before.items():
