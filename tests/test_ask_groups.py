@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
@@ -15,6 +15,8 @@ from crestline.answer.answer import Answer
 from crestline.answer.review import in_formulas, in_words
 from crestline.errors import MechanismError, ParameterError, QuestionError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.pair_table import PairTable
+from crestline.histogram.views import View
 from crestline.mechanisms import LimitedDomain
 from crestline.mechanisms.selection import Selection
 from crestline.prepare import prepare
@@ -84,7 +86,10 @@ def test_the_promise_for_those_who_check_it_speaks_of_groups() -> None:
     words, formulas = " ".join(in_words(answer)), " ".join(in_formulas(answer))
     assert "at most 2 in each of 2 groups, whose labels are released, too" in words
     assert "Each user keeps at most 2 of their groups, chosen by a keyed hash" in formulas
-    assert "h is what a count exceeds 4 by" in formulas
+    assert (
+        "if at least 5 users keep it there, and 4 is added to the threshold of M: a public floor (P17.6)." in formulas
+    )
+    assert "h is what a count exceeds 4 by" in " ".join(in_formulas(top(floor=5)))
     assert "at most 1 items in each group" in formulas
     assert "which are all of a public list" in " ".join(in_words(top(groups=["FR"])))
 
@@ -216,6 +221,69 @@ def test_a_floor_is_part_of_what_an_item_needs() -> None:
     assert high.groups["FR"].items == ("cup", "bag")
 
 
+def test_a_floor_is_part_of_what_weighted_items_need() -> None:
+    low, high = (top(mechanism=WEIGHTED, contribution=1, floor=floor) for floor in (1, 50))
+    assert low.margin is not None
+    assert high.margin == low.margin + 49
+    assert high.groups["FR"].items == low.groups["FR"].items == ("cup", "bag")
+    assert top(mechanism=WEIGHTED, contribution=1, floor=550).groups["FR"].items == ("cup",)
+    listed = top(mechanism=WEIGHTED, contribution=1, floor=50, groups=["FR", "IT", "LU"])
+    assert [part.items for part in listed.groups.values()] == [("cup", "bag"), (), ()]
+
+
+def small_groups(many: int) -> pd.DataFrame:
+    """Countries of 19 customers each, who buy nothing elsewhere; those of the others come before and after them."""
+    countries = [f"{'AZ'[n % 2]}{n}" for n in range(many)]
+    return pd.DataFrame(
+        [
+            {"customer": f"{country} {n}", "product": "tea", "country": country, "month": n % 3, "price": 1.0}
+            for country in countries
+            for n in range(19)
+        ]
+    )
+
+
+@pytest.mark.parametrize("options", [{"mechanism": "Sieve"}, {"mechanism": "Sieve", "groups_per_user": 2}], ids=str)
+def test_groups_below_a_floor_change_nothing_in_an_answer_whether_they_are_read_or_not(options: dict[str, Any]) -> None:
+    """With the same randomness: such a group names nothing with certainty, so that it is not read."""
+    more = pd.concat([small_groups(9), SALES], ignore_index=True)
+    asked: dict[str, Any] = {**ASKED, **options, "floor": 20}
+    for key in range(3):
+        with_them, without = (cl.top_k(data, entropy=replay(key), **asked) for data in (more, SALES))
+        assert with_them.by_group == without.by_group
+        assert with_them.margin == without.margin
+        assert {label: set(part.items) for label, part in with_them.groups.items()} == {
+            "DE": {"tea", "cup"},
+            "FR": {"cup", "bag"},
+        }
+
+
+def test_the_sieve_reads_only_groups_of_so_many_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[tuple[list[Any], int]]()
+    of = PairTable.of
+
+    def spy(groups: Any, *given: Any) -> PairTable:
+        table = of(groups, *given)
+        read.append((list(groups), len(table.pairs.users)))
+        return table
+
+    monkeypatch.setattr(PairTable, "of", spy)
+    for floor in (1, 2, 850, 901):
+        top(mechanism="Sieve", floor=floor)
+    assert read == [(["DE", "FR", "LU"], 2501), (["DE", "FR"], 2500), (["FR"], 1400), ([], 0)]
+
+
+def test_a_floor_is_part_of_what_the_sieve_needs_and_says() -> None:
+    low, high = (top(mechanism="Sieve", floor=floor) for floor in (1, 200))
+    assert low.margin is not None
+    assert high.margin is not None
+    assert high.margin >= low.margin + 199  # as many, where every user weighs one
+    text, formulas = " ".join(high.explain().split()), " ".join(in_formulas(high))
+    assert "without reading groups or naming items of fewer than 200 users" in text
+    assert "199 is added to the threshold of M: a public floor (P17.6); groups of fewer users are not read." in formulas
+    assert set(top(mechanism="Sieve", floor=600).groups["FR"].items) == {"cup"}
+
+
 def test_a_floor_leaves_counts_what_they_are() -> None:
     exact = {"mechanism": cl.mechanisms.LimitedDomainGauss(2, 2, "0.01", "0.01", 2, counts=True), "contribution": 2}
     for floor in (1, 50):
@@ -274,6 +342,22 @@ WEIGHTED = cl.mechanisms.Observed(2, 1, 20, "1e-8", cap=2)
 
 
 @dataclass(frozen=True)
+class Weighing:
+    """Somebody else's mechanism for weighted scores."""
+
+    k: int = 2
+    contribution: int = 1
+    domain: str = "unknown"
+    view: ClassVar[View] = View("observed", (3, 2))
+
+    def guarantee(self) -> cl.PureDP:
+        return cl.PureDP("0.1")
+
+    def release(self, histogram: Histogram, entropy: Any) -> Selection:
+        return Selection((), True)
+
+
+@dataclass(frozen=True)
 class Mine:
     """Somebody else's mechanism, which says nothing about domains."""
 
@@ -295,8 +379,8 @@ class Mine:
         ({"domain": ["cup"], "groups": ["FR"], "mechanism": "RestrictedGumbel"}, "leave domain out"),
         ({"mechanism": "Canonical"}, "needs the public list of all items"),
         ({"mechanism": "Routed"}, "only Sieve does with groups"),
-        ({"mechanism": "Sieve", "floor": 5}, "leave floor out"),
-        ({"mechanism": WEIGHTED, "contribution": 1, "floor": 5}, "leave floor out"),
+        ({"mechanism": "Sieve", "groups": ["FR"], "floor": 5}, "leave floor or groups out"),
+        ({"mechanism": Weighing(), "contribution": 1, "floor": 5}, "leave floor out"),
         ({"mechanism": Mine()}, "does not state domain='unknown'"),
     ],
 )

@@ -66,16 +66,15 @@ class NewInOneGroup(Sieve):
         return made(1).delta_new
 
 
-def states() -> list[State]:
-    crowds: list[tuple[User, ...]] = [(items,) * many for many in OTHERS for items in (("a",), ("a", "b")) if many]
+def states(others: Sequence[int] = OTHERS) -> list[State]:
+    crowds: list[tuple[User, ...]] = [(items,) * many for many in others for items in (("a",), ("a", "b")) if many]
     moves: list[User] = [("a",), ("b",), ("a", "b")]
     return list(itertools.product([(), *crowds], moves, range(len(HASHES))))
 
 
-def published_in(mechanism: Sieve, *, empty_listed: bool = False) -> Callable[[State], tuple[Chances, Chances]]:
+def published_in(audited: Audited, *, empty_listed: bool = False) -> Callable[[State], tuple[Chances, Chances]]:
     """For a group the chances of everything that may be published of it, with the user and without; of a group that
     nobody is in nothing can be. Where nothing is named it is not listed."""
-    audited = Audited(mechanism)
 
     @cache
     def law(users: tuple[User, ...], which: int) -> dict[object, float]:
@@ -106,14 +105,14 @@ def needed(both: Callable[[State], tuple[Chances, Chances]], family: Iterable[St
     return float(max(np.maximum(more - factor * less, 0).sum(), np.maximum(less - factor * more, 0).sum()))
 
 
-def families(groups: int) -> Iterator[Sequence[State]]:
+def families(groups: int, others: Sequence[int] = OTHERS) -> Iterator[Sequence[State]]:
     """A user in one to so many groups, which may be new ones."""
     for many in range(1, groups + 1):
-        yield from itertools.combinations_with_replacement(states(), many)
+        yield from itertools.combinations_with_replacement(states(others), many)
 
 
-def worst(mechanism: Sieve, which: Iterable[Sequence[State]], *, empty_listed: bool = False) -> float:
-    both = published_in(mechanism, empty_listed=empty_listed)
+def worst(audited: Sieve | Audited, which: Iterable[Sequence[State]], *, empty_listed: bool = False) -> float:
+    both = published_in(Audited(audited) if isinstance(audited, Sieve) else audited, empty_listed=empty_listed)
     return max(needed(both, family) for family in which)
 
 
@@ -157,6 +156,49 @@ def test_a_threshold_for_one_group_is_too_low_for_users_of_several() -> None:
     assert passing[0] <= DELTA < passing[1]
 
 
+def below_and_above(floor: int) -> tuple[int, ...]:
+    """How many other users a group has: one or two fewer than a floor, and about as many as it and thresholds ask."""
+    return tuple({1, max(1, floor - 2), floor - 1, floor, *(many + floor - 1 for many in OTHERS[2:])})
+
+
+@pytest.mark.parametrize(("groups", "floor"), [(1, 2), (1, 6), (2, 2)])
+def test_with_a_floor_all_small_families_are_within_the_promise(groups: int, floor: int) -> None:
+    audited = Audited(made(groups), floor=floor)
+    assert 0.2 * DELTA < worst(audited, families(groups, below_and_above(floor))) <= DELTA
+
+
+@pytest.mark.parametrize("floor", [2, 6])
+def test_a_floor_without_one_fewer_added_to_the_threshold_is_caught(floor: int) -> None:
+    """What one user lifts to the floor passes too often: more than something new may, and soon more than promised."""
+    mechanism = made(1)
+    lifted: list[Sequence[State]] = [
+        [((user,) * (floor - 1), user, which)] for user in (("a",), ("b",)) for which in range(len(HASHES))
+    ]
+    right, wrong = (worst(Audited(mechanism, floor=floor, hidden=hidden), lifted) for hidden in (None, 0))
+    assert right <= mechanism.delta_new < wrong
+    assert floor == 2 or wrong > 5 * DELTA
+
+
+@pytest.mark.parametrize("floor", [2, 6])
+def test_below_a_floor_nothing_is_published_with_certainty_so_that_nothing_need_be_read(floor: int) -> None:
+    both = published_in(Audited(made(1), floor=floor))
+    for others, user, which in states(range(floor - 1)):
+        assert [part.tolist() for part in both((others, user, which))] == [[1.0], [1.0]]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_one_user_lifts_items_and_groups_to_a_floor_with_no_more_than_their_own_weight(several: bool) -> None:
+    """Through the real source: what is observed with a user and not without has at most the score that they give; and
+    a group that is not read without them has only such items."""
+    everywhere = tuple((group, "abc", "ab" if several else "") for group in "ghij")
+    more, less = (_views(2, user, several=several, floor=3)["scores"] for user in (everywhere, ()))
+    assert {group for group, _ in less} <= {group for group, _ in more} <= set("ghi")
+    new = {at: score for at, score in more.items() if at not in less}
+    assert new
+    assert all(score <= 1 + 1e-12 for score in new.values())
+    assert _moved({at: score for at, score in more.items() if at in less}, less) <= 2 + 1e-12
+
+
 def test_a_group_that_is_listed_though_nothing_is_named_is_noticed() -> None:
     assert worst(made(1), families(1), empty_listed=True) > 0.99
 
@@ -169,7 +211,7 @@ def test_noise_that_is_used_in_two_groups_is_noticed() -> None:
     threshold = float(Audited(mechanism).threshold)
     only_with_user = norm.cdf((threshold - others) / sigma) - norm.cdf((threshold - others - 1) / sigma)
     assert only_with_user > 50 * DELTA
-    both = published_in(mechanism)
+    both = published_in(Audited(mechanism))
     honest: list[Sequence[State]] = [[((("a",),) * others, ("a",), which)] for which in range(len(HASHES))]
     assert max(needed(both, family) for family in honest) <= DELTA
 
@@ -212,7 +254,9 @@ def _moved(more: dict[Any, float], less: dict[Any, float]) -> float:
 
 
 @cache
-def _views(groups: int, user: tuple[tuple[str, str, str], ...], *, several: bool = True) -> dict[str, dict[Any, float]]:
+def _views(
+    groups: int, user: tuple[tuple[str, str, str], ...], *, several: bool = True, floor: int = 1
+) -> dict[str, dict[Any, float]]:
     """All views of all groups, with a user who has these items in a group in the first and in the second period."""
     rows = [(f"{group}{n}", group, item, 10) for group in "ghi" for n in range(3) for item in "abc"[: 1 + n % 3]]
     rows += [("the one", group, item, 9) for group, first, _ in user for item in first]
@@ -221,7 +265,7 @@ def _views(groups: int, user: tuple[tuple[str, str, str], ...], *, several: bool
     table = pa.table(dict(zip(("user", "group", "item", "day"), map(list, columns), strict=True)))
     key, found = bytes(range(32)), dict[str, dict[Any, float]](popular={}, users={}, loads={}, scores={})
     span = Periods(Calendar("month", "day"), 2026 * 12 + 8, 2) if several else None
-    asked = Question(k=1, k_bar=1, by=("group",), groups_per_user=groups, period=span)
+    asked = Question(k=1, k_bar=1, by=("group",), groups_per_user=groups, period=span, floor=floor)
     with open_source(table).reading(asked, key, PAIRS) as reading:
         tables: Any = reading.histogram
         (parts,) = list(tables)

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crestline.histogram.pairs import CELLS, Pairs, cell_of
+from crestline.histogram.pairs import CELLS, Mixing, Pairs, cell_of
+from crestline.histogram.period_pairs import PeriodPairs
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 
 KEY = bytes(range(32))
@@ -65,6 +66,39 @@ def test_users_keep_at_most_the_cap_and_their_weight_depends_on_what_they_keep(
     scores = made(rows).observed(KEY, weights)
     total = sum(scores.score_of(rank) for rank in range(scores.size))
     assert total == sum(min(many, cap) * int(weights[min(many, cap) - 1]) for many in of_users.values())
+
+
+@given(pairs, st.integers(1, 4), st.integers(2, 4))
+def test_above_a_floor_only_items_that_so_many_users_keep_are_observed(
+    rows: list[tuple[int, int]], cap: int, floor: int
+) -> None:
+    """Kept are those after the cap, and of each the same score is left, less one user fewer than the floor."""
+    weights = gaussian_weights(1, cap)
+    every, ones = (made(rows).observed(KEY, table) for table in (weights, np.ones(cap, dtype=np.int64)))
+    users = {ones.name(rank): ones.score_of(rank) for rank in range(ones.size)}
+    wanted = {every.name(rank): every.score_of(rank) - (floor - 1) * UNIT for rank in range(every.size)}
+    found = made(rows).above(floor).observed(KEY, weights)
+    assert {found.name(rank): found.score_of(rank) for rank in range(found.size)} == {
+        item: score for item, score in wanted.items() if users[item] >= floor
+    }
+    assert (found.floor, every.floor) == (floor, 1)
+    alive = np.array([True, False])
+    assert made(rows).above(floor).within(KEY, alive).floor == floor
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 3)), max_size=40), st.integers(2, 4))
+def test_over_several_periods_a_user_counts_once_for_a_floor(rows: list[tuple[int, int, int]], floor: int) -> None:
+    user, period, item = np.array(sorted(set(rows)), dtype=np.int64).reshape(-1, 3).T
+    hashing = Mixing(np.arange(5), np.arange(4))
+    over = PeriodPairs.over((user, period), item, lambda numbers: [*numbers], hashing).above(floor)
+    found = over.observed(KEY, gaussian_weights(1, 4))
+    once = Counter(item for _, item in {(user, item) for user, _, item in rows})
+    assert {found.name(rank) for rank in range(found.size)} == {item for item, many in once.items() if many >= floor}
+    every = PeriodPairs.over((user, period), item, lambda numbers: [*numbers], hashing)
+    whole = every.observed(KEY, gaussian_weights(1, 4))
+    scores = {whole.name(rank): whole.score_of(rank) for rank in range(whole.size)}
+    for rank in range(found.size):
+        assert found.score_of(rank) == scores[found.name(rank)] - (floor - 1) * UNIT
 
 
 @given(pairs, st.lists(st.integers(0, 12), min_size=1, max_size=8), st.integers(1, 6))

@@ -20,7 +20,7 @@ import pytest
 from crestline.ask import ask
 from crestline.histogram.labels import Label
 from crestline.histogram.observed import ObservedItems
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.pairs import Pairs, PairViews
 from crestline.histogram.views import PAIRS
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.periods.calendar import Calendar, Periods
@@ -57,8 +57,8 @@ def pairs(source: Source, asked: Question, key: bytes = KEY) -> Iterator[tuple[d
 
 
 def _every(views: PairViews) -> Sequence[Label]:
-    """The numbers of all items."""
-    items = views.observed(KEY, np.ones(EVERY, dtype=np.int64))
+    """The numbers of all items, whatever the floor."""
+    items = cast(Pairs, views).above(1).observed(KEY, np.ones(EVERY, dtype=np.int64))
     return items.names(range(items.size))
 
 
@@ -79,7 +79,12 @@ def buckets_of(views: PairViews, names: Naming, key: bytes = KEY) -> dict[Any, i
     return found
 
 
-def every_view_agrees(theirs: PairViews, names: Naming, expected: oracle_views.Pairs) -> None:
+def every_view_agrees(theirs: PairViews, names: Naming, expected: oracle_views.Pairs, floor: int = 1) -> None:
+    """With a floor, all views but the observed items are those of all pairs."""
+    assert theirs.floor == floor
+    if floor > 1:
+        some_are_observed(theirs, names, expected, floor)
+        theirs = cast(Pairs, theirs).above(1)
     for rank in (1, 2, 3, 1000):
         assert theirs.users_with(rank) == oracle_views.users_with(expected, rank)
     assert theirs.users_by_items().tolist() == oracle_views.users_by_items(expected)
@@ -102,6 +107,14 @@ def every_view_agrees(theirs: PairViews, names: Naming, expected: oracle_views.P
     users = {user for user, _ in expected}
     kept = sum(min(2, len([1 for other, _ in expected if other == user])) for user in users)
     assert sum(score for score, _ in seen(theirs.observed(KEY, most), names)) == kept
+
+
+def some_are_observed(theirs: PairViews, names: Naming, expected: oracle_views.Pairs, floor: int) -> None:
+    """Only items that so many users keep, with what their scores are above the weights of one user fewer."""
+    for weights in (gaussian_weights(1, EVERY), np.ones(EVERY, dtype=np.int64)):
+        scores, users = oracle_views.observed(expected, KEY, weights.tolist()), oracle.counts(expected)
+        above = {item: score - (floor - 1) * int(weights[0]) for item, score in scores.items() if users[item] >= floor}
+        assert seen(theirs.observed(KEY, weights), names) == oracle_views.in_order(above)
 
 
 def every_view_of_periods_agrees(theirs: PairViews, names: Naming, periods: Sequence[oracle_views.Pairs]) -> None:
@@ -148,11 +161,13 @@ def agrees(
 ) -> dict[Label, oracle_views.Pairs]:
     listed: Any = asked.groups
     expected = oracle_groups.pairs_of(oracle_groups.triples(table.to_pylist(), asked, keep), asked, KEY, listed)
+    if listed is None:
+        expected = {group: part for group, part in expected.items() if len({user for user, _ in part}) >= asked.floor}
     with pairs(source, asked) as (theirs, names):
         assert {repr(oracle.typed(group)) for group in theirs} == {repr(oracle.typed(group)) for group in expected}
         mine = {repr(oracle.typed(group)): part for group, part in expected.items()}
         for group, views in theirs.items():
-            every_view_agrees(views, names, mine[repr(oracle.typed(group))])
+            every_view_agrees(views, names, mine[repr(oracle.typed(group))], asked.floor)
     return expected
 
 
@@ -169,6 +184,9 @@ class GroupPairConformance:
             {"by": "year", "item": ("item", "group"), "groups_per_user": 2},
             {"groups": [TEXTS[0], TEXTS[3], "nobody"], "groups_per_user": 2},
             {"groups": []},
+            {"floor": 2, "groups_per_user": 2},
+            {"floor": 7, "by": ("group", "year"), "groups_per_user": 3},
+            {"floor": 3, "groups": [TEXTS[0], "nobody"], "groups_per_user": 2},
         ],
         ids=str,
     )
@@ -241,6 +259,27 @@ class GroupPairConformance:
             assert set(theirs) == {group for part in kept for group in part}
             for group, views in theirs.items():
                 every_view_of_periods_agrees(views, names, [part.get(group, set()) for part in kept])
+
+    def test_over_several_periods_a_user_counts_once_for_a_floor(self, engine: Engine) -> None:
+        """Of a group as of an item: somebody in two periods is one user."""
+        rows: list[dict[str, Any]] = [
+            {"user": user, "item": item, "group": group, "t": date(2026, month, 5)}
+            for user, item, group, month in [
+                (1, "a", "two users", 9), (1, "a", "two users", 10), (2, "a", "two users", 10),
+                (3, "a", "three", 9), (3, "a", "three", 10), (4, "a", "three", 9), (5, "a", "three", 10),
+                (3, "b", "three", 9), (3, "b", "three", 10), (4, "b", "three", 9),
+            ]
+        ]  # fmt: skip
+        source = engine.source(pa.table({name: [row[name] for row in rows] for name in rows[0]}))
+        span = Periods.between(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
+        asked, weights = replace(grouped(), period=span), gaussian_weights(1, 2)
+        for floor, wanted in ((2, {"two users": ["a"], "three": ["a", "b"]}), (3, {"three": ["a"]})):
+            with pairs(source, replace(asked, floor=floor)) as (theirs, names):
+                assert {group: names(views.observed(KEY, weights).names(range(len(wanted[str(group)]))))
+                        for group, views in theirs.items()} == wanted  # fmt: skip
+                score = {group: views.observed(KEY, weights).score_of(0) for group, views in theirs.items()}
+        half = int(weights[1])
+        assert score == {"three": 2 * half + int(weights[0]) - 2 * int(weights[0])}  # a user of two items weighs less
 
     def test_what_stands_out_in_a_group_is_named_by_the_sieve(self, engine: Engine) -> None:
         users = [f"u{n}" for n in range(400)]

@@ -203,6 +203,8 @@ class GroupConformance:
             ({"contribution": 1, "groups": [TEXTS[0], "nobody"], "groups_per_user": 2}, (1,)),
             ({"contribution": 1, "groups": []}, (1,)),
             ({"contribution": 1, "groups_per_user": 3}, (12, 8, 6)),
+            ({"contribution": 1, "groups_per_user": 4, "floor": 3}, (12, 8, 6)),
+            ({"contribution": 1, "groups_per_user": 4, "floor": 2, "groups": [TEXTS[0], "nobody"]}, (12, 8, 6)),
         ],
         ids=str,
     )

@@ -23,6 +23,7 @@ GAPS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "distinct pairs are counted in this process: other items share a bucket, and one period is read at a time": (
             "test_over_several_periods_bounds_and_weights_are_for_a_user_and_a_period",
+            "test_over_several_periods_a_user_counts_once_for_a_floor",
             "test_views_of_items_of_every_type",
             "test_views_of_several_columns",
             "test_views_of_filtered_rows",

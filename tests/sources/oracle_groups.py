@@ -58,7 +58,8 @@ def pairs_of(
 def scores(
     rows: Iterable[Row], question: Question, key: bytes, weights: Sequence[int], listed: Iterable[Label] | None = None
 ) -> dict[Label, dict[Label, int]]:
-    """The score of every item that some user keeps in a group, above the floor; every listed group is there."""
+    """The score of every item that so many users keep in a group as the floor says, less the full weights of one user
+    fewer; every listed group is there."""
     result: dict[Label, dict[Label, int]] = {group: {} for group in listed or ()}
     for label, pairs in pairs_of(triples(rows, question), question, key, listed).items():
         kept = _bounded_in(pairs, label, len(weights), key)
@@ -66,7 +67,8 @@ def scores(
         total: Counter[Label] = Counter()
         for user, item in kept:
             total[item] += weights[many[user] - 1]
-        above = {item: score - (question.floor - 1) for item, score in total.items() if score >= question.floor}
+        users, hidden = Counter(item for _, item in kept), (question.floor - 1) * weights[0]
+        above = {item: score - hidden for item, score in total.items() if users[item] >= question.floor}
         if above:
             result[label] = above
     return result

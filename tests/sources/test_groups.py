@@ -75,7 +75,11 @@ def test_one_user_changes_few_groups_by_one_user_each(
 
 @pytest.mark.parametrize(
     ("options", "weights"),
-    [({"contribution": 2, "floor": 2}, (1, 1)), ({"contribution": 1, "groups": ["A", "nobody"]}, (6, 4))],
+    [
+        ({"contribution": 2, "floor": 2}, (1, 1)),
+        ({"contribution": 1, "groups": ["A", "nobody"]}, (6, 4)),
+        ({"contribution": 1, "floor": 3}, (6, 4)),
+    ],
     ids=str,
 )
 def test_an_engine_that_keeps_nothing_between_statements_is_asked_once(

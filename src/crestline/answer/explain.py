@@ -73,7 +73,9 @@ def _groups_came_back(answer: Answer, groups: Sequence[GroupItems]) -> str:
     question = answer.question
     text = f"Answered: {found_in(groups, question.k)} ({asked_for(answer)}; {counted_in(question)})"
     if question.floor > 1:
-        text += f", without looking at what fewer than {question.floor} users have"
+        few = f"fewer than {question.floor} users"
+        seen = f"reading groups or naming items of {few}"  # the looks of a sieve see all pairs of a group that is read
+        text += f", without {seen if answer.answered_by == SIEVE else f'looking at what {few} have'}"
     if question.groups is not None:
         return f"{text}. Every group of the public list is there, also where nothing in it could be named."
     return f"{text}. Of a group in which nothing could be named nothing is said, not even that it exists."

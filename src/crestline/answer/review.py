@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from crestline.answer.answer import Answer
+from crestline.answer.answer import SIEVE, Answer
 from crestline.answer.odds import approximate, best_guess
 from crestline.guarantees.guarantee import ApproxDP, PureDP
 from crestline.parameters import decimal_text
@@ -79,7 +79,7 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
             "that at most as many of the runs differ between D and D' (P15.1)."
         )
     if question.floor > 1:
-        lines.append(f"h is what a count exceeds {question.floor - 1} by: a public floor (P15.3).")
+        lines.append(_floor(answer))
     lines += _route(answer)
     if not isinstance(guarantee, ApproxDP | PureDP):
         lines.append(f"M is {guarantee}; so, by P10.2:")
@@ -104,6 +104,18 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
         where = " in each group" if question.by else ""
         lines.append(f"Each user keeps at most {question.contribution} items{where}, chosen by a keyed hash (P0.3).")
     return tuple(lines)
+
+
+def _floor(answer: Answer) -> str:
+    """What a public floor does: counts are compared with each other above it, and a threshold is so much higher."""
+    floor = answer.question.floor
+    if answer.answered_by not in _READ:
+        return f"h is what a count exceeds {floor - 1} by: a public floor (P15.3)."
+    read = "; groups of fewer users are not read" if answer.answered_by == SIEVE else ""
+    return (
+        f"An item is observed in a group if at least {floor} users keep it there, and {floor - 1} is added to the "
+        f"threshold of M: a public floor (P17.6){read}."
+    )
 
 
 def _route(answer: Answer) -> list[str]:

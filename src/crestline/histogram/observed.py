@@ -2,6 +2,10 @@
 
 Items with equal scores are alike to a mechanism, so it is enough to know how many items have each score. An item is
 *observed* when at least one user keeps it; nothing stands for items that nobody has.
+
+With a public floor `f` only items that at least `f` users keep are observed, and `f - 1` full weights are taken off
+every score, which is the same as adding `f - 1` to a threshold (P17.6). So an item that one user makes observed has, as
+without a floor, at most the score which that user gives it. Where users weigh less than one, scores may be negative.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ class ObservedItems(Histogram):
     Scores are whole numbers; `unit` is the score that one user gives an item at most, so a score counts users in
     units of `unit`. The items are `(score, index within that score)` pairs; `named` gives their labels, once they are
     picked, or they are known beforehand, as with `from_scores`. Mechanisms for a public list and for slots refuse it.
+    With a `floor`, scores are what is left above it.
     """
 
     def __init__(
@@ -30,11 +35,13 @@ class ObservedItems(Histogram):
         how_many: Mapping[int, int],
         *,
         unit: int = 1,
+        floor: int = 1,
         labels: Sequence[Label] | None = None,
         named: Callable[[Sequence[tuple[int, int]]], Sequence[Label]] | None = None,
     ) -> None:
-        whole(unit, "unit")
-        groups = sorted(((whole(score, "score"), whole(many, "how_many")) for score, many in how_many.items()))[::-1]
+        self.floor, least = whole(floor, "floor"), 1 - taken_off(floor, whole(unit, "unit"))
+        classes = ((whole(score, "score", at_least=least), whole(many, "how_many")) for score, many in how_many.items())
+        groups = sorted(classes)[::-1]
         self.scores: NDArray[np.int64] = np.array([score for score, _ in groups], dtype=np.int64)
         sizes = np.array([many for _, many in groups], dtype=np.int64)
         self.starts: NDArray[np.int64] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
@@ -45,16 +52,18 @@ class ObservedItems(Histogram):
         super().__init__((), np.zeros(0, dtype=np.int64), None, unit=unit, padded=False, filled=self.size)
 
     @classmethod
-    def from_scores(cls, scores: Mapping[Label, int], *, unit: int = 1) -> ObservedItems:
-        """From every observed item and its score. Items of score zero were not observed, and are left out."""
-        positive = {label: whole(score, "score", at_least=0) for label, score in scores.items()}
+    def from_scores(cls, scores: Mapping[Label, int], *, unit: int = 1, floor: int = 1) -> ObservedItems:
+        """From every observed item and its score. Items of score zero were not observed, and are left out; unless there
+        is a floor, above which all scores are taken."""
+        least = -taken_off(floor, unit)
+        known = {label: whole(score, "score", at_least=least) for label, score in scores.items()}
         ranked = sorted(
-            (pair for pair in positive.items() if pair[1]), key=lambda pair: (-pair[1], label_order(pair[0]))
+            (pair for pair in known.items() if pair[1] or least), key=lambda pair: (-pair[1], label_order(pair[0]))
         )
         how_many: dict[int, int] = {}
         for _, score in ranked:
             how_many[score] = how_many.get(score, 0) + 1
-        return cls(how_many, unit=unit, labels=[label for label, _ in ranked])
+        return cls(how_many, unit=unit, floor=floor, labels=[label for label, _ in ranked])
 
     @property
     def size(self) -> int:
@@ -81,3 +90,8 @@ class ObservedItems(Histogram):
     def score_of(self, position: int) -> int:
         """The score of the item at a rank."""
         return int(self.scores[np.searchsorted(self.starts, position, side="right") - 1])
+
+
+def taken_off(floor: int, unit: int) -> int:
+    """What a floor takes off every score: the most that one user fewer than it can give an item (P17.6)."""
+    return (floor - 1) * unit

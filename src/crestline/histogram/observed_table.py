@@ -27,6 +27,7 @@ class ObservedTable:
     sizes    how many items of its group have it
     names    the items that were picked; asked once, for all that is released of this table
     unit     the score that one user gives an item at most
+    floor    a public number: only items of at least so many users are there, and scores are what is left above it
     """
 
     groups: Sequence[Label]
@@ -35,10 +36,11 @@ class ObservedTable:
     sizes: Indices
     names: Callable[[Sequence[Pick]], Sequence[Label]]
     unit: int = 1
+    floor: int = 1
 
     @classmethod
     def of(cls, histograms: Sequence[tuple[Label, ObservedItems]]) -> ObservedTable:
-        """From observed items of each group, with the same unit."""
+        """From observed items of each group, with the same unit and floor."""
         parts = [part for _, part in histograms]
 
         def names(picks: Sequence[Pick]) -> list[Label]:
@@ -53,6 +55,7 @@ class ObservedTable:
             np.concatenate([none, *(np.diff(part.starts) for part in parts)]),
             names,
             parts[0].unit if parts else 1,
+            parts[0].floor if parts else 1,
         )
 
     def __len__(self) -> int:
@@ -66,7 +69,7 @@ class ObservedTable:
         for row in range(len(self)):
             part = slice(int(self.starts[row]), int(self.starts[row + 1]))
             how_many = dict(zip(self.scores[part].tolist(), self.sizes[part].tolist(), strict=True))
-            yield ObservedItems(how_many, unit=self.unit, named=partial(self._named, row))
+            yield ObservedItems(how_many, unit=self.unit, floor=self.floor, named=partial(self._named, row))
 
     def _named(self, row: int, picks: Sequence[tuple[int, int]]) -> Sequence[Label]:
         return self.names([(row, score, place) for score, place in picks])

@@ -51,18 +51,21 @@ class PairTable:
     starts    the pair at which each group begins, and the number of all pairs at the end
     pairs     the pairs
     digests   what stands for users and items where they are hashed
+    floor     a public number: in each group only items that at least so many users keep are observed
     """
 
     groups: Sequence[Label]
     starts: Counts
     pairs: Coded
     digests: Digests
+    floor: int = 1
 
     @classmethod
-    def of(cls, groups: Sequence[Label], pairs: Coded, digests: Digests) -> PairTable:
+    def of(cls, groups: Sequence[Label], pairs: Coded, digests: Digests, floor: int = 1) -> PairTable:
         """From pairs in any order, whose groups are places among `groups`."""
         starts = np.cumsum(np.append(0, np.bincount(pairs.groups, minlength=len(groups))))
-        return cls(groups, starts, pairs.chosen(np.lexsort((pairs.items, pairs.users, pairs.groups))), digests)
+        ordered = pairs.chosen(np.lexsort((pairs.items, pairs.users, pairs.groups)))
+        return cls(groups, starts, ordered, digests, floor)
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -84,5 +87,5 @@ class PairTable:
 
         hashing = Mixing(self.digests.users[users], self.digests.items[items])
         if self.pairs.periods is None:
-            return Pairs.distinct(user, item, named, hashing)
-        return PeriodPairs.over((user, self.pairs.periods[part]), item, named, hashing)
+            return Pairs.distinct(user, item, named, hashing).above(self.floor)
+        return PeriodPairs.over((user, self.pairs.periods[part]), item, named, hashing).above(self.floor)

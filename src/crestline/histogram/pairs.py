@@ -7,6 +7,7 @@ simulations and audits run without a database. Users and items are numbers there
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, Self, TypeAlias, runtime_checkable
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.labels import Label
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed import ObservedItems, taken_off
 
 Counts = NDArray[np.int64]
 Naming: TypeAlias = Callable[[list[int]], list[Label]]  # from items' numbers to their labels, in their order
@@ -35,6 +36,12 @@ class PairViews(Protocol):
     Over several periods the rows of a user in one of them change the same by no more, but for `users_by_items`, where a
     user may go from one cell to another: two cells by one (P16.2). Caps and weights are then for a user and a period,
     and an item or a bucket gets the largest of the weights that a user has there."""
+
+    @property
+    def floor(self) -> int:
+        """A public number: only items that at least so many users keep are observed. One, unless a question with groups
+        has another; no other view knows of it."""
+        ...
 
     def users_with(self, rank: int) -> int:
         """The number of users of the item that is the `rank`-th most popular; zero where there are fewer items."""
@@ -55,7 +62,8 @@ class PairViews(Protocol):
 
     def observed(self, key: bytes, weights: Counts) -> ObservedItems:
         """Every item that some user keeps, with its score: each user keeps at most `len(weights)` items, those of
-        smallest keyed hash, and each of m kept items scores `weights[m - 1]`."""
+        smallest keyed hash, and each of m kept items scores `weights[m - 1]`. With a floor, every item that so many
+        users keep, with what its score is above it."""
         ...
 
     def slots(self, k_bar: int) -> Histogram:
@@ -79,6 +87,8 @@ class Pairs:
     """Pairs in memory: `users` and `items` are arrays of equal length of whole numbers from zero on. `labels` names
     items by their numbers, which are in label order where the order of equal counts matters."""
 
+    floor: int = 1
+
     def __init__(self, users: Counts, items: Counts, labels: Sequence[Label] | None = None) -> None:
         if users.shape != items.shape or users.ndim != 1:
             raise ParameterError("pairs need one item for each user: two arrays of equal length")
@@ -94,6 +104,12 @@ class Pairs:
         """Pairs that are known to be distinct, with a naming and with hashes of their own."""
         made = cls.__new__(cls)
         made._users, made._items, made._named, made._hashing = users, items, named, hashing
+        return made
+
+    def above(self, floor: int) -> Self:
+        """The same pairs with a floor under what is observed."""
+        made = copy(self)
+        made.floor = floor
         return made
 
     def users_with(self, rank: int) -> int:
@@ -117,9 +133,12 @@ class Pairs:
 
     def observed(self, key: bytes, weights: Counts) -> ObservedItems:
         users, items = self._capped(key, len(weights))
-        many = np.bincount(users)
-        scores = self._summed(users, items, weights[many[users] - 1], int(items.max(initial=-1)) + 1)
+        many, size = np.bincount(users), int(items.max(initial=-1)) + 1
+        scores = self._summed(users, items, weights[many[users] - 1], size)
         there = np.flatnonzero(scores)  # no weight is zero
+        if self.floor > 1:
+            there = np.flatnonzero(self._summed(users, items, np.ones_like(users), size) >= self.floor)
+            scores = scores - taken_off(self.floor, _full(weights))
         ranked = there[np.argsort(-scores[there], kind="stable")]
         values, first, sizes = np.unique(-scores[ranked], return_index=True, return_counts=True)
         start = dict(zip((-values).tolist(), first.tolist(), strict=True))
@@ -127,9 +146,8 @@ class Pairs:
         def named(picks: Sequence[tuple[int, int]]) -> list[Label]:
             return self._named([int(ranked[start[score] + index]) for score, index in picks])
 
-        return ObservedItems(
-            dict(zip((-values).tolist(), sizes.tolist(), strict=True)), unit=_full(weights), named=named
-        )
+        how_many = dict(zip((-values).tolist(), sizes.tolist(), strict=True))
+        return ObservedItems(how_many, unit=_full(weights), floor=self.floor, named=named)
 
     def slots(self, k_bar: int) -> Histogram:
         counts = np.bincount(self._items)
@@ -160,7 +178,7 @@ class Pairs:
 
     def _some(self, users: Counts, items: Counts) -> Pairs:
         """Some of these pairs."""
-        return self.distinct(users, items, self._named, self._hashing)
+        return self.distinct(users, items, self._named, self._hashing).above(self.floor)
 
     def _capped(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
         over = self._items_of_users[self._users] > cap

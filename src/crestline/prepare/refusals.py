@@ -107,9 +107,11 @@ def may_run_in_groups(question: Question, mechanism: OfAnyView, name: str, publi
     view = view_of(mechanism)
     if view.kind == PAIRS.kind:
         _pairs_in_groups(question, mechanism, name)
-    if question.floor > 1 and len(set(view.weights)) > 1:
+    weighs, ours = len(set(view.weights)) > 1, isinstance(original(mechanism), mechanisms.Observed)
+    if question.floor > 1 and weighs and not ours:
         raise MechanismError(
-            f"{name} weighs the items of a user, and a floor counts users: leave floor out, or make it without a cap"
+            f"{name} weighs the items of a user, and above a floor such scores may be negative, which only Observed is "
+            "known to take: leave floor out, or take Observed or another mechanism"
         )
     if question.groups is None and domain_of(mechanism) != UNKNOWN:
         raise MechanismError(
@@ -125,7 +127,9 @@ def _pairs_in_groups(question: Question, mechanism: OfAnyView, name: str) -> Non
             f"{name} looks at all pairs of users and items, which only Sieve does with groups: take mechanism='Sieve', "
             "'auto' or another, or Observed with contribution=…"
         )
-    if question.floor > 1:
+    if question.floor > 1 and question.groups is not None:
+        # What its looks need is said of every listed group, so those below the floor would have to be read as well.
         raise MechanismError(
-            f"{name} weighs the items of a user, and a floor counts users: leave floor out, or take another mechanism"
+            f"{name} looks at all pairs of every listed group, so that a floor would save nothing: leave floor or "
+            "groups out"
         )

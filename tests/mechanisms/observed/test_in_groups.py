@@ -82,6 +82,26 @@ def test_decisions_do_not_depend_on_how_many_bits_are_looked_at_first(mechanism:
     assert any(len(selection) for selection in first)
 
 
+def test_groups_whose_scores_are_negative_follow_their_law() -> None:
+    """Weights above a floor of six: what is left of some items is less than nothing, and they may pass all the same."""
+    mechanism = Observed(2, 1, 2, "0.2", cap=4)
+    family = [
+        {"a": 4 * UNIT, "b": 0, "c": 0, "d": -UNIT},
+        {"x": -3 * UNIT // 2, "y": -3 * UNIT // 2},
+        {"p": 3 * UNIT, "q": 2 * UNIT, "r": 1, "s": -1, "t": -UNIT, "u": -2 * UNIT},
+    ]
+    parts = [ObservedItems.from_scores(scores, unit=UNIT, floor=6) for scores in family]
+    table = ObservedTable.of([(place, part) for _ in range(ROWS) for place, part in enumerate(parts)])
+    assert table.floor == 6
+    assert [part.scores.tolist() for part in list(table.histograms())[:3]] == [part.scores.tolist() for part in parts]
+    drawn = mechanism.release_each(table, replay("negative"))
+    for place, part in enumerate(parts):
+        named = [selection.items for selection in drawn[place :: len(parts)]]
+        assert p_value(named, items_law(mechanism.law(part))) > SIGNIFICANCE
+        assert any(named)
+    assert drawn == mechanism.release_each(table, replay("negative", first_bits=7))
+
+
 def test_no_item_is_named_twice_and_all_of_a_class_are_named_alike() -> None:
     """A class of ten equal scores far above the threshold: every order of three of its items is as likely."""
     table = ObservedTable.of([(0, ObservedItems.from_scores(dict.fromkeys("abcde", 50)))] * 6_000)

@@ -53,13 +53,25 @@ def neighbours() -> Iterator[tuple[tuple[User, ...], tuple[User, ...]]]:
                 yield (*others, user), others
 
 
-def view(users: tuple[User, ...], weights: np.ndarray[Any, Any]) -> ObservedItems:
-    """The score of every item, each user's items weighing what the table says."""
+def view(users: tuple[User, ...], weights: np.ndarray[Any, Any], floor: int = 1) -> ObservedItems:
+    """The score of every item, each user's items weighing what the table says; with a floor, what is left above it of
+    items that so many users have."""
+    return ObservedItems.from_scores(above(scored(users, weights), users, floor), unit=UNIT, floor=floor)
+
+
+def scored(users: tuple[User, ...], weights: np.ndarray[Any, Any]) -> Counter[str]:
     scores: Counter[str] = Counter()
     for items in users:
         for item in items:
             scores[item] += int(weights[len(items) - 1])
-    return ObservedItems.from_scores(scores, unit=UNIT)
+    return scores
+
+
+def above(scores: Mapping[str, int], users: tuple[User, ...], floor: int, hidden: int | None = None) -> dict[str, int]:
+    """The scores of items that at least so many users have, with so many full weights taken off: one fewer."""
+    many = Counter(item for items in users for item in items)
+    taken = UNIT * (floor - 1 if hidden is None else hidden)
+    return {item: score - taken for item, score in scores.items() if many[item] >= floor}
 
 
 def hockey_stick(left: Mapping[Selection, float], right: Mapping[Selection, float], epsilon: float) -> float:
@@ -93,6 +105,50 @@ def test_laplace_noise_keeps_it_too(epsilon: str, delta: str, contribution: int)
     )
     found = worst(lambda users: mechanism.law(view(users, mechanism.weights)), float(epsilon))
     assert 0.5 * float(delta) < found <= float(delta) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("contribution", [1, 2, 3])
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS[:2])
+def test_a_floor_keeps_it_and_uses_it_up(epsilon: str, delta: str, contribution: int, noise: str) -> None:
+    """P17.6 with weights: an item that two users have appears with what one of them gives it."""
+    mechanism = Observed.for_budget(k=2, epsilon=epsilon, delta=delta, contribution=contribution, cap=3, noise=noise)
+    found = worst(lambda users: mechanism.law(view(users, mechanism.weights, 2)), float(epsilon))
+    assert 0.5 * float(delta) < found <= float(delta) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("contribution", [1, 3])
+def test_a_floor_that_adds_nothing_to_the_threshold_is_caught(contribution: int, noise: str) -> None:
+    mechanism = Observed.for_budget(k=2, epsilon="0.5", delta="0.05", contribution=contribution, cap=3, noise=noise)
+
+    def law(users: tuple[User, ...]) -> Mapping[Selection, float]:
+        every = above(scored(users, mechanism.weights), users, 2, hidden=0)
+        return mechanism.law(ObservedItems.from_scores(every, unit=UNIT))
+
+    assert worst(law, 0.5) > 0.05 * 1.05
+
+
+def test_a_floor_under_scores_is_a_threshold_that_is_so_much_higher() -> None:
+    """Also where weights leave less than nothing above the floor; and the same is drawn, item by item."""
+    mechanism = Observed(2, 1, 2, "0.05", cap=4)
+    scores = {"a": 9 * UNIT, "b": 8 * UNIT, "c": 8 * UNIT, "d": 3 * UNIT, "e": 2 * UNIT + 5}
+    below = ObservedItems.from_scores({item: score - 4 * UNIT for item, score in scores.items()}, unit=UNIT, floor=5)
+    assert (below.floor, below.score_of(4), below.name(4)) == (5, 5 - 2 * UNIT, "e")
+    every, higher = ObservedItems.from_scores(scores, unit=UNIT), float(mechanism.threshold) + 4
+    wanted = threshold_law(every, 2, GAUSSIAN, 2.0, higher)
+    assert mechanism.law(below) == pytest.approx(wanted, abs=1e-12)
+    assert p_value(mechanism.release_many(below, 50_000, replay("below")), wanted) > SIGNIFICANCE
+
+
+def test_scores_of_zero_and_less_are_for_a_floor() -> None:
+    assert ObservedItems.from_scores({"a": 0, "b": 1}).size == 1
+    assert ObservedItems.from_scores({"a": 0, "b": 1}, floor=2).size == 2
+    with pytest.raises(ParameterError, match="score must be at least 1"):
+        ObservedItems({0: 3})
+    assert ObservedItems({1 - UNIT: 3}, unit=UNIT, floor=2).size == 3
+    with pytest.raises(ParameterError, match="score must be at least"):
+        ObservedItems({-UNIT: 3}, unit=UNIT, floor=2)  # two users give more than nothing
 
 
 @dataclass(frozen=True)

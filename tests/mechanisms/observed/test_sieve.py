@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from tests.mechanisms.conformance import SIGNIFICANCE, p_value
-from tests.mechanisms.observed.test_observed import User, hockey_stick, neighbours
+from tests.mechanisms.observed.test_observed import User, above, hockey_stick, neighbours, scored
 
 from crestline.errors import ParameterError
 from crestline.guarantees.gaussian import delta_of, largest_mu_squared
@@ -38,14 +37,18 @@ FIRST, LAST = Fraction(35, 100), Fraction(65, 100)  # shares of the round and of
 class Audited:
     """One round over two buckets and the threshold, as in `Sieve`, with its law written down.
 
-    The buckets that reach the larger noisy load less 2 σ are kept: the rule of P18.1 for k = 1 where it can bite.
+    The buckets that reach the larger noisy load less 2 σ are kept: the rule of P18.1 for k = 1 where it can bite. With
+    a floor, items of fewer users are not observed, and `hidden` full weights are taken off the others: one fewer.
     """
 
-    def __init__(self, mechanism: Sieve, *, skip_empty: bool = False, new: int = 3) -> None:
+    def __init__(
+        self, mechanism: Sieve, *, skip_empty: bool = False, new: int = 3, floor: int = 1, hidden: int | None = None
+    ) -> None:
         self.sigma = float(sigma_of(FIRST * mechanism.mu_squared))
         self.last = sigma_of(LAST * mechanism.mu_squared)
         self.threshold = gaussian_threshold(1, new, self.last, mechanism.delta_new)
         self.skip_empty = skip_empty
+        self.floor, self.hidden = floor, hidden
         self.weights = gaussian_weights(1, 3)
 
     def law(self, users: tuple[User, ...], bucket: Mapping[str, int]) -> dict[Any, float]:
@@ -66,12 +69,9 @@ class Audited:
         return result
 
     def named(self, users: tuple[User, ...], alive: set[str]) -> Mapping[Selection, float]:
-        scores: Counter[str] = Counter()
-        for items in users:
-            left = [item for item in items if item in alive]
-            for item in left:
-                scores[item] += int(self.weights[len(left) - 1])
-        view = ObservedItems.from_scores(scores, unit=UNIT)
+        left = tuple(tuple(item for item in items if item in alive) for items in users)
+        scores = above(scored(left, self.weights), left, self.floor, self.hidden)
+        view = ObservedItems.from_scores(scores, unit=UNIT, floor=self.floor)
         return threshold_law(view, 2, GAUSSIAN, float(self.last), float(self.threshold))
 
 
@@ -114,6 +114,31 @@ def test_a_threshold_for_one_new_item_is_caught() -> None:
     honest, broken = Audited(mechanism), Audited(mechanism, new=1)
     passing = [1 - audited.named((user,), set("abc"))[Selection((), True)] for audited in (honest, broken)]
     assert passing[0] <= float(mechanism.delta_new) < passing[1]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "0.05"), ("1", "0.001")])
+def test_with_a_floor_the_promise_is_kept_on_all_small_neighbours(epsilon: str, delta: str) -> None:
+    found = worst(Audited(Sieve(2, epsilon, delta), floor=2), float(epsilon))
+    assert 0.05 * float(delta) < found <= float(delta)
+
+
+def test_a_floor_that_adds_nothing_to_the_threshold_is_caught() -> None:
+    """An item that another user has appears with two users' weights, and passes more often than something new may."""
+    mechanism = Sieve(2, "0.5", "0.05")
+    both = (("a",), ("a",))
+    honest, broken = Audited(mechanism, floor=2), Audited(mechanism, floor=2, hidden=0)
+    assert honest.named(both[:1], set("abc")) == broken.named(both[:1], set("abc")) == {Selection((), True): 1.0}
+    passing = [1 - audited.named(both, set("abc"))[Selection((), True)] for audited in (honest, broken)]
+    assert passing[0] <= float(mechanism.delta_new) < passing[1]
+
+
+@pytest.mark.parametrize("floor", [1, 2, 3])
+def test_the_audited_scores_are_those_of_pairs_in_memory(floor: int) -> None:
+    for users, _ in neighbours():
+        rows = np.array([(user, "abc".index(item)) for user, items in enumerate(users) for item in items]).T
+        view = Pairs(rows[0], rows[1], "abc").above(floor).observed(bytes(32), gaussian_weights(1, 3))
+        found = {view.name(rank): view.score_of(rank) for rank in range(view.size)}
+        assert found == above(scored(users, gaussian_weights(1, 3)), users, floor)
 
 
 @pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.9, False), (1.1, False)])
@@ -190,9 +215,9 @@ def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
     moved = [2 if several and share == "0.01" else 1 for share in shares]
     assert spent == [Fraction(share) * mechanism.mu_squared / two for share, two in zip(shares, moved, strict=True)]
     before = float(mechanism.mu_squared * Fraction("0.97"))  # what both first looks leave
-    assert [given[1:] for given in forecasts] == [(1.0, before, Fraction(4, 10**7))] * (weight < 0.5)
+    assert [given[1:] for given in forecasts] == [(1.0, before, Fraction(4, 10**7), 0)] * (weight < 0.5)
     left = mechanism.mu_squared * (1 - sum(map(Fraction, shares)))
-    assert [given[1:] for given in settings] == [(1.0, float(left), Fraction(4, 10**7))]  # a count below one is one
+    assert [given[1:] for given in settings] == [(1.0, float(left), Fraction(4, 10**7), 0)]  # a count below one is one
     sigma = sigma_of(left)
     bar = float(gaussian_threshold(1, 4, sigma, Fraction(4, 10**7))) + 1.645 * float(sigma)
     assert released.needed == pytest.approx(2 * bar)  # of users with four items, as long as nothing is known

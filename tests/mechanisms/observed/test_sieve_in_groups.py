@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -78,6 +79,29 @@ def test_what_stands_out_is_named_and_of_other_groups_nothing_is_said() -> None:
         found = dict(family.release([planted()], replay("groups")).groups)
         assert set(found.pop("many").items) == set(range(POPULAR))
         assert found == ({"nobody": Selection((), True), "of one user": Selection((), True)} if public else {})
+
+
+@pytest.mark.parametrize("floor", [2, 500])
+def test_with_a_floor_a_group_of_fewer_users_names_nothing_with_certainty(floor: int) -> None:
+    """So it does not matter whether such a group is read; whatever the noise is, even where it is nearly all."""
+    wild = Sieve.fit(Total(5, "0.01", "0.99"))
+    for key in range(20):
+        found = dict(zip(LABELS, wild.release_groups(replace(planted(), floor=floor), replay(key)), strict=True))
+        assert found["of one user"].items == found["nobody"].items == ()
+    without = [wild.release_groups(planted(), replay(key))[1].items for key in range(20)]
+    assert any(without)  # the check has power
+
+
+def test_a_floor_is_part_of_what_an_item_needs() -> None:
+    low, high = (
+        Sieve.fit(TOTAL).release_groups(replace(planted(), floor=floor), replay("floor"))[0] for floor in (1, 300)
+    )
+    assert low.needed is not None
+    assert high.needed is not None
+    assert low.needed + 299 < high.needed < 2_000  # users weigh less than one each, so that more of them are needed
+    assert set(high.items) == set(range(POPULAR))
+    none = Sieve.fit(TOTAL).release_groups(replace(planted(), floor=2_001), replay("floor"))[0]
+    assert none.items == ()
 
 
 def spied(monkeypatch: pytest.MonkeyPatch, name: str, seen: Callable[..., Any]) -> None:

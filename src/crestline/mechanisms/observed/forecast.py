@@ -62,18 +62,19 @@ class Setting:
     cap: int
 
 
-def best_setting(users: Users, popular: float, mu_squared: float, delta: Fraction) -> Setting:
-    """Δ with the best forecast; the smaller one where two are equal. `popular` is the noisy count of the k-th item."""
+def best_setting(users: Users, popular: float, mu_squared: float, delta: Fraction, hidden: int = 0) -> Setting:
+    """Δ with the best forecast; the smaller one where two are equal. `popular` is the noisy count of the k-th item, and
+    `hidden` what a floor takes off every score, in users (P17.6)."""
     cap = users.cap()
     candidates = [1 << j for j in range(cap.bit_length())]
-    scores = [_score(users, popular, mu_squared, delta, Setting(one, cap)) for one in candidates]
+    scores = [_score(users, popular, mu_squared, delta, Setting(one, cap), hidden) for one in candidates]
     return Setting(candidates[int(np.argmax(scores))], cap)
 
 
-def share_passing(users: Users, popular: float, mu_squared: float, delta: Fraction) -> float:
+def share_passing(users: Users, popular: float, mu_squared: float, delta: Fraction, hidden: int = 0) -> float:
     """The share of the true top k that is expected above the threshold, with the best setting."""
-    setting = best_setting(users, popular, mu_squared, delta)
-    return _forecast(users, popular, mu_squared, delta, setting)[0]
+    setting = best_setting(users, popular, mu_squared, delta, hidden)
+    return _forecast(users, popular, mu_squared, delta, setting, hidden)[0]
 
 
 def users_needed(users: Users, setting: Setting, bar: float) -> float:
@@ -82,21 +83,23 @@ def users_needed(users: Users, setting: Setting, bar: float) -> float:
     return bar / _weights(users, setting)[0]
 
 
-def _score(users: Users, popular: float, mu_squared: float, delta: Fraction, setting: Setting) -> float:
+def _score(
+    users: Users, popular: float, mu_squared: float, delta: Fraction, setting: Setting, hidden: int = 0
+) -> float:
     """What passes, less a price for the noise and for the bias between heavy and light users."""
-    passing, weight, spread, sigma = _forecast(users, popular, mu_squared, delta, setting)
+    passing, weight, spread, sigma = _forecast(users, popular, mu_squared, delta, setting, hidden)
     return passing - _NOISE_COST * math.hypot(sigma / weight, _BIAS_COST * popular * spread) / popular
 
 
 def _forecast(
-    users: Users, popular: float, mu_squared: float, delta: Fraction, setting: Setting
+    users: Users, popular: float, mu_squared: float, delta: Fraction, setting: Setting, hidden: int
 ) -> tuple[float, float, float, float]:
     """The share that passes, the mean weight of a pair, its coefficient of variation, and σ."""
     from scipy.special import ndtr
 
     weight, spread = _weights(users, setting)
     sigma = math.sqrt(setting.contribution / mu_squared)
-    threshold = rough_threshold(setting.contribution, setting.cap, sigma, delta)
+    threshold = rough_threshold(setting.contribution, setting.cap, sigma, delta) + hidden
     counts = popular * ((np.arange(_RANKS) + 0.5) / _RANKS) ** -0.5
     return float(ndtr((weight * counts - threshold) / sigma).mean()), weight, spread, sigma
 

@@ -2,8 +2,9 @@
 
 Seed        new in crestline (P18): weighted loads of hashed buckets, thresholds over what is left
 Guarantee   (ε, δ_G(ε; μ) + δ_T) by P18.2; in a ledger one Gaussian step of μ² and δ_T; for users of c groups, with
-            one release in each, (ε, δ_G(ε; √c μ) + c δ_T) by P15.1
-Assumes     distinct pairs of a user and an item, all views in one snapshot; needs no bound on a user's items
+            one release in each, (ε, δ_G(ε; √c μ) + c δ_T) by P15.1; the same with a public floor (P17.6)
+Assumes     distinct pairs of a user and an item, all views in one snapshot; needs no bound on a user's items. With a
+            floor scores are what is left above it, so that the threshold stays what it is
 Numerics    exact: whole-number weights, looks rounded to a public grid with certainty, ideal keys (P11, P18.7)
 Proof note  docs/proofs/sieve.md
 """
@@ -123,19 +124,20 @@ class Sieve(OnPairs):
         return [self.release(pairs, entropy) for _ in range(n)]
 
     def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
-        """One release. Which steps follow is decided from what the earlier ones released."""
+        """One release. Which steps follow is decided from what the earlier ones released, and from a public floor."""
+        hidden = pairs.floor - 1
         popular = self._popular(pairs, entropy)
         users = self._users(pairs, entropy)
         left = 1 - _POPULAR - _USERS
         if users.mean_weight() < _LIGHT:
-            for share in self._rounds(users, popular, left):
+            for share in self._rounds(users, popular, left, hidden):
                 pairs, left = self._sieved(pairs, share, entropy), left - share
             users, left = self._users(pairs, entropy), left - _USERS
-        setting = best_setting(users, popular, float(self.mu_squared * left), self.delta_new)
+        setting = best_setting(users, popular, float(self.mu_squared * left), self.delta_new, hidden)
         sigma = sigma_of(self.mu_squared * left / setting.contribution)
         threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
         named = self._named(pairs, setting, Rule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE), entropy)
-        return replace(named, needed=users_needed(users, setting, float(threshold) + _LIKELY * float(sigma)))
+        return replace(named, needed=users_needed(users, setting, hidden + float(threshold) + _LIKELY * float(sigma)))
 
     def _popular(self, pairs: PairViews, entropy: Entropy) -> float:
         """The k-th largest number of users, with noise; one at least."""
@@ -146,8 +148,8 @@ class Sieve(OnPairs):
         moved = 2 if self.several else 1  # cells: from one to another, or into one
         return Users.seen(look(pairs.users_by_items(), 1, _USERS * self.mu_squared / moved, entropy))
 
-    def _rounds(self, users: Users, popular: float, left: Fraction) -> tuple[Fraction, ...]:
-        passing = share_passing(users, popular, float(self.mu_squared * left), self.delta_new)
+    def _rounds(self, users: Users, popular: float, left: Fraction, hidden: int) -> tuple[Fraction, ...]:
+        passing = share_passing(users, popular, float(self.mu_squared * left), self.delta_new, hidden)
         return _ONE_ROUND if passing >= _PASSES else _TWO_ROUNDS
 
     def _sieved(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> PairViews:

@@ -3,6 +3,7 @@
 Each user counts in a few groups, those of the smallest keyed hash of (key, user, group): a choice that looks at that
 user alone. Ranks are computed in the engine, group by group. How many groups there are is private, so nothing here
 limits their number (P15.3); a public floor leaves out what fewer users have, and then every count is taken above it.
+Where all pairs of a group are looked at, it leaves out the groups of fewer users, in which nothing can be named.
 """
 
 from __future__ import annotations
@@ -78,6 +79,18 @@ class GroupCounting:
         most = counting.question.groups_per_user
         kept = bounded(users, counting.whose, names, texts, most, group_key(key), counting.engine)
         return pairs.semi_join(kept, [*counting.whose, *names])
+
+    def in_large_groups(self, pairs: Expression) -> Expression:
+        """Of pairs that are kept, those in groups of as many users as the floor says: over several periods a user
+        counts once. In any other group no item has so many users, and nothing is named with certainty (P15.3). All
+        groups of a public list stay: what a release looked at there is published whether it names something or not."""
+        if self.counting.question.floor == 1 or self.listed is not None:
+            return pairs
+        names = list(self.groups.names)
+        users = pairs.select(USER, *names).distinct()
+        many = users.group_by(names).agg(**{COUNT: users.count()})
+        large = many.filter(many[COUNT] >= self.counting.question.floor)
+        return pairs.semi_join(large, names)
 
     def every_group(self) -> Expression:
         """The public list of groups, as it is sent back; no private row is read."""

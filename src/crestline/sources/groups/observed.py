@@ -54,7 +54,7 @@ def over_observed(runner: Runner, scoring: GroupScoring, key: bytes) -> Iterator
     over = scoring.over
     every = None if over.listed is None else [over.groups.label(row) for row in runner.rows(over.every_group())]
     with scored(runner, scoring, key) as read:
-        yield _with_empty(read.tables, every, scoring.unit)
+        yield _with_empty(read.tables, every, scoring)
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def _table(scoring: GroupScoring, rows: Rows, names: Names) -> ObservedTable:
     def named(picks: Sequence[Pick]) -> list[Label]:
         return names([(number[row], score, at) for row, score, at in picks])
 
-    return ObservedTable(labels, np.append(begins, len(rows)), scores, sizes, named, scoring.unit)
+    return ObservedTable(labels, np.append(begins, len(rows)), scores, sizes, named, scoring.unit, scoring.floor)
 
 
 def _in_memory(runner: Runner, scoring: GroupScoring, rows: Rows) -> Scored:
@@ -134,17 +134,20 @@ def _in_memory(runner: Runner, scoring: GroupScoring, rows: Rows) -> Scored:
     for row in rows:
         found[groups.label(row[:wide])][items.label(row[wide:-1])] = row[-1]
     labels = sorted(found, key=label_order)
-    table = ObservedTable.of([(label, ObservedItems.from_scores(found[label], unit=scoring.unit)) for label in labels])
+    unit, floor = scoring.unit, scoring.floor
+    parts = [(label, ObservedItems.from_scores(found[label], unit=unit, floor=floor)) for label in labels]
 
     def absent(picks: Sequence[Absent]) -> list[Label]:
         every = [items.label(row) for row in runner.rows(scoring.every_item())] if picks else []
         free = {group: [item for item in every if item not in found.get(group, {})] for group, _ in picks}
         return [free[group][at] for group, at in picks]
 
-    return Scored(iter([table]), absent)
+    return Scored(iter([ObservedTable.of(parts)]), absent)
 
 
-def _with_empty(tables: Iterable[ObservedTable], every: list[Label] | None, unit: int) -> Iterator[ObservedTable]:
+def _with_empty(
+    tables: Iterable[ObservedTable], every: list[Label] | None, scoring: GroupScoring
+) -> Iterator[ObservedTable]:
     """Of a public list also the groups that nobody has."""
     missing = None if every is None else dict.fromkeys(every)
     for table in tables:
@@ -152,7 +155,8 @@ def _with_empty(tables: Iterable[ObservedTable], every: list[Label] | None, unit
             missing.pop(group, None)  # type: ignore[union-attr] # there is a list
         yield table
     if missing:
-        yield ObservedTable.of([(label, ObservedItems({}, unit=unit, labels=())) for label in missing])
+        nothing = ObservedItems({}, unit=scoring.unit, floor=scoring.floor, labels=())
+        yield ObservedTable.of([(label, nothing) for label in missing])
 
 
 def _in_order(picks: Sequence[_Wanted], known: dict[_Wanted, Label]) -> list[Label]:

@@ -5,6 +5,8 @@ DuckDB, Spark, SQLite   one statement stores the distinct (user, group, item) of
 others                  one statement, whose rows are numbered here; PostgreSQL sends some at a time
 
 How many pairs and groups there are is private, so nothing here limits their number (P15.3): memory grows with pairs.
+With a public floor only the pairs of groups with at least so many users leave the engine, all of them: the looks of the
+sieve see every one.
 Every hash is made of keyed hashes of labels, so that for every key it says the same of an item whoever has it.
 """
 
@@ -79,7 +81,7 @@ def _stored(
         return held.enter_context(runner.table_of(expression))
 
     counting, scoring = over.counting, GroupScoring(over)
-    with runner.table_of(over.kept(key)) as kept:
+    with runner.table_of(over.in_large_groups(over.kept(key))) as kept:
         items, users, groups = store(numbered(counting, kept)), store(_users(kept)), store(scoring.numbered(kept))
         place = groups.rename({_GROUP: GROUP_NUMBER})
         joined = kept.inner_join(items, list(counting.items.names)).inner_join(users, USER)
@@ -102,7 +104,7 @@ def _stored(
         known = {int(number): counting.items.label(values) for number, *values in rows}
         return [known[number] for number in numbers]
 
-    return GroupedPairs(_table(labels, every, coded, digests), named)
+    return GroupedPairs(_table(over, labels, every, coded, digests), named)
 
 
 def _numbered_here(over: GroupCounting, key: bytes, every: list[Label] | None, parts: Iterable[Rows]) -> GroupedPairs:
@@ -122,7 +124,7 @@ def _numbered_here(over: GroupCounting, key: bytes, every: list[Label] | None, p
     def named(numbers: Sequence[int]) -> list[Label]:
         return [items.labels[number] for number in numbers]
 
-    return GroupedPairs(_table(groups.labels, every, coded, digests), named)
+    return GroupedPairs(_table(over, groups.labels, every, coded, digests), named)
 
 
 class _Numbering:
@@ -160,7 +162,7 @@ class _Numbering:
 
 def _rows(over: GroupCounting, key: bytes) -> Expression:
     """User, group and item of every pair, as they are sent back; over several periods the period as well."""
-    kept, counting = over.kept(key), over.counting
+    kept, counting = over.in_large_groups(over.kept(key)), over.counting
     columns = {USER: counting.user.fetched(kept[USER]), **over.groups.fetched(kept), **counting.items.fetched(kept)}
     return kept.select(**columns, **({PERIOD: kept[PERIOD]} if PERIOD in counting.whose else {}))
 
@@ -189,11 +191,14 @@ def _by_number(columns: Sequence[Counts]) -> Counts:
     return ordered
 
 
-def _table(found: list[Label], every: list[Label] | None, coded: Coded, digests: Digests) -> PairTable:
+def _table(
+    over: GroupCounting, found: list[Label], every: list[Label] | None, coded: Coded, digests: Digests
+) -> PairTable:
     """The pairs of the groups that were found; of a public list, of every listed group and of no other."""
+    floor = over.counting.question.floor
     if every is None:
-        return PairTable.of(found, coded, digests)
+        return PairTable.of(found, coded, digests, floor)
     places = {label: place for place, label in enumerate(every)}
     listed = np.array([places.get(label, -1) for label in found], dtype=np.int64)[coded.groups]
     there = listed >= 0  # of a list that changed meanwhile
-    return PairTable.of(every, replace(coded, groups=listed).chosen(there), digests)
+    return PairTable.of(every, replace(coded, groups=listed).chosen(there), digests, floor)

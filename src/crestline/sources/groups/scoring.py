@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crestline.histogram.observed import taken_off
 from crestline.histogram.observed_table import Pick
 from crestline.sources.engine.engines import Expression
 from crestline.sources.engine.small_tables import small_table
@@ -20,7 +21,8 @@ _HOW_MANY, _INDEX, _MANY, _WEIGHT = "how_many", "index", "many", "weight"
 @dataclass(frozen=True)
 class GroupScoring:
     """Scores in groups: in each of them a user keeps as many items as there are weights, and each of m kept items
-    scores the m-th weight. Without weights scores are what the question counts."""
+    scores the m-th weight. Without weights scores are what the question counts. With a floor scores are what is left
+    above it; weights of less than one may leave less than nothing (P17.6)."""
 
     over: GroupCounting
     weights: tuple[int, ...] = ()
@@ -30,13 +32,17 @@ class GroupScoring:
         """What one user gives an item at most."""
         return self.weights[0] if self.weights else self.over.counting.step
 
+    @property
+    def floor(self) -> int:
+        """How many users an item needs to be there at all."""
+        return self.over.counting.question.floor
+
     def scores(self, key: bytes) -> Expression:
-        """Every item that some user keeps in a group, with its score there, as far as it is above the floor."""
+        """Every item that so many users keep in a group as the floor says, with what its score there is above it."""
         over, cap = self.over, len(self.weights)
         if not cap or (set(self.weights) == {1} and over.counting.question.contribution == cap):
             return over.counts(key)
         counting, groups = over.counting, over.groups.names
-        assert not over.hidden, "weighted scores have no floor"
         pairs = counting.bounded(over.kept(key), cap, key)
         whose = [*counting.whose, *groups]
         table = small_table({_MANY: range(1, cap + 1), _WEIGHT: self.weights}, counting.engine)
@@ -45,7 +51,12 @@ class GroupScoring:
         labels = [*groups, *counting.items.names]
         if PERIOD in counting.whose:  # of a user who has the item in several periods, the largest weight (P16.2)
             weighed = weighed.group_by([USER, *labels]).agg(**{_WEIGHT: weighed[_WEIGHT].max()})
-        return weighed.group_by(labels).agg(**{COUNT: weighed[_WEIGHT].sum().cast("int64")})
+        total = weighed[_WEIGHT].sum().cast("int64")
+        if self.floor == 1:
+            return weighed.group_by(labels).agg(**{COUNT: total})
+        scores = weighed.group_by(labels).agg(**{COUNT: total, _MANY: weighed.count()})  # each user is there once
+        above = scores.filter(scores[_MANY] >= self.floor).drop(_MANY)
+        return above.mutate(**{COUNT: above[COUNT] - taken_off(self.floor, self.unit)})
 
     def numbered(self, scores: Expression) -> Expression:
         """Every group of the scores once, with its number from 0 on in label order."""

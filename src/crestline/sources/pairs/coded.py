@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,6 +188,7 @@ class StoredPairs:
     of all pairs are fetched, once."""
 
     tables: PairTables
+    floor: ClassVar[int] = 1  # a floor goes with groups
 
     @cached_property
     def coded(self) -> CodedPairs:

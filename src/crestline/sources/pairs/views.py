@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,7 @@ class EnginePairs:
     pairs: Expression
     items: Expression
     keep: Callable[[Expression], Expression]
+    floor: ClassVar[int] = 1  # a floor goes with groups
 
     def users_with(self, rank: int) -> int:
         ((smallest, many),) = self.runner.rows(ranked(self.items, rank))
