@@ -1,4 +1,4 @@
-"""The pictures of the docs, made from code: an answer, a plan, what draws cost together; and the first page's demo.
+"""The pictures of the docs, made from code: answers, a plan, what draws cost together; and the first page's demo.
 
     python scripts/pictures.py            draws what is missing or out of date
     python scripts/pictures.py --check    fails when a picture, or the demo, is not what the code says
@@ -26,6 +26,7 @@ from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format
 from crestline.cli.owner.account_figure import figure
 from crestline.examples.library_data import USERS, write_loans
+from crestline.examples.shop_data import write_shop
 from crestline.pictures import Picture
 from crestline.plan.forecast import Simulation
 from crestline.plan.plan import plan_shape
@@ -79,7 +80,17 @@ def account() -> Picture:
     return figure("0.1", "1e-6", 1000)
 
 
-PICTURES: dict[str, Callable[[], Picture]] = {"answer": answer, "plan": plan, "account": account}
+def groups() -> Picture:
+    """The top of every group: venues of each city, with noisy counts."""
+    asked: dict[str, Any] = {"k": 5, "contribution": 2, "counts": True, "epsilon": 1, "delta": "1e-8"}
+    with tempfile.TemporaryDirectory() as folder:
+        write_shop(Path(folder))
+        checkins, entropy = Path(folder) / "checkins.parquet", cl.entropy.replay("docs")
+        made = cl.top_k(checkins, user="user", item="venue", by="city", **asked, entropy=entropy)
+    return cl.Answer(**{**vars(made), "source": "checkins.parquet", "replayed": False}).plot()
+
+
+PICTURES: dict[str, Callable[[], Picture]] = {"answer": answer, "plan": plan, "account": account, "groups": groups}
 
 
 def shown(picture: Picture) -> str:
