@@ -22,6 +22,8 @@ _FORMATS = ("svg", "png")
 _CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "background": "white",
+    # Whoever looks may have wider letters than those the picture was laid out with: labels must not be cut off.
+    "padding": {"left": 24, "right": 16, "top": 8, "bottom": 8},
     "view": {"stroke": None},
     "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0},
     "title": {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "subtitleColor": "#5c626b", "offset": 14},
