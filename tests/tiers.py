@@ -17,7 +17,7 @@ _STATISTICS = re.compile(
     r"|^tests/(audit/|sources/(test_pairs|files/test_lines)|ledger/test_machine|web/api/test_openapi)"
 )
 _ENGINES = re.compile(
-    r"^tests/sources/(test_(embedded|sqlite|mariadb|clickhouse|datafusion|spark|postgres)|files/test_remote|lakes/)"
+    r"^tests/sources/(test_(embedded|sqlite|mariadb|clickhouse|datafusion|spark|postgres)|files/test_(remote|s3)|lakes/)"
     r"|^tests/web/(pages/browser/|test_(processes|refusals|reload|shutdown|warehouse))|\[postgres\b"
     r"|^tests/(test_newcomer|cli/test_(completion|waiting)|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
 )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from crestline.session import connect as connect
     from crestline.session import report as report
     from crestline.session import top_k as top_k
+    from crestline.sources.files.s3 import S3 as S3
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ _HOMES = {
     "BoundedRange": "crestline.guarantees.guarantee",
     "Histogram": "crestline.histogram.histogram",
     "PureDP": "crestline.guarantees.guarantee",
+    "S3": "crestline.sources.files.s3",
     "Selection": "crestline.mechanisms.selection",
     "Window": "crestline.ledger.budget",
     "ZCDP": "crestline.guarantees.guarantee",

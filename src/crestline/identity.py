@@ -20,6 +20,7 @@ from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import StoredAnswer
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
+from crestline.sources.files.remote import is_remote_file
 from crestline.sources.source import Source
 
 UNNAMED = "a table"
@@ -121,7 +122,11 @@ def _files(domain: str) -> str | None:
 
 
 def _named_list(domain: object) -> str | None:
-    """What tells one public list from another: its text, or a hash of its items."""
+    """What tells one public list from another: its text, or a hash of its items. What follows a question mark in an
+    address may be a signature, which no ledger must hold, and may be what tells two lists apart: such a list has no
+    name."""
+    if isinstance(domain, str) and "?" in domain and is_remote_file(domain):
+        return UNNAMED
     if domain is None or isinstance(domain, str):
         return domain
     if isinstance(domain, list | tuple) and _plain(domain):

@@ -45,7 +45,7 @@ def top_k(
     """The most popular items of a source, as far as they can be named privately.
 
     source          a path or glob (Parquet, CSV, JSON lines), a database URL, an Ibis, pandas, Polars or Arrow table,
-                    or a `Histogram`
+                    an address in a store (`S3` adds its endpoint and credentials), or a `Histogram`
     table           with a database URL: the table that is asked
     k               how many items are wanted
     user, item      the columns that hold the user, whose presence is hidden, and the item (one or several)

@@ -1,6 +1,8 @@
-"""Gaps of engines: tests that are known to fail there, and that must not pass unnoticed."""
+"""Gaps of engines, which are tests that are known to fail there and must not pass unnoticed; and a store for files."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,3 +15,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         reason = None if engine is None else gap(engine, item.name)
         if reason is not None:
             item.add_marker(pytest.mark.xfail(reason=f"{engine}: {reason}", strict=True))
+
+
+@pytest.fixture(scope="session")
+def store() -> Iterator[str]:
+    """The address of a store that speaks S3; what a test leaves there, others see."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()

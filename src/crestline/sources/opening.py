@@ -7,26 +7,29 @@ from urllib.parse import quote
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
+from crestline.sources.files.s3 import S3
 from crestline.sources.source import SlotSource
 
 TIMEOUT = 600.0
-
 
 _DATABASES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
 _LAKES = ("deltalake", "pyiceberg")
 
 
 def open_source(source: object, *, table: str | None = None, timeout: float = TIMEOUT) -> SlotSource:
-    """The source behind a path, glob, folder or list of them, an address from afar, a database (a URL, a DuckDB or
-    SQLite file, a DuckDB connection; with `table`), a Delta or Iceberg table, an Ibis, pandas, Polars or Arrow table,
-    or a ready `Histogram`. Connections are read-only, and a statement is given up after `timeout` seconds.
+    """The source behind a path, glob, folder or list of them, an address from afar (in `S3` with its credentials), a
+    database (a URL, a DuckDB or SQLite file, a DuckDB connection; with `table`), a Delta or Iceberg table, an Ibis,
+    pandas, Polars or Arrow table, or a ready `Histogram`. Connections are read-only, and a statement is given up after
+    `timeout` seconds.
     """
     if isinstance(source, Histogram):
         from crestline.sources.ready import ReadySource
 
         return ReadySource(source)
+    store = source if isinstance(source, S3) else None
+    source = source.address if isinstance(source, S3) else source
     if isinstance(source, str | os.PathLike):
-        return _from_text(os.fsdecode(source), table, timeout)
+        return _from_text(os.fsdecode(source), table, timeout, store)
     library = type(source).__module__.partition(".")[0]
     if library in ("duckdb", "_duckdb"):
         from crestline.sources.frames import duckdb_source
@@ -37,12 +40,13 @@ def open_source(source: object, *, table: str | None = None, timeout: float = TI
     if isinstance(source, list | tuple) and all(isinstance(path, str | os.PathLike) for path in source):
         from crestline.sources.files.files import file_source
 
-        return file_source([os.fsdecode(path) for path in source], timeout)
+        return file_source([os.fsdecode(path) for path in source], timeout, store)
     return _from_library(source, library, timeout)
 
 
 def needs_table(source: object) -> bool:
     """Whether a source is a database, of which one table is asked."""
+    source = source.address if isinstance(source, S3) else source
     if not isinstance(source, str | os.PathLike):
         return type(source).__name__ == "DuckDBPyConnection"
     from crestline.sources.files.remote import is_remote_file
@@ -72,7 +76,7 @@ def _from_library(source: object, library: str, timeout: float) -> SlotSource:
     )
 
 
-def _from_text(text: str, table: str | None, timeout: float) -> SlotSource:
+def _from_text(text: str, table: str | None, timeout: float, store: S3 | None) -> SlotSource:
     from crestline.sources.files.files import file_source
     from crestline.sources.lakes.opening import lake_source
 
@@ -81,14 +85,14 @@ def _from_text(text: str, table: str | None, timeout: float) -> SlotSource:
         from crestline.sources.databases import database_source
 
         return database_source(database, table, timeout)
-    lake = lake_source(text, table, timeout)
+    lake = lake_source(text, table, timeout, store)
     if lake is not None:
         return lake
     if table is not None:
         raise QuestionError(
             "`table` goes with a database such as shop.duckdb or postgresql://host/shop; a file is one table"
         )
-    return file_source([text], timeout)
+    return file_source([text], timeout, store)
 
 
 def _database_url(text: str) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from crestline.ledger.budget import Budget
 from crestline.reports.report import Report
+from crestline.sources.files.s3 import S3
 from crestline.web.settings.toml import line_of
 
 ANALYST, OWNER = "analyst", "owner"
@@ -35,7 +36,7 @@ class DatasetConfig:
     """
 
     name: str
-    source: str
+    source: str | S3
     table: str | None
     user: str
     items: tuple[str, ...]

@@ -39,17 +39,6 @@ def counted(source: Any) -> dict[Any, int]:
     return {item: count for item, count in zip(histogram.items, histogram.counts, strict=True) if count}
 
 
-@pytest.fixture(scope="module")
-def store() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def bucket(store: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An empty bucket `lake`, with the environment that finds it."""
@@ -98,8 +87,25 @@ def test_without_credentials_it_says_what_to_set(bucket: Any, tmp_path: Path, mo
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    with pytest.raises(SourceError, match=r"no credentials were found: set AWS_ACCESS_KEY_ID .* FSSPEC_S3_ANON"):
+    with pytest.raises(SourceError, match=r"no credentials were found: set AWS_ACCESS_KEY_ID .* --s3-anonymous"):
         open_source("s3://lake/t.parquet")
+
+
+def test_a_profile_that_is_not_there_is_named_as_the_cause(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(SourceError, match="AWS_PROFILE names a profile that is in none of your files"):
+        open_source("s3://lake/t.parquet")
+
+
+def test_a_public_list_may_be_in_the_store_too(bucket: Any, tmp_path: Path) -> None:
+    rows = parquet(tmp_path / "t.parquet", pa.table({"user": range(300), "item": ["tea"] * 300}))
+    bucket.upload_file(str(rows), "t.parquet")
+    bucket.upload_file(str(parquet(tmp_path / "list.parquet", pa.table({"item": ["tea", "rum"]}))), "list.parquet")
+    for source in ("s3://lake/t.parquet", rows):  # beside the data, and for data of this machine
+        answer = cl.top_k(
+            source, user="user", item="item", k=1, epsilon=1, delta="1e-8", domain="s3://lake/list.parquet"
+        )
+        assert answer.items == ("tea",)
 
 
 def test_what_else_can_be_wrong(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +176,22 @@ def test_a_signature_in_an_address_is_told_nobody(site: str, tmp_path: Path) -> 
     assert source.name == f"{site}/t.parquet"
     with pytest.raises(QuestionError) as refusal:
         open_source(f"{site}/none.parquet?signature=abc")
+    assert "abc" not in str(refusal.value)
+
+
+def test_a_signature_in_the_address_of_a_public_list_is_told_nobody(site: str, tmp_path: Path) -> None:
+    rows = parquet(tmp_path / "t.parquet", pa.table({"user": range(300), "item": ["tea"] * 300}))
+    parquet(tmp_path / "list.parquet", pa.table({"item": ["tea", "rum"]}))
+    (tmp_path / "broken.parquet").write_text("no Parquet")
+    ledger = tmp_path / "ledger.db"
+    cl.Ledger.create(ledger, cl.Budget(epsilon=9, delta="1e-4")).close()
+    asked: dict[str, Any] = {"user": "user", "item": "item", "k": 1, "epsilon": 1, "delta": "1e-6", "ledger": ledger}
+    for name in ("list.parquet?signature=abc", "list.parquet?list=other"):  # which may be another list
+        answer = cl.top_k(rows, **asked, domain=f"{site}/{name}", version="1")
+        assert (answer.items, answer.stored) == (("tea",), False)
+    assert b"=abc" not in ledger.read_bytes()
+    with pytest.raises(QuestionError, match=r"broken\.parquet cannot be read") as refusal:
+        cl.top_k(rows, **asked, domain=f"{site}/broken.parquet?signature=abc")
     assert "abc" not in str(refusal.value)
 
 

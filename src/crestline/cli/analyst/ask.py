@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from crestline.cli.analyst.options import DatasetOption, TableOption
+from crestline.cli.analyst.options import (
+    DatasetOption,
+    S3AnonymousOption,
+    S3CredentialsOption,
+    S3EndpointOption,
+    S3RegionOption,
+    TableOption,
+)
 from crestline.cli.analyst.questions import read_questions
 from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format, FormatOption, console, resolved
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from crestline.answer.answer import Answer
     from crestline.ledger.ledger import Ledger
     from crestline.price.batch import Posed
+    from crestline.sources.files.s3 import S3
 
 
 def ask(
@@ -32,6 +41,10 @@ def ask(
         str | None, typer.Option(help="The column that holds the user, where a question names none.")
     ] = None,
     table: TableOption = None,
+    s3_endpoint: S3EndpointOption = None,
+    s3_region: S3RegionOption = None,
+    s3_credentials: S3CredentialsOption = None,
+    s3_anonymous: S3AnonymousOption = False,
     ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
     dataset: DatasetOption = None,
     form: FormatOption = Format.AUTO,
@@ -46,17 +59,20 @@ def ask(
     """
     from crestline.errors import CrestlineError, ParameterError
     from crestline.ledger.ledger import Ledger
+    from crestline.sources.files.s3 import stored
 
     if resolved(form) is Format.CSV:
         raise ParameterError("several answers are no one table: use --format json (one answer on each line) or table")
     usual = {"source": source, "user": user, "table": table}
-    posed = [(number, one, _given(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
+    way = partial(stored, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous)
+    posed = [(one, _given(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
+    asked = [(one, given, way(given["source"])) for one, given in posed]
     paying = None if ledger is None else Ledger.open(ledger, dataset=dataset)
     try:
-        for number, one, given in posed:
+        for number, (one, given, place) in enumerate(asked, start=1):
             try:
                 with waiting(f"Question {number} of {len(posed)}: the engine counts"):
-                    answer = _asked(one, given, paying)
+                    answer = _asked(one, given, place, paying)
             except CrestlineError as error:
                 error.args = (f"question {number} of {len(posed)}: {error}", *error.args[1:])
                 raise
@@ -76,14 +92,14 @@ def _given(number: int, posed: Posed, usual: dict[str, str | None]) -> dict[str,
     return {name: value for name, value in given.items() if value}
 
 
-def _asked(posed: Posed, given: dict[str, str], ledger: Ledger | None) -> Answer:
+def _asked(posed: Posed, given: dict[str, str], source: str | S3, ledger: Ledger | None) -> Answer:
     from crestline.question import QuestionFields
     from crestline.session import top_k
 
     fields = {name: value for name, value in posed.fields.items() if name != "user"}
     user = {"user": given["user"]} if "user" in given else {}
     return top_k(
-        given["source"],
+        source,
         ledger=ledger,
         table=given.get("table"),
         analyst=posed.analyst,

@@ -12,6 +12,10 @@ from crestline.cli.analyst.options import (
     DatasetOption,
     KBarOption,
     MechanismOption,
+    S3AnonymousOption,
+    S3CredentialsOption,
+    S3EndpointOption,
+    S3RegionOption,
     TableOption,
 )
 from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, resolved
@@ -81,6 +85,10 @@ def top(
         int, typer.Option(help="With --by: do not even look at what fewer users have; a public number.")
     ] = 1,
     table: TableOption = None,
+    s3_endpoint: S3EndpointOption = None,
+    s3_region: S3RegionOption = None,
+    s3_credentials: S3CredentialsOption = None,
+    s3_anonymous: S3AnonymousOption = False,
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
@@ -102,12 +110,14 @@ def top(
     """
     from crestline.pictures import ready_to_draw
     from crestline.session import top_k
+    from crestline.sources.files.s3 import stored
 
     if plot is not None:
         ready_to_draw(plot)
+    asked = stored(source, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous)
     with waiting("The engine counts"):
         answer = top_k(
-            source,
+            asked,
             user=user,
             item=item,
             k=k,

@@ -10,6 +10,7 @@ from crestline.question import Question
 from crestline.sources.delegated import Delegated, Result, columns_of
 from crestline.sources.files.opened import Opened, opened_parquet, opened_text
 from crestline.sources.files.places import Place, place
+from crestline.sources.files.s3 import S3
 from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
 
@@ -17,9 +18,9 @@ _KEPT = 8
 """Sets of columns whose tables are kept open: questions on one file often name the same few."""
 
 
-def file_source(paths: Sequence[str], timeout: float) -> SlotSource:
-    """Paths, globs or folders that are one table, as a source."""
-    return FileSource(place(paths), timeout)
+def file_source(paths: Sequence[str], timeout: float, store: S3 | None = None) -> SlotSource:
+    """Paths, globs, folders or addresses that are one table, as a source."""
+    return FileSource(place(paths, store), timeout)
 
 
 class FileSource(Delegated):

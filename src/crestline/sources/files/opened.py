@@ -74,7 +74,7 @@ def opened_parquet(
         held.append(_read_through(files.name, partial(tidied_parquet, there, columns, files.opened)))
         there = held[-1].files
     table, unusable = refused_as(_advice(files.name), lambda: parquet_table(engine, there))
-    source = _source(files.name, engine, table, timeout, held)
+    source = _source(files, engine, table, timeout, held)
     return Opened(source, state, lambda: None, unusable)
 
 
@@ -95,7 +95,7 @@ def opened_text(
     engine, name = embedded(), ibis.util.gen_name("lines")
     table = found.kind.table(engine, name, columns)
     prepare = Once(lambda: _read_through(path, lambda: found.kind.view(engine, name, columns, scan())))
-    return Opened(_source(path, engine, table, timeout, [scan], untyped=True), state, prepare, scan=scan)
+    return Opened(_source(files, engine, table, timeout, [scan], untyped=True), state, prepare, scan=scan)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _filled(file: str) -> bool:
 
 
 def _source(
-    path: str, engine: DuckDB, table: Expression, timeout: float, kept: list[Any], untyped: bool = False
+    files: Place, engine: DuckDB, table: Expression, timeout: float, kept: list[Any], untyped: bool = False
 ) -> TableSource:
     """`kept` is what must stay as long as the source does: the copies that it reads."""
 
@@ -131,25 +131,24 @@ def _source(
     return TableSource(
         table,
         Connection(engine, timeout, close),
-        name=path,
+        name=files.name,
         untyped=untyped,
         embedded=True,
-        lookup=lambda other: _domain(engine, other, kept),
+        lookup=lambda other: _domain(engine, place([other], files.store), kept),
     )
 
 
-def _domain(engine: DuckDB, path: str, kept: list[Any]) -> Expression:
+def _domain(engine: DuckDB, listed: Place, kept: list[Any]) -> Expression:
     """A public list in a file: all its columns, which in JSON lines are the keys of the first line."""
 
     def found() -> Expression:
         import ibis
 
-        listed = place([path])
         files = listed.files()
         if listed.typed:
             listed.attach(engine)
             return parquet_table(engine, files)[0]
-        there = text_files(path, files)
+        there = text_files(listed.name, files)
         columns = there.kind.columns or _keys(there.files[0])
         name, lines = ibis.util.gen_name("domain"), there.scan()()
         kept.append(lines)
@@ -157,7 +156,7 @@ def _domain(engine: DuckDB, path: str, kept: list[Any]) -> Expression:
         there.kind.view(engine, name, columns, lines)
         return table
 
-    return refused_as(_advice(path), found)
+    return refused_as(_advice(listed.name), found)
 
 
 def _keys(file: str) -> list[str]:

@@ -17,6 +17,7 @@ from crestline.errors import QuestionError
 from crestline.sources.engine.connection import DuckDB
 from crestline.sources.files.formats import is_delimited, is_parquet
 from crestline.sources.files.remote import Remote, is_remote_file
+from crestline.sources.files.s3 import S3
 
 _KINDS = ("parquet", "pq", "csv", "tsv", "jsonl", "ndjson")
 
@@ -26,6 +27,7 @@ class Place(Protocol):
 
     name    what the source is called
     typed   whether the files carry their own types (Parquet)
+    store   the way into S3, if one was given: public lists may be there as well
     """
 
     @property
@@ -33,6 +35,9 @@ class Place(Protocol):
 
     @property
     def typed(self) -> bool: ...
+
+    @property
+    def store(self) -> S3 | None: ...
 
     def files(self) -> list[str]:
         """The files as they are now, in a fixed order; refuses where there is none."""
@@ -55,20 +60,20 @@ class Place(Protocol):
         ...
 
 
-def place(paths: Sequence[str]) -> Place:
-    """The place behind one or several paths, globs, folders or addresses."""
+def place(paths: Sequence[str], store: S3 | None = None) -> Place:
+    """The place behind one or several paths, globs, folders or addresses; those of S3 are reached as `store` says."""
     if not paths:
         raise QuestionError("the list of files is empty; give at least one path")
     name = ", ".join(paths)
     if any(map(is_remote_file, paths)):
         if not all(map(is_remote_file, paths)):
             raise QuestionError(f"{name}: give files of this machine, or addresses, but not both in one list")
-        return Remote(tuple(paths))
+        return Remote(tuple(paths), store)
     found = tuple(_in_folder(os.path.expanduser(path)) for path in paths)
     typed = [is_parquet(path) for path in found]
     if len(set(zip(typed, map(is_delimited, found), strict=True))) > 1:
         raise QuestionError(f"{name}: a list of files must be all Parquet, or all CSV, or all JSON lines")
-    return Local(name, found, typed[0])
+    return Local(name, found, typed[0], store)
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class Local:
     name: str
     paths: tuple[str, ...]
     typed: bool
+    store: S3 | None = None
 
     def files(self) -> list[str]:
         return list(dict.fromkeys(file for path in self.paths for file in matches(path)))

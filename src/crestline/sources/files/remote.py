@@ -1,8 +1,8 @@
 """Parquet from afar (S3, HTTPS and others) through fsspec, which DuckDB asks for the bytes that it needs.
 
 DuckDB has an extension for this, which must be downloaded from its makers when it is first used; a library that pip
-installs works where that host cannot be reached. Credentials and endpoints are those of the library: for S3 the
-environment variables, profiles and roles that all tools for S3 know.
+installs works where that host cannot be reached. Credentials and endpoints are those of the library (for S3 the
+environment variables, profiles and roles that all tools for S3 know), unless an `S3` says others.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from typing import Any, TypeAlias, TypeVar
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import DuckDB
 from crestline.sources.files.formats import is_parquet
+from crestline.sources.files.s3 import S3
 
 FileSystem: TypeAlias = Any  # of fsspec, which has no types
 Result = TypeVar("Result")
 
 _PACKAGES = {
     "s3": "crestline[s3]",
+    "s3a": "crestline[s3]",
     "http": "crestline[https]",
     "https": "crestline[https]",
     "gs": "gcsfs",
@@ -33,16 +35,21 @@ _PACKAGES = {
     "hf": "huggingface_hub",
 }
 _KNOWN_BY = ("name", "size", "ETag", "etag", "LastModified", "last_modified", "mtime", "generation", "VersionId")
+_SPELLED = {"endpoint": "endpoint_url", "key": "key", "secret": "secret", "token": "token"}
 _SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _CREDENTIALS = (
-    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE), and AWS_ENDPOINT_URL where the store is not "
-    "Amazon's; for a public bucket set FSSPEC_S3_ANON=true"
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE), or give --s3-credentials FILE (Python: cl.S3); "
+    "where the store is not Amazon's also AWS_ENDPOINT_URL or --s3-endpoint; a public bucket needs --s3-anonymous"
 )
 # What libraries raise, by the names of the classes; their words may quote keys.
 _REASONS = {
     "NoCredentialsError": f"no credentials were found: {_CREDENTIALS}",
     "PartialCredentialsError": f"the credentials are not complete: {_CREDENTIALS}",
-    "PermissionError": f"the store does not let these credentials read it: check the rights, or {_CREDENTIALS}",
+    "ProfileNotFound": "AWS_PROFILE names a profile that is in none of your files of credentials",
+    "PermissionError": (
+        "the store does not let you read it with these credentials (or with none): check key, secret and your rights "
+        "to the bucket"
+    ),
 }
 
 
@@ -57,6 +64,7 @@ class Remote:
     """Addresses of Parquet files; with an asterisk, as far as the store can list."""
 
     addresses: tuple[str, ...]
+    store: S3 | None = None
     typed = True
 
     def __post_init__(self) -> None:
@@ -84,7 +92,10 @@ class Remote:
         return None
 
     def attach(self, engine: DuckDB) -> None:
-        engine.con.register_filesystem(self._system)
+        """Once for each kind of address: a public list may be read from where the data are."""
+        names = self._system.protocol  # one, or several of which DuckDB remembers the first
+        if not engine.con.filesystem_is_registered(names if isinstance(names, str) else names[0]):
+            engine.con.register_filesystem(self._system)
 
     def opened(self, file: str) -> object:
         return self._system.open(file, "rb")
@@ -96,7 +107,8 @@ class Remote:
         def connected() -> FileSystem:
             import fsspec
 
-            system = fsspec.filesystem(scheme, use_listings_cache=False, skip_instance_cache=True)
+            options = _options(self.store) if scheme in ("s3", "s3a") and self.store is not None else {}
+            system = fsspec.filesystem(scheme, use_listings_cache=False, skip_instance_cache=True, **options)
             if scheme in ("http", "https"):  # has no times of change, which DuckDB asks for; `state` tells of changes
                 system.modified = lambda path: _SOME_TIME
             return system
@@ -127,6 +139,16 @@ class Remote:
         return known
 
 
+def _options(store: S3) -> dict[str, object]:
+    """How s3fs calls it. Whoever gives credentials means them, also where the environment says that there are none."""
+    options: dict[str, object] = {**store.spelled(_SPELLED)}
+    if store.region is not None:
+        options["client_kwargs"] = {"region_name": store.region}
+    if store.anonymous or store.key is not None:
+        options["anon"] = store.anonymous
+    return options
+
+
 def _of(address: str, info: Mapping[str, object]) -> Mapping[str, object]:
     return {"address": address} | {key: info[key] for key in _KNOWN_BY if key in info}
 
@@ -145,7 +167,10 @@ def _told(address: str, action: Callable[[], Result]) -> Result:
 
 
 def _unreachable(kind: str) -> str:
-    return f"the store did not answer ({kind}): check the address, the endpoint (AWS_ENDPOINT_URL) and the network"
+    return (
+        f"the store did not answer ({kind}): check the address, the endpoint (AWS_ENDPOINT_URL, --s3-endpoint) and the "
+        "network"
+    )
 
 
 def _shown(address: str) -> str:

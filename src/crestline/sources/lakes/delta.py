@@ -6,12 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from crestline.sources.files.s3 import S3
 from crestline.sources.lakes.lake import OpenedLake, Snapshot
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
 Table: TypeAlias = Any  # of deltalake, which is imported when it is needed
+
+_SPELLED = {
+    "endpoint": "AWS_ENDPOINT_URL",
+    "region": "AWS_REGION",
+    "key": "AWS_ACCESS_KEY_ID",
+    "secret": "AWS_SECRET_ACCESS_KEY",
+    "token": "AWS_SESSION_TOKEN",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class DeltaPath:
     name: str
     path: str
     version: int | None
+    store: S3 | None = None
 
     @property
     def pinned(self) -> bool:
@@ -46,7 +56,19 @@ class DeltaPath:
     def newest(self) -> Snapshot:
         from deltalake import DeltaTable
 
-        return DeltaSnapshot(DeltaTable(self.path, version=self.version))
+        return DeltaSnapshot(DeltaTable(self.path, version=self.version, storage_options=_options(self.store)))
+
+
+def _options(store: S3 | None) -> dict[str, str] | None:
+    """How deltalake calls it."""
+    if store is None:
+        return None
+    options = store.spelled(_SPELLED)
+    if store.anonymous:
+        options["AWS_SKIP_SIGNATURE"] = "true"
+    if (store.endpoint or "").startswith("http://"):
+        options["AWS_ALLOW_HTTP"] = "true"  # whoever writes such an endpoint means it
+    return options
 
 
 def delta_object(table: Table) -> OpenedLake:

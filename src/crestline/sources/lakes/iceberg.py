@@ -6,12 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from crestline.sources.files.s3 import S3
 from crestline.sources.lakes.lake import OpenedLake, Snapshot
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
 Table: TypeAlias = Any  # of pyiceberg, which is imported when it is needed
+
+_SPELLED = {
+    "endpoint": "s3.endpoint",
+    "region": "s3.region",
+    "key": "s3.access-key-id",
+    "secret": "s3.secret-access-key",
+    "token": "s3.session-token",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class IcebergName:
     catalogue: str
     table: str
     snapshot: int | None
+    store: S3 | None = None
 
     @property
     def name(self) -> str:
@@ -55,7 +65,14 @@ class IcebergName:
     def newest(self) -> Snapshot:
         from pyiceberg.catalog import load_catalog
 
-        return snapshot_of(load_catalog(self.catalogue).load_table(self.table), self.snapshot)
+        return snapshot_of(load_catalog(self.catalogue, **_options(self.store)).load_table(self.table), self.snapshot)
+
+
+def _options(store: S3 | None) -> dict[str, str]:
+    """How pyiceberg calls it; what is not given stays as the catalogue says."""
+    if store is None:
+        return {}
+    return store.spelled(_SPELLED) | ({"s3.anonymous": "true"} if store.anonymous else {})
 
 
 def iceberg_object(table: Table) -> OpenedLake:

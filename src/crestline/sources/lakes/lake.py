@@ -21,6 +21,7 @@ from crestline.sources.files.lines import Folder
 from crestline.sources.files.opened import Opened, opened_parquet
 from crestline.sources.files.parquet import in_order_table
 from crestline.sources.files.places import Local
+from crestline.sources.files.s3 import S3
 from crestline.sources.table import TableSource
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Lake(Protocol):
 
     name      what the source is called
     pinned    whether the address names one snapshot for good: a label that depends on no row
+    store     the way into S3, if one was given
     """
 
     @property
@@ -58,6 +60,9 @@ class Lake(Protocol):
 
     @property
     def pinned(self) -> bool: ...
+
+    @property
+    def store(self) -> S3 | None: ...
 
     def newest(self) -> Snapshot: ...
 
@@ -69,6 +74,7 @@ class OpenedLake:
     name: str
     newest: Callable[[], Snapshot]
     pinned: bool = False
+    store: S3 | None = None
 
 
 class LakeSource(Delegated):
@@ -110,7 +116,8 @@ class LakeSource(Delegated):
         folder = Folder()
         copy = os.path.join(folder.path, "copy.parquet")
         refused_as(advice, lambda: _copy(snapshot, columns, copy), SourceError)
-        return opened_parquet(Local(self.name, (copy,), typed=True), snapshot.label, self._timeout, kept=(folder,))
+        files = Local(self.name, (copy,), typed=True, store=self._lake.store)
+        return opened_parquet(files, snapshot.label, self._timeout, kept=(folder,))
 
     def _snapshot(self) -> Snapshot:
         """The newest, or the one that is named. The libraries' own words are not repeated: they may quote passwords."""
@@ -122,7 +129,7 @@ class LakeSource(Delegated):
             kind = type(failure).__name__
         raise SourceError(
             f"{self.name}: the table could not be opened ({kind}): check its name, its version, the catalogue and your "
-            "rights to it"
+            "rights to it; in a store, also the endpoint and the credentials"
         )
 
 

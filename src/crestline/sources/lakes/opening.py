@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from crestline.errors import QuestionError, SourceError
+from crestline.sources.files.s3 import S3
 from crestline.sources.lakes.delta import DeltaPath, delta_object
 from crestline.sources.lakes.iceberg import IcebergName, iceberg_object
 from crestline.sources.lakes.lake import Lake, LakeSource
@@ -18,10 +19,10 @@ DELTA, ICEBERG = "delta:", "iceberg://"
 _VERSION = re.compile(r"(.+)@v(\d+)")
 
 
-def lake_source(text: str, table: str | None, timeout: float) -> LakeSource | None:
-    """The table of a lake that a text names; None where it names none."""
+def lake_source(text: str, table: str | None, timeout: float, store: S3 | None = None) -> LakeSource | None:
+    """The table of a lake that a text names, whose files are reached as `store` says; None where it names none."""
     if text.startswith(ICEBERG):
-        return _iceberg(text.removeprefix(ICEBERG), table, timeout)
+        return _iceberg(text.removeprefix(ICEBERG), table, timeout, store)
     explicit = text.startswith(DELTA)
     path, version = _versioned(text.removeprefix(DELTA))
     if "://" not in path:
@@ -30,7 +31,7 @@ def lake_source(text: str, table: str | None, timeout: float) -> LakeSource | No
         return None
     if table is not None:
         raise QuestionError("`table` goes with a database or a catalogue; a Delta table is one table")
-    return _opened(lambda: LakeSource(DeltaPath(text, path, version), timeout), "delta")
+    return _opened(lambda: LakeSource(DeltaPath(text, path, version, store), timeout), "delta")
 
 
 def lake_object(given: object, library: str, timeout: float) -> LakeSource:
@@ -42,13 +43,14 @@ def lake_object(given: object, library: str, timeout: float) -> LakeSource:
     return LakeSource(lake, timeout)
 
 
-def _iceberg(catalogue: str, table: str | None, timeout: float) -> LakeSource:
+def _iceberg(catalogue: str, table: str | None, timeout: float, store: S3 | None) -> LakeSource:
     if not table:
         raise QuestionError(
             "an Iceberg catalogue needs `table`: namespace.table, and @v with the number of a snapshot if you want it"
         )
     name, snapshot = _versioned(table)
-    return _opened(lambda: LakeSource(IcebergName(catalogue or "default", name, snapshot), timeout), "iceberg")
+    named = IcebergName(catalogue or "default", name, snapshot, store)
+    return _opened(lambda: LakeSource(named, timeout), "iceberg")
 
 
 def _opened(opened: Callable[[], LakeSource], extra: str) -> LakeSource:

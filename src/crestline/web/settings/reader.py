@@ -16,6 +16,9 @@ from crestline.periods.calendar import KINDS
 from crestline.plan.shapes import read_shape
 from crestline.question import Question, QuestionFields
 from crestline.reports.report import Report
+from crestline.sources.files.s3 import S3, stored
+from crestline.sources.lakes.opening import DELTA, ICEBERG
+from crestline.sources.opening import needs_table
 from crestline.web.config import (
     ANALYST,
     DEFAULT_SHAPE,
@@ -32,7 +35,7 @@ from crestline.web.settings.toml import Mistake, Section, line_of, parsed
 T = TypeVar("T")
 
 _DATASET = (
-    *("source", "table", "user", "items", "filters", "sums", "groups", "domains"),
+    *("source", "s3", "table", "user", "items", "filters", "sums", "groups", "domains"),
     *("contribution", "version", "budget", "public", "keep", "keep_limit"),
 )
 KEEP_LIMIT = 2048
@@ -115,7 +118,7 @@ class _Reader:
             raise part.mistake("items", 'is missing; list the columns that may be ranked, such as ["venue"]')
         return DatasetConfig(
             name=name,
-            source=self._located(part.text("source")),
+            source=self._source(part),
             table=part.optional_text("table"),
             user=part.text("user"),
             items=items,
@@ -152,15 +155,38 @@ class _Reader:
             raise Mistake(asked.path, f"{'.'.join(part.path)}: {error}") from None
         return ReportConfig(dataset.name, report, Path(self._located(part.optional_text("folder") or "reports")))
 
+    def _source(self, part: Section) -> str | S3:
+        """Where the data are, and the way into a store. Secrets stand in a file of their own: this one is shown to
+        people, and kept where versions are."""
+        address, way = self._located(part.text("source")), part.section("s3")
+        way.only("endpoint", "region", "credentials", "anonymous")
+        credentials = way.optional_text("credentials")
+        try:
+            return stored(
+                address,
+                endpoint=way.optional_text("endpoint"),
+                region=way.optional_text("region"),
+                credentials=None if credentials is None else self._located(credentials),
+                anonymous=way.boolean("anonymous"),
+            )
+        except CrestlineError as error:
+            raise Mistake(way.path, f"{'.'.join(way.path)}: {error}") from None
+
     def _domains(self, part: Section) -> dict[str, str]:
-        """Public lists: a file beside this one, or a table (or table.column) of the same database."""
+        """Public lists: a file beside this one, or a table (or table.column) of the same database. A catalogue of lakes
+        is no database here: its tables are copied, and lists beside them are files."""
         listed = part.section("domains")
         found = {_name(listed, name): listed.text(name) for name in listed.values}
-        in_database = "://" in part.text("source")
+        source = part.text("source")
+        in_database = needs_table(source) and not source.startswith(ICEBERG)
         return {name: address if in_database else self._located(address) for name, address in found.items()}
 
     def _located(self, address: str) -> str:
-        return address if "://" in address else str(self._file.parent / address)
+        """An address as it stands; a path from the directory of the file, also the one of a Delta table."""
+        if "://" in address:
+            return address
+        kind = DELTA if address.startswith(DELTA) else ""
+        return f"{kind}{self._file.parent / os.path.expanduser(address.removeprefix(kind))}"
 
     def _place(self, mistake: Mistake) -> str:
         return f"{self._file}:{line_of(self._text, mistake.path)}: {mistake}"
