@@ -109,6 +109,19 @@ def test_counts_that_contradict_ranks_are_pointed_out(items: object, counts: obj
     assert any("contradict the ranks" in note for note in noted(made(items, counts=counts)).notes) is noted_
 
 
+@pytest.mark.parametrize(
+    ("items", "noted_"),
+    [
+        (("caf\N{REPLACEMENT CHARACTER}", "b"), True),
+        ((("DE", ("a", "caf\N{REPLACEMENT CHARACTER}")), ("DE", ("a", "b"))), True),
+        (("café", 3, None), False),
+        ((), False),
+    ],
+)
+def test_names_in_another_encoding_are_told_what_to_do(items: object, noted_: bool) -> None:
+    assert any("iconv -f latin1" in note for note in noted(made(items)).notes) is noted_
+
+
 def test_how_sure_the_order_of_neighbours_is_follows_from_the_noise() -> None:
     answer = made(FULL, counts=[100, 90, 89, 70, 40], spread=10.0)
     bound = too_close(answer)

@@ -170,3 +170,34 @@ def test_the_users_of_a_data_set_are_never_changed(folder: Path) -> None:
     (folder / "crestline.toml").write_text(changed)
     with pytest.raises(BudgetMismatch, match=r"toml:9: datasets.loans.user: .*column 'reader'.*column 'salary'"):
         open_state(load_config(folder / "crestline.toml"))
+
+
+def test_paths_start_at_the_home_where_they_say_so_and_else_beside_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    path = folder / "crestline.toml"
+    for written, found in (("~/x.csv", "home/x.csv"), ("x.csv", "x.csv"), ("delta:lake/x", "lake/x")):
+        path.write_text(CONFIG.replace('source = "loans.csv"', f'source = "{written}"', 1))
+        kind = "delta:" if written.startswith("delta:") else ""
+        assert load_config(path).datasets["loans"].source == f"{kind}{folder / found}"
+
+
+@pytest.mark.parametrize(
+    ("source", "in_database"),
+    [
+        ("shop.duckdb", True),
+        ("postgresql://db.example/shop", True),
+        ("loans.csv", False),
+        ("s3://lake/loans.parquet", False),
+        ("iceberg://prod", False),
+    ],
+)
+def test_a_public_list_is_a_table_of_a_database_or_a_file_beside_this_one(
+    folder: Path, source: str, in_database: bool
+) -> None:
+    path = folder / "crestline.toml"
+    listed = f'source = "{source}"\ndomains = {{ all = "titles.title" }}'
+    path.write_text(CONFIG.replace('source = "loans.csv"', listed, 1))
+    expected = "titles.title" if in_database else str(folder / "titles.title")
+    assert load_config(path).datasets["loans"].domains == {"all": expected}

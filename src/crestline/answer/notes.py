@@ -16,13 +16,15 @@ LARGE_DELTA = Fraction(1, 10**5)
 # The noises of two counts differ by at most this many spreads with the chance of the spread: √2 for Gaussian noise,
 # and less for Laplace noise.
 PAIR = math.sqrt(2)
+REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 def noted(answer: Answer, users: int | None = None) -> Answer:
     """The answer with its notes; `users` is roughly how many there are, where that is public."""
     _, delta = approximate(answer.guarantee)
     few = tuple(f"Warning: {note}" for note in small_against(delta, users))
-    return answer.changed(notes=(*answer.notes, *_large(answer), *few, *_contradictions(answer)))
+    found = (*_large(answer), *few, *_contradictions(answer), *_unreadable(answer))
+    return answer.changed(notes=(*answer.notes, *found))
 
 
 def small_against(delta: Fraction, users: int | None) -> tuple[str, ...]:
@@ -78,3 +80,20 @@ def _contradictions(answer: Answer) -> list[str]:
         "Note: some noisy counts contradict the ranks. Both are noisy, each with noise of its own; items whose counts "
         "are close may be in either order."
     ]
+
+
+def _unreadable(answer: Answer) -> list[str]:
+    """Names that were no UTF-8. A source says nothing of it, because that would tell what is in a row; of the names
+    that were released it may be said."""
+    if not any(map(_holds_replaced, answer.items)):
+        return []
+    return [
+        f"Note: {REPLACED} in a name stands for bytes that are no UTF-8. If the file is in Latin-1, convert it before "
+        "you ask: iconv -f latin1 -t utf-8 old.csv > new.csv."
+    ]
+
+
+def _holds_replaced(label: object) -> bool:
+    if isinstance(label, tuple):
+        return any(map(_holds_replaced, label))
+    return isinstance(label, str) and REPLACED in label

@@ -157,8 +157,8 @@ def _file(scheme: str, product: str, rest: str) -> str:
     path = unquote(rest.partition("?")[0].removeprefix("/"))
     if not os.path.isfile(path):
         raise QuestionError(
-            f"there is no {product} database {path!r}; write {scheme}:///shop.{scheme} for a path from here, and four "
-            "slashes for a path from the root"
+            f"there is no {product} database {path!r}; in a URL such as {scheme}:///shop.{scheme} three slashes begin "
+            "a path from here, and four one from the root"
         )
     return path
 

@@ -86,6 +86,18 @@ def test_a_wrong_call_is_told_what_to_do(
     assert "Rivers" not in shown.err
 
 
+def test_several_files_are_one_table(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A shell makes several paths of loans*.csv."""
+    other = loans.with_name("loans2.csv")
+    other.write_text("reader,title\n" + "".join(f"s{n},Lakes\n" for n in range(900)))
+    assert run(["top", str(loans), str(other), *CALL]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["items"]) == {"Rivers", "[bold]Bridges[/bold]", "Lakes"}
+    assert found["source"] == f"{loans}, {other}"
+    assert run(["top", str(loans), "duckdb:///shop.duckdb", *CALL]) == 2
+    assert "the name must end in .parquet" in capsys.readouterr().err
+
+
 def test_a_missing_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["top", "no-such.parquet", *CALL]) == 2
     assert "no-such.parquet" in capsys.readouterr().err

@@ -48,8 +48,12 @@ def test_a_folder_of_csv_is_read_too_and_what_is_no_one_table_says_what_to_write
     with pytest.raises(QuestionError, match=r"files of several kinds in it; write .*\*\.csv"):
         open_source(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(QuestionError, match=r"no Parquet, CSV or JSON lines in it; write .*\*\.parquet"):
+    with pytest.raises(
+        QuestionError, match=r"no Parquet, CSV or JSON lines below it: their names must end in \.parquet"
+    ):
         open_source(tmp_path / "empty")
+    with pytest.raises(QuestionError, match=r"there is no file or folder .*none$"):
+        open_source(tmp_path / "none")
 
 
 def test_a_list_of_paths_and_globs_is_one_table_and_a_file_counts_once(tmp_path: Path) -> None:

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def top(
-    source: Annotated[str, typer.Argument(help="A file or glob (Parquet, CSV, JSON lines), or a database URL.")],
+    source: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files, folders or globs (Parquet, CSV, JSON lines) that are one table, or a database URL."
+        ),
+    ],
     user: Annotated[str, typer.Option(help="The column that holds the user.")],
     item: Annotated[list[str], typer.Option(help="The column that holds the item; repeat it for several columns.")],
     k: Annotated[int, typer.Option("-k", "--k", help="How many items are wanted.")],
@@ -114,7 +119,8 @@ def top(
 
     if plot is not None:
         ready_to_draw(plot)
-    asked = stored(source, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous)
+    place = source[0] if len(source) == 1 else source  # a shell makes several paths of logs/*.parquet
+    asked = stored(place, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous)
     with waiting("The engine counts"):
         answer = top_k(
             asked,

@@ -128,15 +128,21 @@ def matches(path: str) -> list[str]:
 def _in_folder(path: str) -> str:
     """A path as it is, and for a folder the glob of its files: all those below it, which must be of one kind."""
     if not os.path.isdir(path):
+        if not (os.path.splitext(path)[1] or glob.has_magic(path) or os.path.exists(path)):
+            raise QuestionError(f"there is no file or folder {path}")
         return path
     below = glob.glob(os.path.join(glob.escape(path), "**", "*"), recursive=True)
     names = [file for file in below if os.path.isfile(file) and not _aside(file, os.path.join(path, "**"))]
     kinds = {kind for kind in _KINDS if any(_of(file, kind) for file in names)}
-    if len(kinds) != 1:
-        several = "files of several kinds" if kinds else "no Parquet, CSV or JSON lines"
-        example = os.path.join(path, "**", f"*.{sorted(kinds)[0] if kinds else 'parquet'}")
+    if not kinds:
         raise QuestionError(
-            f"{path} is a folder with {several} in it; write {example} to read those files as one table"
+            f"{path} is a folder with no Parquet, CSV or JSON lines below it: their names must end in "
+            f"{', '.join(f'.{kind}' for kind in _KINDS)}"
+        )
+    if len(kinds) > 1:
+        example = os.path.join(path, "**", f"*.{sorted(kinds)[0]}")
+        raise QuestionError(
+            f"{path} is a folder with files of several kinds in it; write {example} to read those files as one table"
         )
     packed = ".gz" if all(file.lower().endswith(".gz") for file in names if _of(file, *kinds)) else ""
     return os.path.join(glob.escape(path), "**", f"*.{kinds.pop()}{packed}")

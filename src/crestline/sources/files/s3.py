@@ -10,9 +10,12 @@ import configparser
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from crestline.errors import ParameterError, QuestionError
+
+Address = TypeVar("Address", bound=str | list[str])
 
 _ADDRESSES = ("s3://", "s3a://", "delta:s3://", "delta:s3a://", "iceberg://")
 _WRITTEN = {"key": "aws_access_key_id", "secret": "aws_secret_access_key", "token": "aws_session_token"}
@@ -62,13 +65,13 @@ class S3:
 
 
 def stored(
-    address: str,
+    address: Address,
     *,
     endpoint: str | None = None,
     region: str | None = None,
     credentials: str | os.PathLike[str] | None = None,
     anonymous: bool = False,
-) -> str | S3:
+) -> Address | S3:
     """A source as people write it in options and settings, where secrets only stand in files: the address itself, or
     with the way in where something is said about it. `credentials` is a file like `~/.aws/credentials`."""
     if not (endpoint or region or credentials or anonymous):
