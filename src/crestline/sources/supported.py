@@ -45,8 +45,12 @@ SUPPORTED: tuple[SourceKind, ...] = (
         "reads only, time limit",
         "a store that speaks S3, a web server",
     ),
-    SourceKind("Delta", "a folder, delta:s3://…, …@v12", "all", "reads only, time limit", "real tables"),
-    SourceKind("Iceberg", "iceberg://catalogue", "all", "reads only, time limit", "real tables, SQL catalogue"),
+    SourceKind(
+        "Delta", "a folder, delta:s3://…, …@v12", "all", "reads only, time limit", "real tables, here and in S3"
+    ),
+    SourceKind(
+        "Iceberg", "iceberg://catalogue", "all", "reads only, time limit", "real tables, SQL catalogue, here and in S3"
+    ),
     SourceKind(
         "pandas, Polars, Arrow", "the table itself", "all", "in memory, time limit", "tests of each", "embedded"
     ),
