@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -202,6 +204,26 @@ def test_what_is_wrong_is_said_in_one_line_without_secrets(
     assert "\n" not in str(failure.value)
     assert not any(word in str(failure.value) for word in ("hush", guarded.key, guarded.secret))
     assert failure.value.__context__ is None  # a traceback would show the words of a library
+
+
+def test_a_store_that_takes_calls_and_says_nothing_is_given_up(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from s3fs import S3FileSystem
+
+    monkeypatch.delenv("AWS_MAX_ATTEMPTS")
+    monkeypatch.setattr(S3FileSystem, "read_timeout", 0.05)
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(SourceError, match=r"the store did not answer \(ReadTimeoutError\)"):
+            cl.top_k(guarded.s3(endpoint=endpoint), **ASKED)
+        silent.settimeout(0)
+        calls = 0
+        with suppress(BlockingIOError):
+            while True:
+                silent.accept()[0].close()
+                calls += 1
+    assert calls <= 10  # of 15 seconds each in earnest; 25 or more unless told
 
 
 def test_anonymously_only_what_is_public_is_read(guarded: Guarded, store: str) -> None:

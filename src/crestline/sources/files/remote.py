@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -107,7 +108,7 @@ class Remote:
         def connected() -> FileSystem:
             import fsspec
 
-            options = _options(self.store) if scheme in ("s3", "s3a") and self.store is not None else {}
+            options = _options(self.store) if scheme in ("s3", "s3a") else {}
             system = fsspec.filesystem(scheme, use_listings_cache=False, skip_instance_cache=True, **options)
             if scheme in ("http", "https"):  # has no times of change, which DuckDB asks for; `state` tells of changes
                 system.modified = lambda path: _SOME_TIME
@@ -139,9 +140,18 @@ class Remote:
         return known
 
 
-def _options(store: S3) -> dict[str, object]:
-    """How s3fs calls it. Whoever gives credentials means them, also where the environment says that there are none."""
-    options: dict[str, object] = {**store.spelled(_SPELLED)}
+def _options(store: S3 | None) -> dict[str, object]:
+    """How s3fs calls it. Whoever gives credentials means them, also where the environment says that there are none.
+
+    s3fs tries everything five times, and the library below it five times each of them: a store that takes calls and
+    says nothing would be waited for seven minutes.
+    """
+    options: dict[str, object] = {}
+    if "AWS_MAX_ATTEMPTS" not in os.environ:
+        options["config_kwargs"] = {"retries": {"total_max_attempts": 2}}
+    if store is None:
+        return options
+    options |= store.spelled(_SPELLED)
     if store.region is not None:
         options["client_kwargs"] = {"region_name": store.region}
     if store.anonymous or store.key is not None:
