@@ -209,10 +209,8 @@ def test_what_is_wrong_is_said_in_one_line_without_secrets(
 def test_a_store_that_takes_calls_and_says_nothing_is_given_up(
     guarded: Guarded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from s3fs import S3FileSystem
-
     monkeypatch.delenv("AWS_MAX_ATTEMPTS")
-    monkeypatch.setattr(S3FileSystem, "read_timeout", 0.05)
+    monkeypatch.setattr("s3fs.S3FileSystem.read_timeout", 0.05)
     with socket.create_server(("127.0.0.1", 0), backlog=100) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(SourceError, match=r"the store did not answer \(ReadTimeoutError\)"):
