@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from crestline.cli.analyst.options import (
-    DatasetOption,
-    S3AnonymousOption,
-    S3CredentialsOption,
-    S3EndpointOption,
-    S3RegionOption,
-    TableOption,
-)
+from crestline.cli.analyst import options
 from crestline.cli.analyst.questions import read_questions
 from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format, FormatOption, console, resolved
@@ -40,13 +33,13 @@ def ask(
     user: Annotated[
         str | None, typer.Option(help="The column that holds the user, where a question names none.")
     ] = None,
-    table: TableOption = None,
-    s3_endpoint: S3EndpointOption = None,
-    s3_region: S3RegionOption = None,
-    s3_credentials: S3CredentialsOption = None,
-    s3_anonymous: S3AnonymousOption = False,
+    table: options.TableOption = None,
+    s3_endpoint: options.S3EndpointOption = None,
+    s3_region: options.S3RegionOption = None,
+    s3_credentials: options.S3CredentialsOption = None,
+    s3_anonymous: options.S3AnonymousOption = False,
     ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
-    dataset: DatasetOption = None,
+    dataset: options.DatasetOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
     """Ask every question of a file. Answers come as they are made: tables in a terminal, JSON lines in a pipe.

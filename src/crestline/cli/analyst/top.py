@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.analyst.options import (
-    ContributionOption,
-    CountsOption,
-    DatasetOption,
-    KBarOption,
-    MechanismOption,
-    S3AnonymousOption,
-    S3CredentialsOption,
-    S3EndpointOption,
-    S3RegionOption,
-    TableOption,
-)
+from crestline.cli.analyst import options
 from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, resolved
 from crestline.cli.waiting import waiting
 
@@ -43,10 +32,10 @@ def top(
         str | None,
         typer.Option(help="The total δ of this answer, such as 1e-8; with --ledger: a 500th of the budget's."),
     ] = None,
-    mechanism: MechanismOption = "auto",
-    k_bar: KBarOption = None,
-    contribution: ContributionOption = None,
-    counts: CountsOption = False,
+    mechanism: options.MechanismOption = "auto",
+    k_bar: options.KBarOption = None,
+    contribution: options.ContributionOption = None,
+    counts: options.CountsOption = False,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Also publish how many users have one of the named items.")
     ] = False,
@@ -89,15 +78,15 @@ def top(
     floor: Annotated[
         int, typer.Option(help="With --by: do not even look at what fewer users have; a public number.")
     ] = 1,
-    table: TableOption = None,
-    s3_endpoint: S3EndpointOption = None,
-    s3_region: S3RegionOption = None,
-    s3_credentials: S3CredentialsOption = None,
-    s3_anonymous: S3AnonymousOption = False,
+    table: options.TableOption = None,
+    s3_endpoint: options.S3EndpointOption = None,
+    s3_region: options.S3RegionOption = None,
+    s3_credentials: options.S3CredentialsOption = None,
+    s3_anonymous: options.S3AnonymousOption = False,
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
-    dataset: DatasetOption = None,
+    dataset: options.DatasetOption = None,
     analyst: Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")] = None,
     data_version: Annotated[
         str | None,

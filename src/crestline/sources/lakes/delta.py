@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.sources.files.s3 import S3
-from crestline.sources.lakes.lake import OpenedLake, Snapshot
+from crestline.sources.lakes.lake import Lake
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
@@ -40,23 +40,15 @@ class DeltaSnapshot:
         yield from self.table.to_pyarrow_dataset().to_batches(columns=list(columns))
 
 
-@dataclass(frozen=True)
-class DeltaPath:
-    """A path or address, and the version if one is named."""
+def delta_address(name: str, path: str, version: int | None, store: S3 | None) -> Lake:
+    """The table at a path or address, in one version if one is named."""
 
-    name: str
-    path: str
-    version: int | None
-    store: S3 | None = None
-
-    @property
-    def pinned(self) -> bool:
-        return self.version is not None
-
-    def newest(self) -> Snapshot:
+    def newest() -> DeltaSnapshot:
         from deltalake import DeltaTable
 
-        return DeltaSnapshot(DeltaTable(self.path, version=self.version, storage_options=_options(self.store)))
+        return DeltaSnapshot(DeltaTable(path, version=version, storage_options=_options(store)))
+
+    return Lake(name, newest, version is not None, store)
 
 
 def _options(store: S3 | None) -> dict[str, str] | None:
@@ -71,6 +63,6 @@ def _options(store: S3 | None) -> dict[str, str] | None:
     return options
 
 
-def delta_object(table: Table) -> OpenedLake:
+def delta_object(table: Table) -> Lake:
     """A table that somebody has opened, at its version. Which one that is may depend on when rows came."""
-    return OpenedLake("Delta table", lambda: DeltaSnapshot(table))
+    return Lake("Delta table", lambda: DeltaSnapshot(table))

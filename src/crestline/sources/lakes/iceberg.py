@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.sources.files.s3 import S3
-from crestline.sources.lakes.lake import OpenedLake, Snapshot
+from crestline.sources.lakes.lake import Lake
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
@@ -45,27 +45,15 @@ class IcebergSnapshot:
         yield from scan.to_arrow_batch_reader()
 
 
-@dataclass(frozen=True)
-class IcebergName:
-    """A table of a catalogue, and the snapshot if one is named."""
+def iceberg_name(catalogue: str, table: str, snapshot: int | None, store: S3 | None) -> Lake:
+    """A table of a catalogue, at one snapshot if one is named."""
 
-    catalogue: str
-    table: str
-    snapshot: int | None
-    store: S3 | None = None
-
-    @property
-    def name(self) -> str:
-        return self.table
-
-    @property
-    def pinned(self) -> bool:
-        return self.snapshot is not None
-
-    def newest(self) -> Snapshot:
+    def newest() -> IcebergSnapshot:
         from pyiceberg.catalog import load_catalog
 
-        return snapshot_of(load_catalog(self.catalogue, **_options(self.store)).load_table(self.table), self.snapshot)
+        return snapshot_of(load_catalog(catalogue, **_options(store)).load_table(table), snapshot)
+
+    return Lake(table, newest, snapshot is not None, store)
 
 
 def _options(store: S3 | None) -> dict[str, str]:
@@ -75,9 +63,9 @@ def _options(store: S3 | None) -> dict[str, str]:
     return store.spelled(_SPELLED) | ({"s3.anonymous": "true"} if store.anonymous else {})
 
 
-def iceberg_object(table: Table) -> OpenedLake:
+def iceberg_object(table: Table) -> Lake:
     """A table that somebody has opened, at the snapshot that it is at."""
-    return OpenedLake(".".join(table.name()), lambda: snapshot_of(table, None))
+    return Lake(".".join(table.name()), lambda: snapshot_of(table, None))
 
 
 def snapshot_of(table: Table, snapshot: int | None) -> IcebergSnapshot:

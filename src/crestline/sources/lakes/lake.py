@@ -47,29 +47,15 @@ class Snapshot(Protocol):
         ...
 
 
-class Lake(Protocol):
+@dataclass(frozen=True)
+class Lake:
     """A table that has snapshots.
 
     name      what the source is called
+    newest    the snapshot that is asked: the one that the address names, or the newest there is
     pinned    whether the address names one snapshot for good: a label that depends on no row
     store     the way into S3, if one was given
     """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def pinned(self) -> bool: ...
-
-    @property
-    def store(self) -> S3 | None: ...
-
-    def newest(self) -> Snapshot: ...
-
-
-@dataclass(frozen=True)
-class OpenedLake:
-    """A table that somebody has opened, in the state that it is in: no address names it."""
 
     name: str
     newest: Callable[[], Snapshot]

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.files.s3 import S3
-from crestline.sources.lakes.delta import DeltaPath, delta_object
-from crestline.sources.lakes.iceberg import IcebergName, iceberg_object
-from crestline.sources.lakes.lake import Lake, LakeSource
+from crestline.sources.lakes.delta import delta_address, delta_object
+from crestline.sources.lakes.iceberg import iceberg_name, iceberg_object
+from crestline.sources.lakes.lake import LakeSource
 
 DELTA, ICEBERG = "delta:", "iceberg://"
 _VERSION = re.compile(r"(.+)@v(\d+)")
@@ -31,7 +31,7 @@ def lake_source(text: str, table: str | None, timeout: float, store: S3 | None =
         return None
     if table is not None:
         raise QuestionError("`table` goes with a database or a catalogue; a Delta table is one table")
-    return _opened(lambda: LakeSource(DeltaPath(text, path, version, store), timeout), "delta")
+    return _opened(lambda: LakeSource(delta_address(text, path, version, store), timeout), "delta")
 
 
 def lake_object(given: object, library: str, timeout: float) -> LakeSource:
@@ -39,7 +39,7 @@ def lake_object(given: object, library: str, timeout: float) -> LakeSource:
     kind = type(given).__name__
     if kind not in ("DeltaTable", "Table", "StaticTable"):
         raise QuestionError(f"of {library}, a source is a table, not a {kind}")
-    lake: Lake = delta_object(given) if library == "deltalake" else iceberg_object(given)
+    lake = delta_object(given) if library == "deltalake" else iceberg_object(given)
     return LakeSource(lake, timeout)
 
 
@@ -49,7 +49,7 @@ def _iceberg(catalogue: str, table: str | None, timeout: float, store: S3 | None
             "an Iceberg catalogue needs `table`: namespace.table, and @v with the number of a snapshot if you want it"
         )
     name, snapshot = _versioned(table)
-    named = IcebergName(catalogue or "default", name, snapshot, store)
+    named = iceberg_name(catalogue or "default", name, snapshot, store)
     return _opened(lambda: LakeSource(named, timeout), "iceberg")
 
 
