@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.table import HistogramTable
 from crestline.mechanisms.canonical.staircase import Staircase
 from crestline.mechanisms.canonical.with_stop import CanonicalBottom
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
@@ -67,6 +68,17 @@ def ids(mechanism: Any) -> str:
 def test_the_unit_of_counts_is_the_unit_of_noise(mechanism: Any) -> None:
     """Sums of which one user moves seven are counts of users, times seven."""
     same(mechanism, seen({item: 7 * count for item, count in COUNTS.items()}, unit=7))
+
+
+@pytest.mark.parametrize("mechanism", MADE, ids=ids)
+def test_the_unit_of_counts_is_the_unit_of_noise_in_every_group(mechanism: Any) -> None:
+    sums = {item: 7 * count for item, count in COUNTS.items()}
+    drawn, other = (
+        mechanism.release_each(HistogramTable.of([(group, one) for group in range(40)]), replay("groups"))
+        for one in (seen(COUNTS), seen(sums, unit=7))
+    )
+    assert other == drawn
+    assert len({len(selection) for selection in drawn}) > 1, "some stop early"
 
 
 @pytest.mark.parametrize("mechanism", [*MADE, OF_USERS], ids=ids)
