@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import ibis
 import pyarrow as pa
 import pytest
 
 from crestline.errors import EngineDefect, SourceError
 from crestline.sources import open_source
+from crestline.sources.engine.dialects.spark import SPARK
+from crestline.sources.engine.small_tables import small_table
 from crestline.sources.expression import score
 from tests.patience import PATIENCE
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
@@ -88,6 +91,14 @@ class TestSpark(Conformance):
         assert views_stay(open_source(engine.url, table="replaced"), lambda: put(AFTER))
         put(BEFORE)
         assert coverage_stays(open_source(engine.url, table="replaced"), lambda: put(AFTER))
+
+    def test_small_tables_need_no_python_on_the_workers(self, engine: Spark) -> None:
+        """As rows of Python they would be read by a Python on every worker, which it must have, for every statement."""
+        backend, weights = ibis.pyspark.connect(engine.session), small_table({"many": [1, 2]}, "pyspark")
+        with SPARK.surroundings(backend):
+            backend._run_pre_execute_hooks(weights)
+            plan = backend.raw_sql(backend.compile(weights))._jdf.queryExecution().optimizedPlan().toString()
+        assert plan.startswith("LocalRelation")
 
     def test_a_statement_is_given_up_in_time(self, engine: Spark) -> None:
         engine.session.sql(
