@@ -223,6 +223,9 @@ def test_a_promise_that_is_not_kept_to_users_of_more_groups_is_refused(noise: st
         Observed(5, 1, made.scale, made.delta, groups=3, **parts)
     with pytest.raises(ParameterError, match="not kept"):
         Observed(5, 1, made.scale, 2 * made.delta, groups=2, **parts)
+    with pytest.raises(ParameterError, match="not kept"):  # enough noise for the items of one group, not of two
+        Observed(5, 1, made.scale * Fraction(7, 10), made.delta, groups=2, **parts)
+    Observed(5, 1, made.scale * Fraction(72, 100), made.delta, groups=1, **parts)
 
 
 def test_the_share_of_each_group_and_back() -> None:
