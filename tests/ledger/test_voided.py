@@ -69,6 +69,21 @@ def test_what_was_reserved_ahead_waits_until_it_is_asked_or_given_back(make_ledg
     assert ledger.verify().findings == ()
 
 
+def test_what_was_reserved_ahead_is_taken_up_once(make_ledger: MakeLedger) -> None:
+    """While its question runs, and after it was settled or given back: else one charge would pay for two releases."""
+    ledger = make_ledger(small_budget())
+    later = {"k": 1, "ahead": True}
+    running, settled, returned = (ledger.reserve(drawn(1), question=later) for _ in range(3))
+    ledger.begin(running.number, later)
+    taken = ledger.begin(settled.number, later)
+    assert taken is not None
+    ledger.settle(taken, drawn(1))
+    ledger.give_back(next(entry for entry in ledger.waiting_ahead() if entry.sequence == returned.number))
+    for receipt in (running, settled, returned):
+        with pytest.raises(LedgerError, match="it is taken up once"):
+            ledger.begin(receipt.number, later)
+
+
 def test_a_forged_return_is_found(make_ledger: MakeLedger) -> None:
     """One that keeps a part for somebody, and one of what was settled."""
     ledger = make_ledger(small_budget())
