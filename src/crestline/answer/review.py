@@ -14,7 +14,7 @@ from crestline.parameters import decimal_text
 # What a mechanism reads that does not read slots.
 _READ = {
     "Observed": "the scores of all items that somebody has",
-    "Sieve": "all pairs of a user and an item, through noisy looks",
+    SIEVE: "all pairs of a user and an item, through noisy looks",
 }
 
 
@@ -96,7 +96,7 @@ def in_formulas(answer: Answer) -> tuple[str, ...]:
     if answer.margin is not None:
         lead = f"h(item) - h(rank {question.slots + 1})" if "lead" in (answer.needs or "") else "h(item)"
         private = "" if lead == "h(item)" else "; the count at that rank is private and is not shown"
-        chance = "about 0.95, as far as noisy looks tell" if answer.answered_by == "Sieve" else "at least 0.95"
+        chance = "about 0.95, as far as noisy looks tell" if answer.answered_by == SIEVE else "at least 0.95"
         lines.append(f"An item with {lead} >= {answer.margin:.6g} is named with probability {chance}{private}.")
     if answer.bill is not None:
         lines.append(f"Charged: {answer.bill.paid}; reserved {answer.bill.reserved}; left {answer.bill.remaining}.")
