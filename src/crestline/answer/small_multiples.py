@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from crestline.answer.answer import Answer
-from crestline.answer.groups import counted_in
+from crestline.answer.groups import counted_in, found_in
 from crestline.answer.plot import panel, plain_text, sentence, subtitle_of_promise, title_of
 from crestline.pictures import Picture, altair
 
@@ -39,6 +39,6 @@ def _panel(alt: ModuleType, label: object, part: Answer) -> Chart:
 
 def _subtitle(answer: Answer) -> list[str]:
     groups = answer.by_group or ()
-    found = f"{len(answer)} items in {len(groups)} groups; {counted_in(answer.question)}"
+    found = f"{found_in(groups, answer.question.k)}; {counted_in(answer.question)}"
     cut = [f"The first {_MOST} groups are shown"] if len(groups) > _MOST else []
     return [found, *cut, *subtitle_of_promise(answer)]
