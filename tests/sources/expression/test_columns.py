@@ -81,3 +81,13 @@ def test_a_domain_of_wider_decimals() -> None:
     domain = pa.table({"item": pa.array([Decimal("1.5"), Decimal(10**9)], pa.decimal128(20, 6))})
     with source.reading(Question(k=1, k_bar=2, domain=domain), KEY) as reading:
         assert groups(reading.histogram) == {1: 1, 0: 1}
+
+
+def test_a_misspelled_function_is_answered_with_those_there_are() -> None:
+    table = pa.table({"user": [1], "item": ["a"], "prefx(item, 1)": ["b"]})
+    source = open_source(table)
+    with pytest.raises(
+        QuestionError, match=r"no function 'lwer', and no column 'lwer\(item\)'; functions are: bucket, "
+    ):
+        source.top_counts(Question(k=1, k_bar=1, item=("lwer(item)",)))
+    assert source.top_counts(Question(k=1, k_bar=1, item=("prefx(item, 1)",))).items == ("b",)

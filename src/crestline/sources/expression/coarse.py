@@ -84,6 +84,7 @@ def valued(table: Expression, text: str, engine: str) -> Expression:
     """A column, or a function of one, as an expression."""
     coarse = Coarse.read(text)
     if coarse is None:
+        _known_function(table, text)
         return column(table, text)
     value = column(table, coarse.column)
     if coarse.function in TIMES:
@@ -92,6 +93,15 @@ def valued(table: Expression, text: str, engine: str) -> Expression:
         assert coarse.number is not None, "checked when it was read"
         return _bucket(value, coarse.number, coarse, engine)
     return _text(value, coarse, engine)
+
+
+def _known_function(table: Expression, text: str) -> None:
+    """Refuse a function that does not exist, where no column has that name: most likely it is misspelled."""
+    call = _CALL.fullmatch(text)
+    if call is not None and text not in table.columns:
+        known = ", ".join(sorted((*TIMES, *TEXTS, *NUMBERED)))
+        name = call["function"]
+        raise QuestionError(f"there is no function {name!r}, and no column {text!r}; functions are: {known}")
 
 
 def _time(value: Expression, coarse: Coarse, engine: str) -> Expression:
