@@ -33,8 +33,8 @@ def test_the_first_page_of_the_proofs_names_every_note() -> None:
 @pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)
 def test_every_mechanism_has_a_note(line: Entry) -> None:
     module = f"src/crestline/mechanisms/{line.module.replace('.', '/')}.py"
-    notes = [note for note in NOTES if f"Fingerprint: {module} " in note.read_text()]
-    assert notes, f"no note in docs/proofs/ has a line 'Fingerprint: {module} …'"
+    notes = [note for note in NOTES if f"Proves: {module}\n" in note.read_text()]
+    assert notes, f"no note in docs/proofs/ has a line 'Proves: {module}'"
     for heading in HEADINGS:
         assert heading in notes[0].read_text(), f"{notes[0].name} lacks {heading!r}"
 
@@ -54,21 +54,71 @@ def test_every_mechanism_has_a_reference_page(line: Entry) -> None:
     assert any(line.name in names for names in headings), f"no page in docs/reference/mechanisms/ is headed {line.name}"
 
 
-def test_a_change_of_code_makes_a_note_stale(tmp_path: Path) -> None:
-    module = tmp_path / "m.py"
-    module.write_text('"""Doc."""\nX = 1  # why\n')
-    before = _tool.fingerprint(module)
-    module.write_text('"""Other words."""\n\nX = 1\n')
-    assert _tool.fingerprint(module) == before
-    module.write_text('"""Doc."""\nX = 2\n')
-    assert _tool.fingerprint(module) != before
+BEFORE = (
+    '"""Doc."""\nfrom a.b import c, d\n\nX = 1  # why\n\n'
+    "def f():\n    import e\n    return c\n\ndef g():\n    return 2\n"
+)
 
 
-def test_a_change_of_imports_alone_leaves_a_note_fresh(tmp_path: Path) -> None:
-    module = tmp_path / "m.py"
-    module.write_text("from a.b import c, d\n\ndef f():\n    import e\n    return c\n\ndef g():\n    import h\n")
-    before = _tool.fingerprint(module)
-    module.write_text("from a import c\nfrom b.a import d\n\ndef f():\n    return c\n\ndef g():\n    import i\n")
-    assert _tool.fingerprint(module) == before
-    module.write_text("from a.b import c, d\n\ndef f():\n    import e\n    return d\n\ndef g():\n    import h\n")
-    assert _tool.fingerprint(module) != before
+def package(folder: Path, **modules: str) -> None:
+    for name, text in modules.items():
+        (folder / "src").mkdir(exist_ok=True)
+        (folder / "src" / f"{name}.py").write_text(text)
+    _tool._elsewhere.cache_clear()
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    """A note that was read with the module `m` as it is in BEFORE."""
+    package(tmp_path, m=BEFORE)
+    note = tmp_path / "note.md"
+    note.write_text("# A note\n\nProves: src/m.py\n\n## Claim\n")
+    _tool.renew(note, tmp_path)
+    assert _tool.stale(note, tmp_path) == []
+    return note
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""Doc."""', '"""Other words."""\n'),
+        ("  # why", ""),
+        ("from a.b import c, d", "from a import c\nfrom b.a import d"),
+        ("    import e\n", '    """Says more."""\n'),
+    ],
+)
+def test_a_change_of_words_or_imports_leaves_a_note_fresh(note: Path, old: str, new: str) -> None:
+    package(note.parent, m=BEFORE.replace(old, new))
+    assert _tool.stale(note, note.parent) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("return c", "return d", ["f"]),
+        ("X = 1", "X = 2", ["X"]),
+        ("def g", "def h", ["g", "h"]),
+        ("def g():\n    return 2\n", "", ["g"]),
+        ("return 2\n", "return 2\n\nf = g\n", ["f"]),
+    ],
+)
+def test_a_change_of_code_makes_a_note_stale(note: Path, old: str, new: str, names: list[str]) -> None:
+    package(note.parent, m=BEFORE.replace(old, new))
+    assert _tool.stale(note, note.parent) == names
+
+
+def test_a_definition_that_moves_leaves_a_note_fresh_until_it_changes(note: Path) -> None:
+    moved = "def g():\n    return 2\n"
+    package(note.parent, m=BEFORE.replace(moved, ""), n=moved)
+    assert _tool.stale(note, note.parent) == []
+    package(note.parent, n=moved.replace("2", "3"))
+    assert _tool.stale(note, note.parent) == ["g"]
+
+
+def test_a_note_follows_its_module_to_another_name(note: Path) -> None:
+    (note.parent / "src" / "m.py").unlink()
+    package(note.parent, other=BEFORE)
+    assert _tool.stale(note, note.parent) == []
+    _tool.renew(note, note.parent)
+    assert "Proves: src/other.py\n" in note.read_text()
+    assert _tool.stale(note, note.parent) == []

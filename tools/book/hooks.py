@@ -28,7 +28,8 @@ FROM_ROOT = {"SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md", "CONT
 _CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
 _CODE = re.compile(r"<code>[^<]*[/_][^<]*</code>")
 # What a proof note says about the code it proves, and how a reader would like to see it.
-_FINGERPRINTS = re.compile(r"^(?:Fingerprint: \S+ \S+\n)+", re.MULTILINE)
+_PROVES = re.compile(r"^(?:Proves: \S+\n)+", re.MULTILINE)
+_FINGERPRINTS = re.compile(r"\n<!-- Fingerprints\n.*?-->\n", re.DOTALL)
 # Pages that are one wide table.
 WIDE = ("reference/theorems.md", "errata.md", "reference/vectors.md")
 _GENERATED_NOTE = re.compile(r"\A<!--.*?-->\n+", re.DOTALL)  # before it MkDocs does not see the title
@@ -58,7 +59,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         page.meta["hide"] = ["toc"]
     if here == HOME:
         page.meta["hide"] = ["toc", "navigation"]
-    markdown = _FINGERPRINTS.sub(_proven, markdown)
+    markdown = _PROVES.sub(_proven, _FINGERPRINTS.sub("", markdown))
     markdown = _GENERATED_NOTE.sub("", _MARKED_FENCE.sub(r"\1", markdown))
     return _LINK.sub(lambda found: found[1] + _target(found[2], written, here), markdown)
 
