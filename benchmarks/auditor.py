@@ -20,11 +20,11 @@ from tests.audit.broken import queries
 from tests.audit.ours import NAMES, made
 from tests.audit.test_attack import PATIENT, QUICK
 from tests.audit.test_attack import made as broken
-from tests.audit.test_queries import CAUGHT
+from tests.audit.test_query_mechanisms import CAUGHT
 
-from crestline.audit.attack import audit, pairs_for
-from crestline.audit.subject import subject
-from crestline.audit.testers.effort import Effort
+from crestline.audit.attack import audit, pairs_to_attack
+from crestline.audit.target import prepare_subject
+from crestline.audit.testers.limits import AttackLimits
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import system
 
@@ -46,7 +46,7 @@ def caught(seconds: float) -> Iterator[Row]:
         report = audit(make(), name=name, seconds=seconds, entropy=system())
         took = time.perf_counter() - start
         found = f"{report.worst.strength:.3g}" if report.worst else "nothing"
-        verdict = "yes" if report.broken else "NO"
+        verdict = "yes" if report.is_broken else "NO"
         yield name, verdict, f"{report.claimed:.3g}", found, f"{report.releases:,}", f"{took:.1f}"
 
 
@@ -55,12 +55,12 @@ def left_alone(runs: int, releases: int) -> Iterator[Row]:
     for name in NAMES:
         instances, start, alarms, most = made(name), time.perf_counter(), 0, 0.0
         for run in range(runs):
-            tested = subject(instances[run % len(instances)], system())
-            tester = StatisticalTester(SIGNIFICANCE, Effort(releases, 3_600.0))
-            found = tester.test(tested, pairs_for(tested, seed=run))
+            tested = prepare_subject(instances[run % len(instances)], system())
+            tester = StatisticalTester(SIGNIFICANCE, AttackLimits(releases, 3_600.0))
+            found = tester.test(tested, pairs_to_attack(tested, seed=run))
             if found is not None:
                 alarms += found.broken
-                most = max(most, found.strength / tested.claim.claimed)
+                most = max(most, found.strength / tested.claim.claimed_parameter)
         yield name, str(runs), str(alarms), f"{most:.2f}", f"{time.perf_counter() - start:.0f}"
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from benchmarks.measuring import Row, in_words, slope
-from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, altair
+from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, import_altair
 
 COLOURS = (COLOUR, QUIET, PALE, DARK, "#b5652b", "#5d8a2f")
 
@@ -42,7 +42,7 @@ def picture(rows: list[Row], axis: str, title: str) -> Picture | None:
     found = lines(rows, axis)
     if not found:
         return None
-    alt = altair()
+    alt = import_altair()
     values: list[dict[str, Any]] = [
         {"who": who.replace("`", ""), axis: row.setting[axis], "median": row.median, "low": row.low, "high": row.high}
         for who, some in found.items()
@@ -79,4 +79,4 @@ def picture(rows: list[Row], axis: str, title: str) -> Picture | None:
 def _decades(values: list[float], labels: str) -> Any:
     first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     ticks = [10.0**power for power in range(first, last + 1)]
-    return altair().Axis(values=ticks, labelExpr=labels, grid=True, gridColor="#ececec")
+    return import_altair().Axis(values=ticks, labelExpr=labels, grid=True, gridColor="#ececec")

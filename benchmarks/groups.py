@@ -17,8 +17,8 @@ import numpy as np
 
 import crestline as cl
 from benchmarks.measuring import Row, human, interleaved, spread
+from crestline.histogram.histogram_table import HistogramTable, build_ranked_table
 from crestline.histogram.observed_table import ObservedTable
-from crestline.histogram.table import HistogramTable, ranked_table
 from crestline.randomness.entropy import system
 
 TITLE = "The top k of every group"
@@ -47,7 +47,7 @@ def make(path: Path, rows: int) -> None:
 def table(groups: int) -> HistogramTable:
     counts = -np.sort(-np.random.default_rng(16).integers(1, 1000, (groups, SLOTS + 1)), axis=1)
     starts = np.arange(groups + 1) * (SLOTS + 1)
-    return ranked_table(range(groups), starts, counts.ravel(), SLOTS, lambda row: row)
+    return build_ranked_table(range(groups), starts, counts.ravel(), SLOTS, lambda row: row)
 
 
 def observed(histograms: HistogramTable) -> ObservedTable:

@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
@@ -49,8 +49,10 @@ def times(action: Callable[[int], object], rounds: int) -> list[float]:
 def reserve_and_settle(ledger: Ledger, analyst: str | None = None) -> Callable[[int], object]:
     def action(number: int) -> object:
         question = {**QUESTION, "number": number}
-        receipt = ledger.reserve(steps(STEP, 20, delta=DELTA), question=question, data_version="1", analyst=analyst)
-        return ledger.settle(receipt, steps(STEP, 14, delta=DELTA), answer=ANSWER)
+        receipt = ledger.reserve(
+            repeat_step(STEP, 20, delta=DELTA), question=question, data_version="1", analyst=analyst
+        )
+        return ledger.settle(receipt, repeat_step(STEP, 14, delta=DELTA), answer=ANSWER)
 
     return action
 

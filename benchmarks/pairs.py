@@ -20,10 +20,10 @@ import crestline as cl
 from benchmarks.measuring import Row, human, spread
 from benchmarks.sources import PLAIN, compared
 from benchmarks.zipf import CONTRIBUTION, K, make, plain
-from crestline.histogram.observed import ObservedItems
-from crestline.mechanisms.observed.draw import Rule, passed
-from crestline.mechanisms.observed.looks import FINE, look
-from crestline.mechanisms.observed.sieve import BUCKETS, Sieve, heavy
+from crestline.histogram.observed_items import ObservedItems
+from crestline.mechanisms.observed.noisy_query import FINE, noisy_query
+from crestline.mechanisms.observed.release import ThresholdRule, draw_releases
+from crestline.mechanisms.observed.sieve import BUCKETS, Sieve, heavy_buckets
 from crestline.mechanisms.observed.weights import UNIT
 from crestline.randomness.entropy import system
 from crestline.randomness.laws import GAUSSIAN
@@ -71,13 +71,13 @@ def release_alone(times: int) -> Row:
     loads = (chance.pareto(1, BUCKETS) * 20 * UNIT).astype(np.int64)
     scores = {int(score): 1 + place % 3 for place, score in enumerate(chance.integers(UNIT, 1000 * UNIT, CLASSES))}
     share, sigma = made.mu_squared / 8, Fraction(5)
-    rule = Rule(K, GAUSSIAN, sigma, 7 * sigma, sigma / FINE)
+    rule = ThresholdRule(K, GAUSSIAN, sigma, 7 * sigma, sigma / FINE)
 
     def once() -> float:
         start = time.process_time()
         for _ in range(2):
-            heavy(look(loads, UNIT, share, entropy), K)
-        list(passed(ObservedItems(scores, unit=UNIT), rule, 1, entropy))
+            heavy_buckets(noisy_query(loads, UNIT, share, entropy), K)
+        list(draw_releases(ObservedItems(scores, unit=UNIT), rule, 1, entropy))
         return time.process_time() - start
 
     once()

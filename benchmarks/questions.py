@@ -29,11 +29,11 @@ from tests.web.processes import ROOT, environment, serving
 import crestline as cl
 from benchmarks.measuring import Row, human
 from crestline.ledger.ledger import Ledger
-from crestline.sources.engine.running import Runner
+from crestline.sources.engine.runner import Runner
 from crestline.web.access.tokens import Tokens
-from crestline.web.clock import utc_now
+from crestline.web.schema import open_tables
 from crestline.web.settings.reader import load_config
-from crestline.web.tables import open_tables
+from crestline.web.utc_clock import utc_now
 
 TITLE = "One question"
 ACROSS = ()
@@ -311,7 +311,7 @@ def filled(ledger: Path, entries: int) -> None:
 @contextmanager
 def inside() -> Iterator[list[float]]:
     """Adds up the processor time that is spent in an engine's statements."""
-    found, original = [0.0], Runner._guarded
+    found, original = [0.0], Runner._translate_errors
 
     def counted(self: Runner, *asked: Any) -> Any:
         start = time.process_time()
@@ -321,7 +321,7 @@ def inside() -> Iterator[list[float]]:
             found[0] += time.process_time() - start
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Runner, "_guarded", counted)
+        patch.setattr(Runner, "_translate_errors", counted)
         yield found
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.composition import dong_durfee_rogers
-from crestline.guarantees.search import largest_within
+from crestline.guarantees.root_finding import largest_within
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.gap_tests.sparse import LaplaceTest
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
@@ -37,7 +37,7 @@ class PrintedTest(LaplaceTest):
     """The Laplace test with the threshold as printed: `e^-t (3 + t)/4 = δ`, a little larger than it must be."""
 
     @property
-    def height(self) -> Fraction:
+    def threshold_height(self) -> Fraction:
         low, high = 0.0, 100.0
         for _ in range(100):
             middle = (low + high) / 2

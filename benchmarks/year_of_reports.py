@@ -25,13 +25,13 @@ import crestline as cl
 from crestline.ask import ask
 from crestline.errors import BudgetExhausted
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import for_a_person, promises
-from crestline.ledger.report import used
+from crestline.ledger.periods import promise_per_person, promise_texts
+from crestline.ledger.report import fraction_used
 from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import system
 from crestline.reports.publish import publish
-from crestline.reports.report import Report, run
+from crestline.reports.report import Report, run_report
 from crestline.sources import Source, open_source
 
 WEEKS, QUESTIONS = 52, 200
@@ -89,7 +89,7 @@ def main(folder: Path, users: int) -> None:
             engine.execute("insert into purchases select * from week")
         clock.now = datetime.combine(FIRST + timedelta(days=7 * (week + 1)), datetime.min.time(), UTC)
         source = open_source(f"duckdb:///{path}", table="purchases")
-        series = run(report, source=source, ledger=ledger, entropy=system())
+        series = run_report(report, source=source, ledger=ledger, entropy=system())
         outcomes[f"reports {series.editions[-1].status}"] += series.asked
         for number in range(QUESTIONS * week // WEEKS, QUESTIONS * (week + 1) // WEEKS):
             outcomes[_question(number, week, source=source, ledger=ledger)] += 1
@@ -99,8 +99,8 @@ def main(folder: Path, users: int) -> None:
     print(f"{users:,} users, {rows:,} rows, {time.process_time() - started:.0f} s of processor time")
     print(", ".join(f"{count} {words}" for words, count in sorted(outcomes.items())))
     print(f"Used of a week: {max(_used(ledger)):.0%} at most. {found.entries} entries; verified: {found.ok}")
-    print("\n".join(promises(BUDGET, WEEKS)))
-    print(f"A person who was there in all {WEEKS} weeks: {for_a_person(BUDGET, WEEKS)}")
+    print("\n".join(promise_texts(BUDGET, WEEKS)))
+    print(f"A person who was there in all {WEEKS} weeks: {promise_per_person(BUDGET, WEEKS)}")
     print(f"The ranking over the year: {folder / 'weekly_top.svg'}")
 
 
@@ -108,7 +108,9 @@ def _question(number: int, week: int, *, source: Source, ledger: Ledger) -> str:
     """One of the questions besides: what it asks differs, so that none is served from the ledger."""
     where = f"country = '{('DE', 'FR', 'IT')[number % 3]}'"
     last = 4 if number % 4 == 3 and week >= 3 else 1
-    asked = Question.of({"k": 5, "user": "user", "item": "sku", "where": where, "contribution": 3, "last": last})
+    asked = Question.from_fields(
+        {"k": 5, "user": "user", "item": "sku", "where": where, "contribution": 3, "last": last}
+    )
     try:
         prepared = prepare(asked, budget=BUDGET, now=ledger.now())
         answer = ask(prepared, source=source, entropy=system(), ledger=ledger, version=f"week {week} {number}")
@@ -119,7 +121,7 @@ def _question(number: int, week: int, *, source: Source, ledger: Ledger) -> str:
 
 def _used(ledger: Ledger) -> list[float]:
 
-    return [used(account) for account in ledger.periods()]
+    return [fraction_used(account) for account in ledger.periods()]
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.batches import batches
+from crestline.randomness.batch_sizes import batch_sizes
 from crestline.randomness.entropy import Entropy
 
 Floats = NDArray[np.float64]
@@ -74,7 +74,7 @@ class StableAsCoded:
         sizes = np.append(tested, 0)
         choices = [Selection(tuple(histogram.items[:size]), size < self.k) for size in range(self.k + 1)]
         result: list[Selection] = []
-        for trials in batches(n, self.k):
+        for trials in batch_sizes(n, self.k):
             line = height + noise.laplace(0, 1 / first, (trials, 1))
             passed = gaps + noise.laplace(0, 2 / second, (trials, self.k)) > line
             place = np.where(passed.any(axis=1), passed.argmax(axis=1), self.k)
@@ -108,7 +108,7 @@ class LimitedAsCoded:
         slots = np.arange(self.k, 5 * self.k)
         weights = _normalised(step * ranked[slots - 1] + np.log(slots))
         result: list[Selection] = []
-        for trials in batches(n, self.k_bar):
+        for trials in batch_sizes(n, self.k_bar):
             k_bar = noise.choice(slots, trials, p=weights)
             keys = ranked[:-1] + noise.gumbel(0, 1 / step, (trials, self.k_bar))
             bottom = ranked[k_bar] + 1 + np.log(k_bar / self.delta) / step + noise.gumbel(0, 1 / step, trials)

@@ -26,9 +26,9 @@ import pyarrow
 
 import crestline as cl
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.histogram_table import HistogramTable
 from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.total import Total
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.randomness.entropy import replay
 from reproduction.data import shelf
 from reproduction.peers.setting import Setting
@@ -113,10 +113,10 @@ def asked(
 
 def one_by_one(data: Data) -> Found:
     """One question for each group, the budget divided over all of them by the tightest accountant."""
-    family = InGroups.within(cl.mechanisms.RestrictedGumbel.fit, Total(K, EPSILON, DELTA), data.groups)
+    family = InGroups.fit_within(cl.mechanisms.RestrictedGumbel.fit, PrivacyTotal(K, EPSILON, DELTA), data.groups)
     slots = family.mechanism.k_bar or K
     parts = {group: Histogram.from_counts(counts, slots) for group, counts in counted(data.triples).items()}
-    table = HistogramTable.of(parts.items())
+    table = HistogramTable.from_histograms(parts.items())
     runs = [family.release([table], replay(f"one {trial}")) for trial in range(TRIALS)]
     return Found.of([{group: part.items for group, part in run.groups} for run in runs], data.best())
 

@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from crestline.histogram.groups import Groups, Indices
-from crestline.mechanisms.canonical.classes import Classes, RowWeights, classes_of, every_class
+from crestline.histogram.count_levels import CountLevels, Indices
 from crestline.mechanisms.canonical.sizes import log_sizes, log_sum
+from crestline.mechanisms.canonical.subset_classes import RowWeights, SubsetClasses, all_classes, subset_classes
 from crestline.randomness.unit_points import Floats
 from reproduction.canonical_chances import log_weight
 
@@ -37,11 +37,11 @@ class _Near:
     wanted: Floats
 
 
-def exponential_chance(domain: Groups, k: int, gamma: Fraction, rate: Fraction, head: int, tail: int) -> float:
+def exponential_chance(domain: CountLevels, k: int, gamma: Fraction, rate: Fraction, head: int, tail: int) -> float:
     """The chance that the first `head` ranks are chosen and none after `tail`; `head ≤ k ≤ tail`, ranks from 1."""
     if domain.items <= k:
         return 1.0
-    classes = classes_of(domain, k, gamma, rate)
+    classes = subset_classes(domain, k, gamma, rate)
     crowd = float(log_sum(RowWeights(classes).approx))
     near = _near(classes, head, tail) if crowd < _CROWDED else _Near(*(np.zeros(0) for _ in range(3)))
     all_rest, wanted_rest = _rest(classes, near, head, tail)
@@ -56,12 +56,12 @@ def exponential_chance(domain: Groups, k: int, gamma: Fraction, rate: Fraction, 
     return min(1.0, float(weights @ (np.exp(log_free) * hazards)))
 
 
-def _near(classes: Classes, head: int, tail: int) -> _Near:
+def _near(classes: SubsetClasses, head: int, tail: int) -> _Near:
     rows = np.flatnonzero(classes.row_scores > _NEAR)[1:]
     if not len(rows):
         return _Near(*(np.zeros(0) for _ in range(3)))
-    row, m = every_class(classes, rows.tolist())
-    scores = classes.row_scores[row] + classes.shifts[m]
+    row, m = all_classes(classes, rows.tolist())
+    scores = classes.row_scores[row] + classes.class_shifts[m]
     kept = np.flatnonzero(scores > _NEAR)
     row, m, scores = row[kept], m[kept], scores[kept]
     first, last, lowest = classes.first[row - 1], classes.last[row - 1], tail - classes.k - 1
@@ -76,7 +76,7 @@ def _sizes(first: Indices, last: Indices, m: Indices, k: int) -> Floats:
     return result
 
 
-def _rest(classes: Classes, near: _Near, head: int, tail: int) -> tuple[Floats, Floats]:
+def _rest(classes: SubsetClasses, near: _Near, head: int, tail: int) -> tuple[Floats, Floats]:
     """For each power the logarithms of the weight of all subsets that are not near, and of the wanted ones of them."""
     logs = np.full((_TERMS, 2), -np.inf)
     for place in range(_TERMS):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.output import Format, console, print_rows
+from crestline.cli.output import Format, make_console, print_rows
 
 if TYPE_CHECKING:
     from reproduction.checks import Verdict
@@ -114,6 +114,6 @@ def _progress() -> Iterator[Watch]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     parts = (TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*parts, console=console(stderr=True), transient=True) as bar:
+    with Progress(*parts, console=make_console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)

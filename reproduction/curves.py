@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crestline.pictures import Picture, altair
+from crestline.pictures import Picture, import_altair
 
 # Distinguishable for colour-blind readers (Okabe & Ito), and on white and dark pages: pictures are drawn on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a8f98")
@@ -46,7 +46,7 @@ def curves(
     shared_y: bool = True,
 ) -> Picture:
     """Panels of curves that share their axes; lines named in `dots` (published numbers) are drawn as points."""
-    alt = altair()
+    alt = import_altair()
     names = list(dict.fromkeys(point.line for point in points))
     hues = dict(colours or {})
     spare = [hue for hue in COLOURS if hue not in hues.values()]
@@ -79,7 +79,7 @@ def curves(
 
 
 def _scaled(channel: Any, field: str, axis: Axis) -> Any:
-    alt = altair()
+    alt = import_altair()
     options: dict[str, Any] = {"type": "log"} if axis.log else {"zero": False}
     if axis.domain is not None:
         options |= {"domain": list(axis.domain), "nice": False}

@@ -14,12 +14,12 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from crestline.errors import MechanismError
-from crestline.histogram.groups import groups_of
+from crestline.histogram.count_levels import count_levels
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.routes.canonical_or_peeling import CanonicalOrPeeling
-from crestline.mechanisms.slots import unit_rate
+from crestline.mechanisms.slot_checks import unit_rate
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gumbel import GUMBEL
 from reproduction.canonical_chances import canonical_chance
@@ -61,7 +61,7 @@ def chance(mechanism: Mechanism, histogram: Histogram, quality: Quality) -> floa
     `Lipschitz` with any noise (with Gumbel noise it is peeling, P2.1), `Canonical` with Gumbel or exponential noise, or
     a choice between the two.
     """
-    items, k = groups_of(histogram), mechanism.k
+    items, k = count_levels(histogram), mechanism.k
     if isinstance(mechanism, CanonicalOrPeeling):
         taken = mechanism.canonical_chance(histogram) if items.items > k else 1.0
         ways = chance(mechanism.canonical, histogram, quality), chance(mechanism.peeling, histogram, quality)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from crestline.errors import ParameterError
-from crestline.parameters import Exact, exact
+from crestline.exact_numbers import Exact, exact_number
 
 if TYPE_CHECKING:
     from reproduction.data import Shelf
@@ -60,7 +60,9 @@ def cell(
 ) -> Cell:
     """A cell from loose numbers; `k_bar` is k unless given."""
     extra = tuple((name, str(value)) for name, value in more.items())
-    return Cell(data, label, k, k_bar or k, exact(epsilon, "epsilon"), exact(delta, "delta"), trials, extra)
+    return Cell(
+        data, label, k, k_bar or k, exact_number(epsilon, "epsilon"), exact_number(delta, "delta"), trials, extra
+    )
 
 
 Measure = Callable[[Cell, "Shelf"], Numbers]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import kl_div
 
-from crestline.histogram.groups import Groups
+from crestline.histogram.count_levels import CountLevels
 from crestline.randomness.unit_points import Floats
 from reproduction.noise_logs import NoiseLogs, noise_logs
 from reproduction.tilted import exactly
@@ -49,7 +49,7 @@ class _Keys:
         return result
 
 
-def one_shot_chance(domain: Groups, k: int, rate: float, noise: str, head: int, tail: int) -> float:
+def one_shot_chance(domain: CountLevels, k: int, rate: float, noise: str, head: int, tail: int) -> float:
     """The chance that the first `head` ranks are chosen and none after `tail`; `head ≤ k ≤ tail`, ranks from 1."""
     if domain.items <= k:
         return 1.0
@@ -59,9 +59,9 @@ def one_shot_chance(domain: Groups, k: int, rate: float, noise: str, head: int, 
     return min(1.0, _integral(lambda z: _density(z, keys, law), starts, ends))
 
 
-def _keys(domain: Groups, k: int, rate: float, law: NoiseLogs, head: int, tail: int) -> _Keys:
+def _keys(domain: CountLevels, k: int, rate: float, law: NoiseLogs, head: int, tail: int) -> _Keys:
     """All keys that are not decided wherever the lowest chosen key can be."""
-    leading = domain.leading(tail)
+    leading = domain.leading_counts(tail)
     middle = int(leading[k - 1])
     low = law.lowest(-_NEGLIGIBLE - math.log(k))
     high = law.highest(-_NEGLIGIBLE - math.log(domain.items))
@@ -83,7 +83,7 @@ def _keys(domain: Groups, k: int, rate: float, law: NoiseLogs, head: int, tail: 
     )
 
 
-def _after(domain: Groups, tail: int) -> tuple[Floats, Floats]:
+def _after(domain: CountLevels, tail: int) -> tuple[Floats, Floats]:
     """The counts after a rank, and how many items have each."""
     sizes = np.minimum(domain.sizes, domain.starts[1:] - tail)
     some = sizes > 0

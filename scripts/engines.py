@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.sources.gaps import GAPS  # noqa: E402 -- the tests are not in the package's path
 
-from crestline.sources.engine.dialects.record import RECORD  # noqa: E402 -- the tests are not in the package's path
+from crestline.sources.engine.dialects.engine_record import RECORD  # noqa: E402 -- the tests are not in the package's path
 
 
 def printed(*command: str) -> str:

@@ -24,14 +24,14 @@ from typing import Any
 import crestline as cl
 from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format
-from crestline.cli.owner.account_figure import figure
+from crestline.cli.owner.account_figure import accountant_figure
 from crestline.examples.library_data import USERS, write_loans
 from crestline.examples.shop_data import write_shop
 from crestline.pictures import Picture
+from crestline.plan.count_models import read_shape
 from crestline.plan.forecast import Simulation
-from crestline.plan.plan import plan_shape
+from crestline.plan.plan import plan_for_shape
 from crestline.plan.plot import plot as plan_plot
-from crestline.plan.shapes import read_shape
 from crestline.question import Question
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
@@ -69,15 +69,15 @@ def demo() -> str:
 def plan() -> Picture:
     """Some mechanisms at the same (ε, δ), for data of a public shape."""
     shape = read_shape("power:1", users=USERS, per_user=3.0)
-    question = Question.of({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
+    question = Question.from_fields({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
     return plan_plot(
-        plan_shape(shape, question, Simulation(cl.entropy.replay("docs"), 100), mechanisms=COMPARED, users=USERS)
+        plan_for_shape(shape, question, Simulation(cl.entropy.replay("docs"), 100), mechanisms=COMPARED, users=USERS)
     )
 
 
 def account() -> Picture:
     """What draws of one ε cost together, by every accountant."""
-    return figure("0.1", "1e-6", 1000)
+    return accountant_figure("0.1", "1e-6", 1000)
 
 
 def groups() -> Picture:

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 import crestline as cl
-from crestline.audit.subject import Seen, Subject, subject
-from crestline.identity import Identity
-from crestline.mechanisms.adopt import fast_release
+from crestline.answer_key import Identity
+from crestline.audit.target import AuditSubject, Seen, prepare_subject
+from crestline.mechanisms.third_party import release_many_or_none
 from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay, system
@@ -43,10 +43,10 @@ def digest(values: object) -> str:
 
 def releases(name: str) -> list[str]:
     """One digest for each instance of a mechanism in `tests.audit.ours`: releases on 40 histograms."""
-    return [digest(list(_outcomes(subject(instance, replay(bytes(32)))))) for instance in made(name)]
+    return [digest(list(_outcomes(prepare_subject(instance, replay(bytes(32)))))) for instance in made(name)]
 
 
-def _outcomes(tested: Subject) -> Iterator[Any]:
+def _outcomes(tested: AuditSubject) -> Iterator[Any]:
     for number, counts in enumerate(_counts()):
         shape = tested.shapes[number % len(tested.shapes)]
         labels = dict(zip(shape.domain or "abcdef", counts, strict=False))
@@ -57,8 +57,8 @@ def _outcomes(tested: Subject) -> Iterator[Any]:
             yield outcome.names, outcome.ordered, outcome.numbers if outcome.names else outcome.key
 
 
-def _release(tested: Subject, histogram: Seen, entropy: Any) -> list[Any]:
-    many = fast_release(tested.mechanism)
+def _release(tested: AuditSubject, histogram: Seen, entropy: Any) -> list[Any]:
+    many = release_many_or_none(tested.mechanism)
     if many is not None:
         return list(many(histogram, RELEASES, entropy))
     return [tested.mechanism.release(histogram, entropy) for _ in range(RELEASES)]
@@ -79,7 +79,7 @@ def identities(folder: Path) -> list[str]:
 
 def _identity(fields: dict[str, Any], source: Any) -> str:
     try:
-        prepared = prepare(Question.of(fields), limits=source.limits)  # type: ignore[arg-type] # as people write it
+        prepared = prepare(Question.from_fields(fields), limits=source.limits)  # type: ignore[arg-type] # as people write it
     except cl.errors.CrestlineError as error:
         return type(error).__name__
     known = Identity(prepared, source, system(), "1")

@@ -11,7 +11,7 @@ import pytest
 import crestline as cl
 from crestline.ask import ask
 from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError, SourceError
-from crestline.histogram.views import SLOTS, View
+from crestline.histogram.view_kinds import SLOTS, View
 from crestline.prepare import prepare
 from crestline.question import NO_LIMITS, Question
 from crestline.randomness.entropy import replay
@@ -127,7 +127,9 @@ class Unreadable:
 
 def test_a_refusal_touches_no_data() -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon="0.01", delta="1e-9"))
-    asked = prepare(Question.of({"k": 3, "k_bar": 10, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"}))
+    asked = prepare(
+        Question.from_fields({"k": 3, "k_bar": 10, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"})
+    )
     with pytest.raises(BudgetExhausted) as refused:
         ask(asked, source=Unreadable(), entropy=replay(0), ledger=ledger)
     assert refused.value.requested is not None
@@ -141,7 +143,9 @@ class Breaking(Unreadable):
 
 def test_what_fails_after_the_reservation_stays_charged() -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon=3, delta="1e-4"))
-    asked = prepare(Question.of({"k": 3, "k_bar": 10, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"}))
+    asked = prepare(
+        Question.from_fields({"k": 3, "k_bar": 10, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"})
+    )
     before = ledger.remaining()
     with pytest.raises(SourceError):
         ask(asked, source=Breaking(), entropy=replay(0), ledger=ledger)

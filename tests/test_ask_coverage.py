@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import crestline as cl
-from crestline.answer.review import in_formulas, in_words
+from crestline.answer.promise_text import promise_in_formulas, promise_in_words
 from crestline.cli.main import app
 from crestline.errors import MechanismError, QuestionError
 from crestline.ledger.ledger import Ledger
@@ -81,7 +81,7 @@ def test_a_ledger_is_charged_for_it_and_serves_it_again(kind: str) -> None:
     plain: dict[str, Any] = {"k": 2, "epsilon": 4, "delta": "1e-8", "mechanism": "RestrictedGumbel"}
     first = cl.top_k(SALES, ledger=paying, version="v", coverage=True, **plain)
     entry = paying.history()[-1]
-    prepared = prepare(Question.of(cast(QuestionFields, {**plain, "coverage": True})), budget=paying.budget)
+    prepared = prepare(Question.from_fields(cast(QuestionFields, {**plain, "coverage": True})), budget=paying.budget)
     assert prepared.coverage is not None
     assert paying.spent().loss == paying.budget.measure(prepared.cost).loss  # nothing of the coverage is given back
     assert prepared.cost.steps[-1:] == prepared.coverage.cost().steps
@@ -155,8 +155,8 @@ def test_the_explanation_the_table_and_the_review_say_so() -> None:
     assert f"Coverage: {answer.coverage.share:.1%} (±" in said
     assert f"of {answer.coverage.all_users:,} users have at least one of these 2 items" in said
     assert answer.to_pandas().attrs["coverage"]["users"] == answer.coverage.users
-    assert any("how many users have one of them" in line for line in in_words(answer))
-    assert any("Laplace noise, rounded" in line for line in in_formulas(answer))
+    assert any("how many users have one of them" in line for line in promise_in_words(answer))
+    assert any("Laplace noise, rounded" in line for line in promise_in_formulas(answer))
 
 
 def test_the_command_line_prints_it(tmp_path: Path) -> None:

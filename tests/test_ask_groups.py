@@ -12,11 +12,11 @@ import pytest
 
 import crestline as cl
 from crestline.answer.answer import Answer
-from crestline.answer.review import in_formulas, in_words
+from crestline.answer.promise_text import promise_in_formulas, promise_in_words
 from crestline.errors import MechanismError, ParameterError, QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.pair_table import PairTable
-from crestline.histogram.views import View
+from crestline.histogram.view_kinds import View
 from crestline.mechanisms import LimitedDomain
 from crestline.mechanisms.selection import Selection
 from crestline.prepare import prepare
@@ -83,15 +83,15 @@ def test_the_explanation_says_in_how_many_groups_a_user_counts() -> None:
 
 def test_the_promise_for_those_who_check_it_speaks_of_groups() -> None:
     answer = top(groups_per_user=2, floor=5, contribution=1)
-    words, formulas = " ".join(in_words(answer)), " ".join(in_formulas(answer))
+    words, formulas = " ".join(promise_in_words(answer)), " ".join(promise_in_formulas(answer))
     assert "at most 2 in each of 2 groups, whose labels are released, too" in words
     assert "Each user keeps at most 2 of their groups, chosen by a keyed hash" in formulas
     assert (
         "if at least 5 users keep it there, and 4 is added to the threshold of M: a public floor (P17.6)." in formulas
     )
-    assert "h is what a count exceeds 4 by" in " ".join(in_formulas(top(floor=5)))
+    assert "h is what a count exceeds 4 by" in " ".join(promise_in_formulas(top(floor=5)))
     assert "at most 1 items in each group" in formulas
-    assert "which are all of a public list" in " ".join(in_words(top(groups=["FR"])))
+    assert "which are all of a public list" in " ".join(promise_in_words(top(groups=["FR"])))
 
 
 def test_public_groups_are_all_listed() -> None:
@@ -115,7 +115,7 @@ def test_the_sieve_names_what_stands_out_in_every_group(groups_per_user: int) ->
     assert "users in its group, or fewer, to be named with 95% probability. It follows from noisy looks" in text
     assert answer.margin is not None
     assert 20 < answer.margin < 200
-    formulas = " ".join(in_formulas(answer))
+    formulas = " ".join(promise_in_formulas(answer))
     assert "M reads all pairs of a user and an item, through noisy looks." in formulas
     assert "is named with probability about 0.95, as far as noisy looks tell." in formulas
     assert top(mechanism="Sieve", where="country = 'LU'").margin is None  # nothing is said, of no group
@@ -260,14 +260,14 @@ def test_groups_below_a_floor_change_nothing_in_an_answer_whether_they_are_read_
 
 def test_the_sieve_reads_only_groups_of_so_many_users(monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[tuple[list[Any], int]]()
-    of = PairTable.of
+    of = PairTable.from_pairs
 
     def spy(groups: Any, *given: Any) -> PairTable:
         table = of(groups, *given)
         read.append((list(groups), len(table.pairs.users)))
         return table
 
-    monkeypatch.setattr(PairTable, "of", spy)
+    monkeypatch.setattr(PairTable, "from_pairs", spy)
     for floor in (1, 2, 850, 901):
         top(mechanism="Sieve", floor=floor)
     assert read == [(["DE", "FR", "LU"], 2501), (["DE", "FR"], 2500), (["FR"], 1400), ([], 0)]
@@ -278,7 +278,7 @@ def test_a_floor_is_part_of_what_the_sieve_needs_and_says() -> None:
     assert low.margin is not None
     assert high.margin is not None
     assert high.margin >= low.margin + 199  # as many, where every user weighs one
-    text, formulas = " ".join(high.explain().split()), " ".join(in_formulas(high))
+    text, formulas = " ".join(high.explain().split()), " ".join(promise_in_formulas(high))
     assert "without reading groups or naming items of fewer than 200 users" in text
     assert "199 is added to the threshold of M: a public floor (P17.6); groups of fewer users are not read." in formulas
     assert set(top(mechanism="Sieve", floor=600).groups["FR"].items) == {"cup"}

@@ -13,7 +13,7 @@ import pytest
 import crestline as cl
 from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import for_a_person
+from crestline.ledger.periods import promise_per_person
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 MONTHLY = cl.Budget(epsilon=4, delta="1e-6", per="month", time="day")
@@ -40,7 +40,7 @@ def test_only_the_rows_of_the_periods_are_read(said: dict[str, str], items: set[
     paying = ledger()
     answer = cl.top_k(TABLE, k=3, ledger=paying, mechanism=mechanism, contribution=2, **said)  # type: ignore[arg-type]
     assert set(answer.items) == items
-    charged = {account.period for account in paying.periods() if account.balance.charged.loss}
+    charged = {account.period for account in paying.periods() if account.balance.total_charged.loss}
     assert len(charged) == len(items)
     assert paying.verify().findings == ()
 
@@ -48,7 +48,7 @@ def test_only_the_rows_of_the_periods_are_read(said: dict[str, str], items: set[
 def test_an_answer_states_both_promises() -> None:
     paying = ledger()
     answer = cl.top_k(TABLE, k=2, ledger=paying, since="2026-08")
-    year, opened = for_a_person(MONTHLY, 12), for_a_person(MONTHLY, 3)
+    year, opened = promise_per_person(MONTHLY, 12), promise_per_person(MONTHLY, 3)
     (note,) = answer.notes
     assert f"{MONTHLY.guarantee()} for one user's rows of one month" in note
     assert f"{year} for a person who is in any 12 months" in note
@@ -156,9 +156,14 @@ def test_a_price_has_a_line_for_each_period_and_the_tightest_window() -> None:
     capped = cl.Budget(epsilon=4, delta="1e-6", per="month", time="day", cap=cl.Window(3, epsilon=5, delta="1e-6"))
     data = cl.connect(TABLE).dataset("rows", user="user", budget=capped)
     price = data.price(k=2, since="2026-08", until="2026-09", contribution=2)
-    assert [charge.account for charge in price.listed[:2]] == ["the data set in 2026-08", "the data set in 2026-09"]
-    assert price.listed[2].account == "the data set in the 3 periods from 2026-07"
-    assert price.listed[2].most.loss == 2 * price.listed[0].most.loss  # a bound for each period: paid for each
+    assert [charge.account for charge in price.listed_charges[:2]] == [
+        "the data set in 2026-08",
+        "the data set in 2026-09",
+    ]
+    assert price.listed_charges[2].account == "the data set in the 3 periods from 2026-07"
+    assert (
+        price.listed_charges[2].most.loss == 2 * price.listed_charges[0].most.loss
+    )  # a bound for each period: paid for each
     assert len(price.charges) == 2 + 4
     answer = data.top(k=2, since="2026-08", until="2026-09", contribution=2)
     assert answer.bill is not None

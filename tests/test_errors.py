@@ -107,7 +107,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "score calculation": (
         "QuestionError",
-        "sum() takes one column; make a view or an Ibis column for n*n, and sum that (a column of this name is written in double quotes)",
+        "sum() takes one column; make a view or an Ibis column for n*n, and sum that (a column of this name is "
+        "written in double quotes)",
     ),
     "driver missing": ("SourceError", "trino: the driver is missing: pip install 'ibis-framework[trino]'"),
     "nobody there": (
@@ -149,7 +150,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no match": ("QuestionError", "no file matches no-such-*.parquet"),
     "extension": (
         "QuestionError",
-        "notes.txt: the name must end in .parquet, .csv, .tsv, .jsonl or .ndjson (the last four also with .gz); for a database give its URL and `table`",
+        "notes.txt: the name must end in .parquet, .csv, .tsv, .jsonl or .ndjson (the last four also with .gz); "
+        "for a database give its URL and `table`",
     ),
     "broken file": (
         "QuestionError",
@@ -157,7 +159,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "source type": (
         "QuestionError",
-        "a source is a path, glob, folder or list of files (Parquet, CSV, JSON lines), a database with `table`, a Delta or Iceberg table, an Ibis, pandas, Polars or Arrow table, or a Histogram; not int",
+        "a source is a path, glob, folder or list of files (Parquet, CSV, JSON lines), a database with `table`, "
+        "a Delta or Iceberg table, an Ibis, pandas, Polars or Arrow table, or a Histogram; not int",
     ),
     "user column": (
         "QuestionError",
@@ -179,11 +182,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "where function": (
         "QuestionError",
-        "where may not contain 'LENGTH(title)': only columns, or functions of one, compared with values, and, or, not, in, between, like, is null",
+        "where may not contain 'LENGTH(title)': only columns, or functions of one, compared with values, and, "
+        "or, not, in, between, like, is null",
     ),
     "where subquery": (
         "QuestionError",
-        "where may not contain 'title IN (SELECT title FROM loans)': only columns, or functions of one, compared with values, and, or, not, in, between, like, is null",
+        "where may not contain 'title IN (SELECT title FROM loans)': only columns, or functions of one, compared "
+        "with values, and, or, not, in, between, like, is null",
     ),
     "where two": (
         "QuestionError",
@@ -195,7 +200,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "where star": (
         "QuestionError",
-        "where may not contain '1': only columns, or functions of one, compared with values, and, or, not, in, between, like, is null",
+        "where may not contain '1': only columns, or functions of one, compared with values, and, or, not, in, "
+        "between, like, is null",
     ),
     "score form": ("QuestionError", "score must be of the form sum(column); leave it out to count users"),
     "score without clip": (
@@ -210,7 +216,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "score and Laplace": (
         "MechanismError",
-        "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another mechanism, or leave contribution or counts out",
+        "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or "
+        "another mechanism, or leave contribution or counts out",
     ),
     "table with file": (
         "QuestionError",
@@ -234,7 +241,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "budget exhausted": (
         "BudgetExhausted",
-        "the budget of data set 'default' cannot pay for this: it asks for rho 0.0452966 and delta 5e-07, and rho 2.39307e-08 of 2.39307e-08 and delta 5e-10 of 5e-10 is left; ask with a smaller epsilon and with a smaller delta",
+        "the budget of data set 'default' cannot pay for this: it asks for rho 0.0452966 and delta 5e-07, and "
+        "rho 2.39307e-08 of 2.39307e-08 and delta 5e-10 of 5e-10 is left; ask with a smaller epsilon and with a smaller delta",
     ),
     "budget epsilon": ("ParameterError", "epsilon must be larger than zero, not 0"),
     "budget delta": ("ParameterError", "delta must lie between 0 and 1, not 2"),

@@ -61,16 +61,16 @@ def test_what_people_write_is_what_a_question_holds() -> None:
 
 
 def test_a_question_survives_the_way_to_json_and_back() -> None:
-    question = Question.of(
+    question = Question.from_fields(
         {"k": 3, "item": ["a", "b"], "user": "who", "where": "a = 1", "epsilon": "0.3", "delta": 1e-7, "counts": True,
          "mechanism": "LimitedDomain", "k_bar": 9, "contribution": 2, "score": 'sum("odd ""name""")', "clip": 5,
          "since": "2026-08", "until": "2026-10", "open": True,
          "by": ["c", "d"], "groups_per_user": 3, "floor": 4}
     )  # fmt: skip
     assert question.score == Sum('odd "name"', 5)
-    assert Question.of_json(question.to_json()) == question
-    decided = replace(question, period=Periods.between(Calendar("month", "day"), "2026-08", "2026-10"))
-    assert Question.of_json(decided.to_json()) == decided
+    assert Question.from_json(question.to_json()) == question
+    decided = replace(question, period=Periods.from_labels(Calendar("month", "day"), "2026-08", "2026-10"))
+    assert Question.from_json(decided.to_json()) == decided
 
 
 def test_an_unknown_argument_is_refused_like_everywhere_in_python() -> None:

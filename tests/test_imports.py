@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "crestline"
 # What each room may import from. A room may always import from itself, `errors`, `fields`, `parameters`, `precision`.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
-    "fields": set(),
-    "parameters": set(),
+    "exact_fields": set(),
+    "exact_numbers": set(),
     "precision": set(),
     "periods": set(),
     "score": set(),
@@ -32,19 +32,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "examples": set(),
     "answer": {"histogram", "guarantees", "periods", "question", "pictures"},
     "prepare": {"answer", "histogram", "mechanisms", "guarantees", "ledger", "periods", "question", "__init__"},
-    "identity": {"prepare", "ledger", "question", "randomness", "sources"},
-    "charging": {"answer", "guarantees", "identity", "ledger", "prepare"},
-    "ask": {"answer", "charging", "identity", "ledger", "mechanisms", "prepare", "randomness", "sources"},
+    "answer_key": {"prepare", "ledger", "question", "randomness", "sources"},
+    "payment": {"answer", "guarantees", "answer_key", "ledger", "prepare"},
+    "ask": {"answer", "payment", "answer_key", "ledger", "mechanisms", "prepare", "randomness", "sources"},
     "audit": {"histogram", "mechanisms", "randomness", "guarantees", "pictures"},
 }
 # Faces may use everything of the core. Nothing of the core uses a face, and nothing uses the command line.
 CORE = {
     "answer",
     "ask",
-    "charging",
+    "payment",
     "guarantees",
     "histogram",
-    "identity",
+    "answer_key",
     "ledger",
     "mechanisms",
     "periods",
@@ -55,16 +55,16 @@ CORE = {
     "sources",
 }
 MAY_IMPORT |= {
-    "plan": CORE - {"ask", "charging", "identity", "ledger"} | {"pictures"},
-    "price": CORE - {"ask", "charging", "identity", "sources"},
-    "reports": CORE - {"charging", "identity", "mechanisms"},
+    "plan": CORE - {"ask", "payment", "answer_key", "ledger"} | {"pictures"},
+    "price": CORE - {"ask", "payment", "answer_key", "sources"},
+    "reports": CORE - {"payment", "answer_key", "mechanisms"},
     "session": CORE | {"price", "reports"},
     "web": CORE | {"plan", "price", "reports", "__init__"},
     "cli": CORE | {"reports", "session", "audit", "examples", "pictures", "plan", "price", "web", "__init__"},
     "__main__": {"cli"},
-    "__init__": CORE - {"ask", "identity"} | {"examples", "session"},  # the public names
+    "__init__": CORE - {"ask", "answer_key"} | {"examples", "session"},  # the public names
 }
-ALWAYS = {"errors", "fields", "parameters", "precision"}
+ALWAYS = {"errors", "exact_fields", "exact_numbers", "precision"}
 
 
 def room(path: Path) -> str:

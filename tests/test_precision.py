@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from crestline import precision as place
-from crestline.precision import bits_now, precision
+from crestline.precision import current_bits, precision
 from crestline.randomness import compare as comparison
-from crestline.randomness import sparse
+from crestline.randomness import sparse_uniforms
 from crestline.randomness.entropy import replay
-from crestline.randomness.keys import Keys, keys
+from crestline.randomness.keys import Keys, build_keys
 from crestline.randomness.laws import LAPLACE
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "crestline"
 
@@ -55,7 +55,7 @@ def test_the_precision_is_set_in_one_module_only() -> None:
 def test_others_wait_and_find_what_was_there_before() -> None:
     before = flint.ctx.prec
     with precision(333):
-        assert bits_now() == 333
+        assert current_bits() == 333
         assert taken_by_somebody()
         with precision(444):
             assert flint.ctx.prec == 444
@@ -65,7 +65,7 @@ def test_others_wait_and_find_what_was_there_before() -> None:
 
 
 def table() -> Keys:
-    return keys(Linear(np.array([3, 5]), Fraction(1)), LAPLACE, replay("turns").uniforms(1, 2))
+    return build_keys(LinearScores(np.array([3, 5]), Fraction(1)), LAPLACE, replay("turns").uniforms(1, 2))
 
 
 def test_keys_take_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_keys_take_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(type(LAPLACE), "ball", watched)
     table().ball(0, 0, 64)
-    comparison._nearest(table(), 0, 1, Fraction(1))
+    comparison._nearest_multiple(table(), 0, 1, Fraction(1))
     assert seen
     assert all(seen)
 
@@ -93,6 +93,6 @@ def test_sparse_draws_take_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         return ball(index, bits)
 
     monkeypatch.setattr(uniforms, "ball", watched)
-    sparse._skipped_exactly(uniforms, 0, 2, 100)
+    sparse_uniforms._skip_length_exactly(uniforms, 0, 2, 100)
     assert seen
     assert all(seen)

@@ -10,7 +10,7 @@ import pytest
 from crestline.errors import MechanismError
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
-from crestline.prepare import describe, prepare
+from crestline.prepare import describe_choice, prepare
 from crestline.question import Limits, Question, QuestionFields
 
 BOOKS = Budget(epsilon=10, delta="1e-5")
@@ -33,7 +33,7 @@ def test_with_a_bound_auto_takes_the_noise_that_needs_the_smaller_lead(
 ) -> None:
     def lead(name: str) -> float:
         asked: QuestionFields = {"k": 10, "epsilon": epsilon, "delta": delta, "contribution": contribution}
-        return float(prepare(Question.of({**asked, "mechanism": name})).mechanism.margin())
+        return float(prepare(Question.from_fields({**asked, "mechanism": name})).mechanism.margin())
 
     best = min(lead("LimitedDomainGauss"), lead("LimitedDomainLaplace"))
     assert lead("auto") <= best  # what thresholds over observed items need is a count, not a lead
@@ -43,7 +43,7 @@ def test_with_a_bound_auto_takes_the_noise_that_needs_the_smaller_lead(
 def test_with_a_bound_more_slots_cost_next_to_nothing(contribution: int) -> None:
     """So the usual number is large: the count that must be exceeded is that of the first item left out."""
     asked: QuestionFields = {"k": 10, "epsilon": 1, "delta": "1e-6", "contribution": contribution, "passes": 1}
-    usual, few = (prepare(Question.of({**asked, "k_bar": k_bar})) for k_bar in (None, 100))
+    usual, few = (prepare(Question.from_fields({**asked, "k_bar": k_bar})) for k_bar in (None, 100))
     assert usual.question.k_bar == 1000
     assert float(usual.mechanism.margin()) == pytest.approx(float(few.mechanism.margin()), rel=0.05)
 
@@ -51,7 +51,9 @@ def test_with_a_bound_more_slots_cost_next_to_nothing(contribution: int) -> None
 @pytest.mark.parametrize(("k_bar", "most", "seen"), [(None, 40, 40), (None, 5000, 1000), (None, 9, 1000), (60, 40, 60)])
 def test_the_usual_number_of_slots_gives_way_to_the_most_there_are(k_bar: int | None, most: int, seen: int) -> None:
     """But not to fewer than k, and not where the question says how many: then somebody else must refuse."""
-    question = Question.of({"k": 10, "epsilon": 1, "delta": "1e-6", "contribution": 5, "k_bar": k_bar, "passes": 1})
+    question = Question.from_fields(
+        {"k": 10, "epsilon": 1, "delta": "1e-6", "contribution": 5, "k_bar": k_bar, "passes": 1}
+    )
     prepared = prepare(question, limits=Limits(slots=most))
     assert prepared.question.k_bar == prepared.mechanism.k_bar == seen
 
@@ -64,7 +66,9 @@ def test_the_usual_number_of_slots_gives_way_to_the_most_there_are(k_bar: int | 
 def test_what_auto_makes_keeps_the_budget(
     k: int, contribution: int | None, counts: bool, books: bool, public_list: bool
 ) -> None:
-    question = Question.of({"k": k, "epsilon": 1, "delta": "1e-6", "contribution": contribution, "counts": counts})
+    question = Question.from_fields(
+        {"k": k, "epsilon": 1, "delta": "1e-6", "contribution": contribution, "counts": counts}
+    )
     chosen = prepare(question, budget=BOOKS if books else None, limits=Limits(public_list=public_list))
     promise = chosen.promise
     assert promise.epsilon is not None
@@ -74,7 +78,7 @@ def test_what_auto_makes_keeps_the_budget(
 
 
 def test_parameters_are_said_exactly() -> None:
-    assert describe(LimitedDomain(3, 9, "0.149051437438", "1e-7"), "why").parameters == {
+    assert describe_choice(LimitedDomain(3, 9, "0.149051437438", "1e-7"), "why").parameters == {
         "k": "3",
         "k_bar": "9",
         "epsilon": "0.149051437438",
@@ -86,4 +90,4 @@ def test_parameters_are_said_exactly() -> None:
 @pytest.mark.parametrize("name", ["FirstStable", "StableAnswers"])
 def test_a_mechanism_for_queries_answers_no_top_k(name: str) -> None:
     with pytest.raises(MechanismError, match="not a top-k"):
-        prepare(Question.of({"k": 5, "epsilon": 1, "delta": "1e-6", "mechanism": name}))
+        prepare(Question.from_fields({"k": 5, "epsilon": 1, "delta": "1e-6", "mechanism": name}))

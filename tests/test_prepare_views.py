@@ -9,8 +9,8 @@ import pytest
 
 import crestline as cl
 from crestline.errors import CrestlineError, MechanismError, ParameterError, QuestionError
-from crestline.histogram.observed import ObservedItems
-from crestline.histogram.views import SLOTS, view_of
+from crestline.histogram.observed_items import ObservedItems
+from crestline.histogram.view_kinds import SLOTS, view_of
 from crestline.mechanisms.observed.observed import LARGEST_CAP, Observed
 from crestline.mechanisms.observed.sieve import Sieve
 

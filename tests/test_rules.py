@@ -11,7 +11,7 @@ from crestline.errors import MechanismError, ParameterError
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.prepare import prepare
-from crestline.prepare.rules import RULES, auto_takes, automatic, candidates
+from crestline.prepare.auto_rules import RULES, auto_mechanism_names, best_rule, candidate_rules
 from crestline.question import Limits, Question
 from crestline.score import Sum
 
@@ -57,7 +57,7 @@ SLOTS = Limits(views=("slots",))
     ],
 )  # fmt: skip
 def test_the_rules(asked: dict[str, Any], budget: Budget | None, wanted: str) -> None:
-    assert automatic(Question(**asked), budget=budget).name == wanted
+    assert best_rule(Question(**asked), budget=budget).name == wanted
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_rules(asked: dict[str, Any], budget: Budget | None, wanted: str) ->
     [(10, None, "OrderedStaircase"), (11, None, "RestrictedGumbel"), (5, 4, "LimitedDomainGauss")],
 )
 def test_a_ready_histogram_has_slots_only(k: int, contribution: int | None, wanted: str) -> None:
-    assert automatic(Question(k=k, contribution=contribution), limits=SLOTS).name == wanted
+    assert best_rule(Question(k=k, contribution=contribution), limits=SLOTS).name == wanted
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_ready_histogram_has_slots_only(k: int, contribution: int | None, want
 def test_a_public_list(k: int, ordered: bool, wanted: str) -> None:
     """In order it is peeled; a set is drawn at once where a look that is paid for says so."""
     question = Question(k=k, ordered=ordered)
-    assert automatic(question, public_list=True).name == wanted
-    assert automatic(question, budget=RHO, public_list=True).name == wanted
+    assert best_rule(question, public_list=True).name == wanted
+    assert best_rule(question, budget=RHO, public_list=True).name == wanted
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_a_public_list(k: int, ordered: bool, wanted: str) -> None:
     ],
 )
 def test_groups(more: dict[str, Any], budget: Budget | None, wanted: str) -> None:
-    assert automatic(Question(k=5, by=("region",), **more), budget=budget).name == wanted
+    assert best_rule(Question(k=5, by=("region",), **more), budget=budget).name == wanted
 
 
 def test_every_rule_is_in_the_catalogue_and_can_be_reached() -> None:
-    assert auto_takes() <= {line.name for line in CATALOGUE}
+    assert auto_mechanism_names() <= {line.name for line in CATALOGUE}
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
@@ -123,7 +123,7 @@ def grid() -> list[tuple[dict[str, Any], Budget | None, bool]]:
 def test_the_promise_is_within_the_total_and_uses_nearly_all_of_it(
     asked: dict[str, Any], budget: Budget | None, public: bool
 ) -> None:
-    made = prepare(Question.of(asked), budget=budget, limits=Limits(public_list=public))  # type: ignore[arg-type] # fields by name
+    made = prepare(Question.from_fields(asked), budget=budget, limits=Limits(public_list=public))  # type: ignore[arg-type] # fields by name
     promise: Any = made.promise
     epsilon, delta = Fraction(asked["epsilon"]), Fraction(asked["delta"])
     assert promise.epsilon <= epsilon
@@ -136,15 +136,18 @@ def test_the_promise_is_within_the_total_and_uses_nearly_all_of_it(
 
 @pytest.mark.parametrize("k", [5, 50])
 def test_what_the_next_best_would_have_given_is_said_from_parameters_alone(k: int) -> None:
-    made = prepare(Question.of({"k": k, "epsilon": 1, "delta": "1e-8"}))
-    runner_up = candidates(Question(k=k))[1]
+    made = prepare(Question.from_fields({"k": k, "epsilon": 1, "delta": "1e-8"}))
+    runner_up = candidate_rules(Question(k=k))[1]
     assert made.choice.instead.startswith(f"the next best, {runner_up.name} without a look, would have needed a lead ")
-    assert prepare(Question.of({"k": k, "epsilon": 1, "delta": "1e-8", "mechanism": "Sieve"})).choice.instead == ""
+    assert (
+        prepare(Question.from_fields({"k": k, "epsilon": 1, "delta": "1e-8", "mechanism": "Sieve"})).choice.instead
+        == ""
+    )
 
 
 def test_one_pass_is_refused_to_what_needs_several() -> None:
     with pytest.raises(MechanismError, match="reads the table several times"):
-        prepare(Question.of({"k": 5, "epsilon": 1, "delta": "1e-8", "passes": 1, "mechanism": "Sieve"}))
+        prepare(Question.from_fields({"k": 5, "epsilon": 1, "delta": "1e-8", "passes": 1, "mechanism": "Sieve"}))
     with pytest.raises(ParameterError, match="passes must be 1"):
         Question(k=5, passes=2)
     with pytest.raises(ParameterError, match="ordered must be true or false"):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crestline.audit.attack import audit
-from crestline.audit.loading import load
+from crestline.audit.import_target import load
 from reproduction.audits.page import page
 from reproduction.audits.subjects import AUDITED, Audited
 
@@ -38,7 +38,7 @@ def attacked(one: Audited) -> dict[str, Any]:
         "promise": report.promise,
         "claimed": report.claimed,
         "found": 0.0 if worst is None else min(worst.strength, 1e9),
-        "broken": report.broken,
+        "broken": report.is_broken,
         "verdict": report.verdict,
         "releases": report.releases,
     }

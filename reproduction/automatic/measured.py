@@ -10,13 +10,13 @@ from typing import cast
 import numpy as np
 
 from crestline.histogram.pairs import Pairs
-from crestline.histogram.views import SLOTS
+from crestline.histogram.view_kinds import SLOTS
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.catalogue import entry
-from crestline.mechanisms.mechanism import OfAnyView
+from crestline.mechanisms.mechanism import AnyMechanism
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.routes.routed import Routed
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.total import Total
 from crestline.prepare import Prepared, prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
@@ -76,8 +76,8 @@ def leaders(shelf: Shelf, data: str, k: int, epsilon: Fraction, runs: int) -> Le
         by_slots=float(np.mean([one.route is not None and one.route.lead >= routed.needed for one in drawn])),
         first=float(np.mean([tuple(one.items)[:1] == (0,) for one in drawn])),
         auto=share(drawn, k),
-        gumbel=share(_alone("RestrictedGumbel", shelf, data, Total(k, epsilon, DELTA), runs), k),
-        staircase=share(_alone("Staircase", shelf, data, Total(k, epsilon, DELTA), runs), k),
+        gumbel=share(_alone("RestrictedGumbel", shelf, data, PrivacyTotal(k, epsilon, DELTA), runs), k),
+        staircase=share(_alone("Staircase", shelf, data, PrivacyTotal(k, epsilon, DELTA), runs), k),
     )
 
 
@@ -101,11 +101,11 @@ def for_the_same_charge(shelf: Shelf, data: str, k: int, runs: int) -> ForTheSam
     others = {}
     for name in RIVALS:
         epsilon = _costing(name, k, rho)
-        others[name] = _named(_alone(name, shelf, data, Total(k, epsilon, DELTA), runs), k)
+        others[name] = _named(_alone(name, shelf, data, PrivacyTotal(k, epsilon, DELTA), runs), k)
     return ForTheSame(data, k, prepared.choice.name, rho, named, others)
 
 
-def released(mechanism: OfAnyView, shelf: Shelf, data: str, runs: int) -> list[Selection]:
+def released(mechanism: AnyMechanism, shelf: Shelf, data: str, runs: int) -> list[Selection]:
     """Releases on all pairs; items are called by their true rank, from zero on."""
     users, items = shelf.events(data)
     return mechanism.release_seen(Pairs(users, items), runs, replay(f"{data}|{mechanism}"))
@@ -120,8 +120,8 @@ def _named(drawn: Sequence[Selection], k: int) -> float:
     return float(np.mean([len(one) / k for one in drawn]))
 
 
-def _alone(name: str, shelf: Shelf, data: str, total: Total, runs: int) -> list[Selection]:
-    mechanism: OfAnyView = entry(name).load().fit(total)
+def _alone(name: str, shelf: Shelf, data: str, total: PrivacyTotal, runs: int) -> list[Selection]:
+    mechanism: AnyMechanism = entry(name).load().fit(total)
     assert getattr(mechanism, "view", SLOTS) == SLOTS, "the others look at slots"
     counts = ranked(shelf.counts(data), mechanism.k_bar or total.k)
     drawn = mechanism.release_seen(counts, runs, replay(f"{data}|{mechanism}"))
@@ -134,6 +134,6 @@ def _costing(name: str, k: int, rho: Fraction) -> Fraction:
     low, high = Fraction(1, 100), Fraction(8)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        made: OfAnyView = entry(name).load().fit(Total(k, middle.limit_denominator(10**4), DELTA))
+        made: AnyMechanism = entry(name).load().fit(PrivacyTotal(k, middle.limit_denominator(10**4), DELTA))
         low, high = (middle, high) if made.cost().rho <= rho else (low, middle)
     return low.limit_denominator(10**4)

@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.mechanisms.limited_domain.law import exact_law
-from crestline.mechanisms.stability.sparse_vector_law import first_success
+from crestline.mechanisms.stability.sparse_vector_law import first_success_law
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.half_logistic import HALF_LOGISTIC
 from crestline.randomness.laws.laplace import LAPLACE
@@ -30,7 +30,7 @@ def strict_domain_with_a_contribution_bound() -> Shown:
         scores = [epsilon * (count - b - 1) for _, count in kept] + [float(np.log(m * (1 - delta) / delta))]
         return exact_law(np.array(scores), [label for label, _ in kept], 1)
 
-    pairs = list(small_pairs("abcd", 3, contribution=1))
+    pairs = list(small_histogram_pairs("abcd", 3, contribution=1))
     broken = worst(lambda counts: law(counts, 1), pairs, epsilon)
     right = worst(lambda counts: law(counts, k_bar), pairs, epsilon)
     return Shown("δ at ε = 0.5, Δ = 1, k = 1", broken.delta, delta, pair_text(broken), right.delta)
@@ -80,6 +80,8 @@ def noise_for_gaps_that_move_either_way() -> Shown:
     gaps, near = [20.0] * 5 + [-20.0], [19.0] * 5 + [-19.0]
     found = []
     for tested in (Fraction(1, 2), Fraction(1, 4)):
-        laws = [dict(enumerate(first_success(np.array(some), 0.0, tested, shared, LAPLACE))) for some in (near, gaps)]
+        laws = [
+            dict(enumerate(first_success_law(np.array(some), 0.0, tested, shared, LAPLACE))) for some in (near, gaps)
+        ]
         found.append(loss(*laws))
     return Shown("loss at ε₁ + ε₂ = 1", found[0], 1.0, "five gaps of 20 fall by one, one of -20 rises by one", found[1])

@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.guarantees.composition import bounded_range, zero_concentrated
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.additive_law import ordered_law
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.limited_domain.law import exact_law
-from crestline.mechanisms.selection import collected
+from crestline.mechanisms.selection import select_set
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.laplace import LAPLACE
 from reproduction.errata.finding import Kind, Shown, shows
@@ -41,7 +41,7 @@ def _laplace(counts: Counts, k: int, k_bar: int, epsilon: float, height: float) 
 def threshold_of_the_laplace_variant() -> Shown:
     """`ln(Δ/ε)` in place of `ln(Δ/δ)/ε`."""
     epsilon, delta = 0.5, 0.05
-    pairs = list(small_pairs("abc", 3, contribution=1))
+    pairs = list(small_histogram_pairs("abc", 3, contribution=1))
     claim = (math.exp(epsilon) + 1) * delta
     printed = worst(lambda counts: _laplace(counts, 2, 2, epsilon, 1 + math.log(1 / epsilon)), pairs, epsilon)
     right = worst(lambda counts: _laplace(counts, 2, 2, epsilon, 1 + math.log(1 / delta) / epsilon), pairs, epsilon)
@@ -53,7 +53,7 @@ def promise_of_the_laplace_variant() -> Shown:
     """Valid and loose: `(e^{Δε} + 1) δ̄` where the exact tail is enough."""
     epsilon, delta = 0.5, 0.05
     height = 1 + math.log(1 / delta) / epsilon
-    found = worst(lambda counts: _laplace(counts, 2, 2, epsilon, height), small_pairs("abc", 3, 1), epsilon)
+    found = worst(lambda counts: _laplace(counts, 2, 2, epsilon, height), small_histogram_pairs("abc", 3, 1), epsilon)
     exact = delta / 4 * (2 + math.log(1 / delta))
     return Shown("δ at Δε", (math.exp(epsilon) + 1) * delta, exact, "ε = 0.5, Δ = 1, δ̄ = 0.05", found.delta)
 
@@ -110,7 +110,7 @@ def failures_of_two_questions() -> Shown:
 def condition_of_the_fixed_threshold() -> Shown:
     """Only items above the centre of the noisy threshold are tested, which compares true counts."""
     epsilon, delta, k = 0.5, 0.05, 2
-    pairs = list(small_pairs("abc", 7))
+    pairs = list(small_histogram_pairs("abc", 7))
 
     def law(counts: Counts, printed: bool) -> OutputLaw:
         histogram = Histogram.from_counts(counts, k)
@@ -120,7 +120,7 @@ def condition_of_the_fixed_threshold() -> Shown:
             chances = np.where(histogram.array > bar, chances, 0.0)
         found: dict[object, float] = {}
         for row in product((0, 1), repeat=k):
-            said = collected([histogram.items[slot] for slot in range(k) if row[slot]], k)
+            said = select_set([histogram.items[slot] for slot in range(k) if row[slot]], k)
             found[said] = found.get(said, 0.0) + float(np.prod(np.where(row, chances, 1 - chances)))
         return found
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from crestline.audit.neighbours import Counts
-from crestline.audit.testers.exact import hockey_stick
-from crestline.guarantees.gaussian import epsilon_of, sigma
+from crestline.audit.testers.exact import hockey_stick_divergence
+from crestline.guarantees.gaussian import epsilon_of, sigma_for
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.framework.gap_tests.gap_test import chance
+from crestline.mechanisms.framework.gap_tests.gap_test import pass_chance
 from crestline.mechanisms.framework.gap_tests.sparse import LaplaceTest
 from crestline.mechanisms.numerics.thresholds import laplace_threshold
 from reproduction.as_published import dong_durfee_rogers, per_step_scan
@@ -36,14 +36,14 @@ def fewer_labels_are_not_better() -> Shown:
 def black_box_that_reads_labels() -> Shown:
     """ "Output z iff u is there" is 0-DP on each domain and reveals u."""
     test = LaplaceTest(1, "0.001")
-    passing = chance(test, [200.0 - 1 - 1])
+    passing = pass_chance(test, [200.0 - 1 - 1])
 
     def law(counts: Counts) -> OutputLaw:
         seen = Histogram.from_counts(counts, 2).items
         return {("z",): passing, (): 1 - passing} if "u" in seen else {("z",): 0.0, (): 1.0}
 
     with_user, without = {"z": 200, "v": 1, "u": 1}, {"z": 200, "v": 1}
-    broken = hockey_stick(law(with_user), law(without), 1.0)
+    broken = hockey_stick_divergence(law(with_user), law(without), 1.0)
     return Shown("δ at ε = 1", broken, 0.001, f"{with_user} against {without}, k_bar = 2")
 
 
@@ -51,7 +51,7 @@ def black_box_that_reads_labels() -> Shown:
 def conditional_chance_of_a_second_pass() -> Shown:
     """Tests share the noise of the threshold: after one pass the next is likely."""
     test = LaplaceTest(1, "0.001")
-    one, both = chance(test, [0.0]), chance(test, [0.0, 0.0])
+    one, both = pass_chance(test, [0.0]), pass_chance(test, [0.0, 0.0])
     return Shown(
         "chance to pass after a pass, in δ_R", both / one / 0.001, 1.0, "two items with gap 0, ε_R = 1, δ_R = 0.001"
     )
@@ -72,7 +72,7 @@ def tail_in_the_test() -> Shown:
 @shows("E-C6", Kind.WRONG)
 def factor_of_the_gaussian_mechanism() -> Shown:
     """Read as noise for sensitivity one and √Δ ε, the promise is broken."""
-    noise = sigma("0.5", "1e-5")
+    noise = sigma_for("0.5", "1e-5")
     needed = epsilon_of("1e-5", 8 / noise**2)
     return Shown("ε at δ = 1e-5", float(needed), math.sqrt(8) * 0.5, "Δ = 8, ε = 0.5, σ for sensitivity one")
 
@@ -93,8 +93,8 @@ def _tested(counts: Counts, order: str, pad: bool = True) -> OutputLaw:
 def order_of_the_tests() -> Shown:
     """A set that is tested in the order of its labels."""
     with_user, without = {"b": 100, "c": 6, "a": 6}, {"b": 100, "c": 6, "a": 5}
-    broken = hockey_stick(_tested(with_user, "label"), _tested(without, "label"), 1.0)
-    right = hockey_stick(_tested(with_user, "random"), _tested(without, "random"), 1.0)
+    broken = hockey_stick_divergence(_tested(with_user, "label"), _tested(without, "label"), 1.0)
+    right = hockey_stick_divergence(_tested(with_user, "random"), _tested(without, "random"), 1.0)
     return Shown("δ at ε = 1, tested by label", broken, 0.001, f"{with_user} against {without}", right)
 
 
@@ -103,8 +103,8 @@ def order_of_the_true_counts() -> Shown:
     """A set that is tested in the order of its true counts."""
     with_user, without = {"a": 18, "b": 19}, {"a": 18, "b": 18}
     pairs = [(with_user, without), (without, with_user)]
-    broken = max(hockey_stick(_tested(one, "count"), _tested(two, "count"), 1.0) for one, two in pairs)
-    right = max(hockey_stick(_tested(one, "random"), _tested(two, "random"), 1.0) for one, two in pairs)
+    broken = max(hockey_stick_divergence(_tested(one, "count"), _tested(two, "count"), 1.0) for one, two in pairs)
+    right = max(hockey_stick_divergence(_tested(one, "random"), _tested(two, "random"), 1.0) for one, two in pairs)
     return Shown("δ at ε = 1, tested by true count", broken, 0.001, f"{with_user} against {without}", right)
 
 
@@ -121,8 +121,8 @@ def no_padding() -> Shown:
         return {(said.items, len(said.items) < len(scores)): chance for said, chance in law.items()}
 
     pairs = [(with_user, without), (without, with_user)]
-    broken = max(hockey_stick(law(one, False), law(two, False), 3.0) for one, two in pairs)
-    right = max(hockey_stick(law(one, True), law(two, True), 3.0) for one, two in pairs)
+    broken = max(hockey_stick_divergence(law(one, False), law(two, False), 3.0) for one, two in pairs)
+    right = max(hockey_stick_divergence(law(one, True), law(two, True), 3.0) for one, two in pairs)
     return Shown("δ at ε = 3, without padding", broken, 0.001, f"{with_user} against {without}, k = 2", right)
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from crestline.audit.neighbours import Counts
-from crestline.audit.testers.exact import Finding, worst_pair
+from crestline.audit.testers.exact import WorstPair, worst_pair
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
+from crestline.histogram.label_order import Label
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
-from crestline.mechanisms.selection import Selection, listed
+from crestline.mechanisms.selection import Selection, select_list
 from crestline.randomness.laws.law import Law
 from crestline.randomness.unit_points import Floats, Points
 
@@ -62,12 +62,12 @@ def spread(first: OutputLaw, second: OutputLaw) -> float:
     return max(found) - min(found)
 
 
-def worst(law: Callable[[Counts], OutputLaw], pairs: Iterable[tuple[Counts, Counts]], epsilon: float) -> Finding:
+def worst(law: Callable[[Counts], OutputLaw], pairs: Iterable[tuple[Counts, Counts]], epsilon: float) -> WorstPair:
     """The neighbouring pair that needs the largest δ at ε."""
     return worst_pair(law, pairs, epsilon)
 
 
-def pair_text(finding: Finding) -> str:
+def pair_text(finding: WorstPair) -> str:
     """Both tables of a finding, without the items that nobody has."""
     kept = [{label: count for label, count in side.items() if count} for side in (finding.first, finding.second)]
     return f"{kept[0]} against {kept[1]}"
@@ -111,8 +111,8 @@ def select_and_test(
     law: dict[Selection, float] = {}
     for slots, chance in selected.items():
         names: list[Label] = [histogram.name(slot) for slot in slots]
-        lengths = test.lengths(gaps, np.array([slots], dtype=np.int64))[0].tolist()
+        lengths = test.pass_count_law(gaps, np.array([slots], dtype=np.int64))[0].tolist()
         for length, passing in enumerate(lengths):
-            said = listed(names[:length], len(slots))
+            said = select_list(names[:length], len(slots))
             law[said] = law.get(said, 0.0) + chance * passing
     return law

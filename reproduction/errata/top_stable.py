@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 
 from crestline.audit.neighbours import Counts
-from crestline.audit.testers.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick_divergence
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.numerics.tails import two_rates
-from crestline.mechanisms.stability.sparse_vector_law import first_success
+from crestline.mechanisms.stability.sparse_vector_law import first_success_law
 from crestline.mechanisms.stability.top_stable import TopStable
 from crestline.randomness.laws.laplace import LAPLACE
 from reproduction.errata.finding import Kind, Shown, shows
@@ -53,7 +53,7 @@ def tail_of_two_laplace_noises() -> Shown:
     c, one = float(shared / tested), math.exp(-float(tested * height))
     bound = (2 * one**c + one - c * (one**c + 2 * one)) / (4 * (1 - c))
     exact = float(two_rates(tested, shared, height))
-    drawn = first_success(np.array([0.0]), float(height), tested, shared, LAPLACE)[1]
+    drawn = first_success_law(np.array([0.0]), float(height), tested, shared, LAPLACE)[1]
     return Shown("chance that a noisy 0 passes T = 30", bound, exact, "ε = 1, share 0.37", drawn)
 
 
@@ -67,11 +67,11 @@ def histogram_without_the_next_count() -> Shown:
         histogram = Histogram.from_counts(counts, 1)
         behind = 0 if cut or histogram.next_count is None else histogram.next_count
         gap = float(histogram.counts[0] - behind - 1)
-        silent, passed = first_success(np.array([gap]), height, *_RATES, LAPLACE)
+        silent, passed = first_success_law(np.array([gap]), height, *_RATES, LAPLACE)
         return {None: silent, histogram.items[0]: passed}
 
-    broken = hockey_stick(law(with_user, cut=True), law(without, cut=True), 1.0)
-    right = hockey_stick(law(with_user, cut=False), law(without, cut=False), 1.0)
+    broken = hockey_stick_divergence(law(with_user, cut=True), law(without, cut=True), 1.0)
+    right = hockey_stick_divergence(law(with_user, cut=False), law(without, cut=False), 1.0)
     return Shown("δ at ε = 1", broken, 0.01, f"{with_user} against {without}, k = k_bar = 1", right)
 
 

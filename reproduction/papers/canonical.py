@@ -62,7 +62,7 @@ _SPAN = 15  # ε is sought between 2^-15 and 2^15
 def mechanism(label: str, k: int, epsilon: Fraction) -> Mechanism:
     """What a label stands for."""
     if label == OURS:
-        asked = Question.of({"k": k, "epsilon": epsilon, "delta": DELTA, "ordered": False})
+        asked = Question.from_fields({"k": k, "epsilon": epsilon, "delta": DELTA, "ordered": False})
         found = prepare(asked, limits=Limits(public_list=True))
         assert isinstance(found.mechanism, Mechanism)
         return found.mechanism

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from crestline.guarantees.gaussian import sigma
+from crestline.guarantees.gaussian import sigma_for
 from crestline.mechanisms.framework.gap_tests.sparse import LaplaceTest
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
 from crestline.mechanisms.framework.normal import RestrictedNormal
@@ -70,7 +70,7 @@ def _restricted_normal(one: Cell) -> RestrictedNormal:
     bound, half = grid.DELTA_BOUND, one.delta / 2
     test = _TEST_STEPS * one.epsilon / bound
     size = float(one.epsilon - test) / math.sqrt(bound)
-    noise = sigma(size, half, bound)
+    noise = sigma_for(size, half, bound)
     return RestrictedNormal(one.k, one.k_bar, noise, _paper_test(float(test), float(half)), bound, slack=half)
 
 

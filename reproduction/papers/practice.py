@@ -15,7 +15,7 @@ import numpy as np
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.pairs import Pairs as UsersItems
-from crestline.histogram.views import SLOTS
+from crestline.histogram.view_kinds import SLOTS
 from crestline.prepare import Prepared, prepare
 from crestline.question import AUTO, Question, QuestionFields
 from crestline.randomness.entropy import replay
@@ -117,7 +117,7 @@ def _kept(prepared: Prepared, cell: Cell, shelf: Shelf, many: int) -> Iterator[H
     pairs, weights = UsersItems(*shelf.events(cell.data)), np.array(prepared.view.weights, dtype=np.int64)
     chance = sampler(cell.key)
     for _ in range(many):
-        yield pairs.observed(chance.bytes(16), weights)
+        yield pairs.observed_items(chance.bytes(16), weights)
 
 
 def _missing_mass(cell: Cell, shelf: Shelf) -> Numbers:
@@ -152,7 +152,7 @@ def _peer(cell: Cell, shelf: Shelf) -> Numbers:
 
 def _prepared(name: str, cell: Cell, bound: int | None) -> Prepared:
     asked: QuestionFields = {"k": cell.k, "epsilon": cell.epsilon, "delta": cell.delta, "contribution": bound}
-    return prepare(Question.of({**asked, "mechanism": name}))
+    return prepare(Question.from_fields({**asked, "mechanism": name}))
 
 
 def _bound(cell: Cell) -> int:

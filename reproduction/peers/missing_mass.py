@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.guarantees.accountants import per_step_epsilon
-from crestline.guarantees.gaussian import sigma as gaussian_sigma
+from crestline.guarantees.gaussian import sigma_for as gaussian_sigma
 
 Numbers = NDArray[np.int64]
 

@@ -76,7 +76,7 @@ def errata() -> str:
 def accountants() -> str:
     """k draws of one ε under every theorem of P10.3."""
     theorems: dict[str, composition.Theorem] = {
-        "B1": lambda k, epsilon, _: composition.basic(k, epsilon),
+        "B1": lambda k, epsilon, _: composition.basic_composition(k, epsilon),
         "B2": composition.bounded_range,
         "B3": composition.dong_durfee_rogers,
         "B4": composition.zero_concentrated,

@@ -11,17 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 from crestline.answer.answer import Answer
-from crestline.answer.groups import GroupItems, together
-from crestline.answer.notes import noted
-from crestline.charging import Charged, charging, is_ahead_for
-from crestline.errors import NotSent, SourceUnavailable, charged
-from crestline.identity import Identity
+from crestline.answer.group_answers import GroupItems, flatten_groups
+from crestline.answer.warnings import with_warnings
+from crestline.answer_key import Identity
+from crestline.errors import NotSent, SourceUnavailable, mark_charged
 from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
-from crestline.mechanisms.selection import GroupSelections, Selection, unordered
+from crestline.mechanisms.selection import GroupSelections, Selection, as_unordered
+from crestline.payment import LedgerCharging, charging, is_ahead_for
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
-from crestline.sources.engine.sending import nothing_sent
+from crestline.sources.engine.sent_flag import track_sending
 from crestline.sources.source import Source
 
 KEY_BYTES = 32
@@ -53,18 +53,18 @@ def ask(
         if isinstance(receipt, Answer):  # somebody else paid for it meanwhile
             return receipt
         try:
-            with charged(), nothing_sent():
-                selection = _selected(prepared, connected, entropy)
+            with mark_charged(), track_sending():
+                selection = _select(prepared, connected, entropy)
         except NotSent:
-            with charged():
+            with mark_charged():
                 charge.void(receipt)
             raise SourceUnavailable("the database was lost before the question was sent to it") from None
-    with charged():
-        answer = noted(_answer(prepared, selection, source, entropy), prepared.users)
-        return charge.settle(receipt, prepared.settled(selection), answer)
+    with mark_charged():
+        answer = with_warnings(_answer(prepared, selection, source, entropy), prepared.users)
+        return charge.settle(receipt, prepared.settlement_cost(selection), answer)
 
 
-def still_held(
+def reservation_for_question(
     held: Entry | None, prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str
 ) -> int | None:
     """The number of what was reserved ahead, if it is for this question; what is for another is given back."""
@@ -77,44 +77,44 @@ def still_held(
 def reserve_ahead(prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str) -> int:
     """Hold what a question will cost that is asked later; no row is read. Returns the number of the reservation."""
     source.check(prepared.question, prepared.view)
-    return Charged(ledger, None).reserve_ahead(prepared, Identity(prepared, source, entropy, version)).number
+    return LedgerCharging(ledger, None).reserve_ahead(prepared, Identity(prepared, source, entropy, version)).number
 
 
-def _selected(prepared: Prepared, source: Source, entropy: Entropy) -> Selection | GroupSelections:
+def _select(prepared: Prepared, source: Source, entropy: Entropy) -> Selection | GroupSelections:
     key = entropy.words(KEY_BYTES // 8).tobytes()
     with source.reading(prepared.question, key, prepared.view) as reading:
         if prepared.in_groups is not None:
-            published = prepared.in_groups.release(reading.tables, entropy)
-            return reading.named_groups(published)
-        (released,) = prepared.mechanism.release_seen(reading.seen, 1, entropy)
-        named = reading.named(released)
+            published = prepared.in_groups.release(reading.group_tables, entropy)
+            return reading.label_groups(published)
+        (released,) = prepared.mechanism.release_seen(reading.mechanism_view, 1, entropy)
+        named = reading.label_items(released)
         if prepared.coverage is None:
             return named
-        assert reading.reached is not None, "a source gives what a question asks for"
-        reached = reading.reached(tuple(named.items))
+        assert reading.coverage is not None, "a source gives what a question asks for"
+        reached = reading.coverage(tuple(named.items))
         return replace(named, coverage=prepared.coverage.release(reached, entropy))
 
 
 def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:
     """The answer. What it only explains with is computed when somebody looks at it."""
-    released = _released(selection, ordered=prepared.mechanism.ordered)
+    released = _released_fields(selection, ordered=prepared.mechanism.ordered)
     return Answer(
         **released,
         guarantee=prepared.promise,
-        question=prepared.as_answered,
+        question=prepared.question_for_answer,
         source=source.name,
         mechanism=prepared.choice,
-        margin=lambda: prepared.margin_of(selection),
+        margin=lambda: prepared.margin_of_selection(selection),
         spread=None if released["counts"] is None else lambda: prepared.spread,
         replayed=entropy.replayable,
     )
 
 
-def _released(selection: Selection | GroupSelections, *, ordered: bool) -> dict[str, Any]:
+def _released_fields(selection: Selection | GroupSelections, *, ordered: bool) -> dict[str, Any]:
     """What an answer says of a selection; an order that means nothing is not said."""
     if isinstance(selection, Selection):
-        shown = vars(selection if ordered else unordered(selection))
+        shown = vars(selection if ordered else as_unordered(selection))
         return {name: value for name, value in shown.items() if name != "needed"}  # told as the margin
-    parts = [(label, part if ordered else unordered(part)) for label, part in selection.groups]
+    parts = [(label, part if ordered else as_unordered(part)) for label, part in selection.groups]
     groups = tuple(GroupItems(label, part.items, part.stopped, part.counts) for label, part in parts)
-    return {**together(groups), "by_group": groups}
+    return {**flatten_groups(groups), "by_group": groups}

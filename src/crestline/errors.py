@@ -36,7 +36,7 @@ def was_charged(error: BaseException) -> bool:
 
 
 @contextmanager
-def charged() -> Iterator[None]:
+def mark_charged() -> Iterator[None]:
     """Around everything that follows a charge: whatever is raised inside says that it was charged."""
     try:
         yield

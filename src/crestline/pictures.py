@@ -38,18 +38,18 @@ class Picture:
 
     def svg(self) -> str:
         """The picture as SVG."""
-        text: str = _converter().vegalite_to_svg(self._specification())
+        text: str = _import_converter().vegalite_to_svg(self._specification())
         return text
 
     def png(self, scale: float = 2.0) -> bytes:
         """The picture as PNG, `scale` times the size of the SVG."""
-        data: bytes = _converter().vegalite_to_png(self._specification(), scale=scale)
+        data: bytes = _import_converter().vegalite_to_png(self._specification(), scale=scale)
         return data
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture; the ending of the name says how (.svg or .png)."""
         target = Path(path)
-        if picture_format(target) == "svg":
+        if format_of_ending(target) == "svg":
             _write(target, self.svg().encode())
         else:
             _write(target, self.png())
@@ -62,12 +62,12 @@ class Picture:
         return {**specification, "config": _CONFIG}
 
 
-def altair() -> ModuleType:
+def import_altair() -> ModuleType:
     """The drawing library, or an error that says how to get it."""
-    return _needed("altair")
+    return _import_or_refuse("altair")
 
 
-def picture_format(path: str | os.PathLike[str]) -> str:
+def format_of_ending(path: str | os.PathLike[str]) -> str:
     """`svg` or `png`, from the ending of a name; anything else is refused before any work is done."""
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in _FORMATS:
@@ -75,21 +75,21 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     return ending
 
 
-def ready_to_draw(path: str | os.PathLike[str]) -> None:
+def check_can_draw(path: str | os.PathLike[str]) -> None:
     """Refuse a picture that could not be saved, before anything is asked or charged."""
-    picture_format(path)
-    altair()
-    _converter()
+    format_of_ending(path)
+    import_altair()
+    _import_converter()
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise ParameterError(f"there is no folder {folder} for the picture: make it first, or choose another")
 
 
-def _converter() -> ModuleType:
-    return _needed("vl_convert")
+def _import_converter() -> ModuleType:
+    return _import_or_refuse("vl_convert")
 
 
-def _needed(module: str) -> ModuleType:
+def _import_or_refuse(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError:

@@ -22,6 +22,6 @@ def precision(bits: int = BITS) -> Iterator[None]:
         yield
 
 
-def bits_now() -> int:
+def current_bits() -> int:
     """The precision in force; it stays what it is only inside `precision`."""
     return int(ctx.prec)

@@ -13,21 +13,21 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
 
 from crestline.errors import ParameterError, QuestionError
-from crestline.histogram.views import KINDS, Kind
-from crestline.parameters import (
+from crestline.exact_numbers import (
     EXACT,
     LARGEST_CONTRIBUTION,
     LARGEST_K,
     LARGEST_K_BAR,
     Exact,
-    decimal_and_exact,
-    positive,
+    decimal_and_exact_fields,
+    positive_number,
     probability,
-    spelled_out,
-    whole,
+    whole_number,
+    with_typed_dict_signature,
 )
+from crestline.histogram.view_kinds import KINDS, Kind
 from crestline.periods.calendar import Periods
-from crestline.periods.span import Span
+from crestline.periods.requested import RequestedPeriods
 from crestline.score import Sum
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.users is not None:
-            whole(self.users, "users")
+            whole_number(self.users, "users")
 
 
 NO_LIMITS = Limits()
@@ -95,7 +95,7 @@ class QuestionFields(TypedDict, total=False):
     floor: int
 
 
-with_question_fields = spelled_out(
+with_question_fields = with_typed_dict_signature(
     QuestionFields,
     {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty}
     | {"coverage": False}
@@ -143,7 +143,7 @@ class Question:
     k_bar: int | None = None
     ordered: bool = True
     passes: int | None = None
-    period: Span | Periods | None = None
+    period: RequestedPeriods | Periods | None = None
     by: tuple[str, ...] = ()
     groups_per_user: int = 1
     groups: object = field(default=None, compare=False)
@@ -151,12 +151,12 @@ class Question:
     coverage: bool = False
 
     def __post_init__(self) -> None:
-        whole(self.k, "k", at_most=LARGEST_K)
-        if self.k_bar is not None and self.k > whole(self.k_bar, "k_bar", at_most=LARGEST_K_BAR):
+        whole_number(self.k, "k", at_most=LARGEST_K)
+        if self.k_bar is not None and self.k > whole_number(self.k_bar, "k_bar", at_most=LARGEST_K_BAR):
             raise ParameterError(f"k_bar must be at least k: k is {self.k}, k_bar is {self.k_bar}")
         if self.contribution is not None:
-            whole(self.contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
-        if self.passes is not None and whole(self.passes, "passes") != 1:
+            whole_number(self.contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
+        if self.passes is not None and whole_number(self.passes, "passes") != 1:
             raise ParameterError("passes must be 1, for one pass over the table, or left out")
         for name, said in (("ordered", self.ordered), ("coverage", self.coverage)):
             if not isinstance(said, bool):
@@ -179,13 +179,13 @@ class Question:
             raise QuestionError(
                 "coverage is for one list of items: leave by out, or ask about one group with where=… and coverage"
             )
-        whole(self.groups_per_user, "groups_per_user", at_most=LARGEST_CONTRIBUTION)
-        whole(self.floor, "floor", at_most=LARGEST_CONTRIBUTION)
+        whole_number(self.groups_per_user, "groups_per_user", at_most=LARGEST_CONTRIBUTION)
+        whole_number(self.floor, "floor", at_most=LARGEST_CONTRIBUTION)
         if not self.by and (self.groups_per_user, self.groups, self.floor) != (1, None, 1):
             raise QuestionError("groups_per_user, groups and floor go with by: the columns that make the groups")
 
     @classmethod
-    def of(cls, fields: QuestionFields) -> Self:
+    def from_fields(cls, fields: QuestionFields) -> Self:
         """The question behind what people write: one column as text, ε and δ as any exact number."""
         known = QuestionFields.__annotations__
         unknown = sorted(fields.keys() - known)
@@ -195,16 +195,20 @@ class Question:
             raise TypeError("k is missing: how many items are wanted")
         plain: dict[str, Any] = {name: value for name, value in fields.items() if name not in _TOGETHER}
         if "item" in plain:
-            plain["item"] = item_columns(plain["item"])
+            plain["item"] = as_columns(plain["item"])
         if "by" in plain:
-            plain["by"] = () if plain["by"] is None else item_columns(plain["by"])
-        for name, read in (("epsilon", positive), ("delta", probability)):
+            plain["by"] = () if plain["by"] is None else as_columns(plain["by"])
+        for name, read in (("epsilon", positive_number), ("delta", probability)):
             if plain.get(name) is not None:
                 plain[name] = read(plain[name], name)
-        return cls(**plain, score=Sum.read(fields.get("score"), fields.get("clip")), period=Span.read(fields))
+        return cls(
+            **plain,
+            score=Sum.parse(fields.get("score"), fields.get("clip")),
+            period=RequestedPeriods.from_fields(fields),
+        )
 
     @classmethod
-    def of_json(cls, values: Mapping[str, Any]) -> Self:
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The question behind `to_json`; what earlier versions did not write down is left open."""
         plain: dict[str, Any] = {name: values[name] for name in ("user", "k", "k_bar", "where", "contribution")}
         for name in ("epsilon", "delta"):
@@ -213,12 +217,12 @@ class Question:
         return cls(
             **plain,
             item=tuple(values["item"]),
-            score=Sum.read(values.get("score"), values.get("clip")),
+            score=Sum.parse(values.get("score"), values.get("clip")),
             counts=values.get("counts", False),
             mechanism=values.get("mechanism", AUTO),
             ordered=values.get("ordered", True),
             passes=values.get("passes"),
-            period=_period_of(values.get("period")),
+            period=_period_from_json(values.get("period")),
             by=tuple(values.get("by", ())),
             groups_per_user=values.get("groups_per_user", 1),
             groups=values.get("groups"),
@@ -230,12 +234,19 @@ class Question:
         """Plain JSON values; a mechanism that is not named is left out, and so is a public list."""
         written: dict[str, Any] = {}
         for name, number in (("epsilon", self.epsilon), ("delta", self.delta)):
-            written |= {name: None} if number is None else decimal_and_exact(name, number)
+            written |= {name: None} if number is None else decimal_and_exact_fields(name, number)
         named = self.mechanism if isinstance(self.mechanism, str) else AUTO
         groups = {"groups": self.groups if isinstance(self.groups, str) else None} if self.by else {}
-        return {**self.record(), **written, **groups, "counts": self.counts, "mechanism": named, **self._how()}
+        return {
+            **self.to_record(),
+            **written,
+            **groups,
+            "counts": self.counts,
+            "mechanism": named,
+            **self._answer_options(),
+        }
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """What is read of the table, as plain JSON: how answers and ledgers name the question."""
         return {
             "user": self.user,
@@ -247,17 +258,17 @@ class Question:
             "score": None if self.score is None else str(self.score),
             "clip": self.clip,
             **({} if self.period is None else {"period": self.period.to_json()}),
-            **self._grouping(),
+            **self._group_fields(),
             **({"coverage": True} if self.coverage else {}),
         }
 
-    def _grouping(self) -> dict[str, Any]:
+    def _group_fields(self) -> dict[str, Any]:
         """What a question with groups says beyond others: nothing without, so that ledgers know earlier ones again."""
         if not self.by:
             return {}
         return {"by": list(self.by), "groups_per_user": self.groups_per_user, "floor": self.floor}
 
-    def _how(self) -> dict[str, Any]:
+    def _answer_options(self) -> dict[str, Any]:
         """How it may be answered, where that is not as usual."""
         set_will_do: dict[str, Any] = {} if self.ordered else {"ordered": False}
         return set_will_do if self.passes is None else {**set_will_do, "passes": self.passes}
@@ -271,7 +282,7 @@ class Question:
     @property
     def periods(self) -> Periods | None:
         """The periods that are read, once that is decided; None where the budget is not by period."""
-        assert not isinstance(self.period, Span), "a question is prepared before it is put to a source"
+        assert not isinstance(self.period, RequestedPeriods), "a question is prepared before it is put to a source"
         return self.period
 
     @property
@@ -285,12 +296,12 @@ class Question:
         return "users" if self.score is None else f"of {self.score}"
 
 
-def _period_of(values: Mapping[str, Any] | None) -> Span | Periods | None:
+def _period_from_json(values: Mapping[str, Any] | None) -> RequestedPeriods | Periods | None:
     if values is None:
         return None
-    return Periods.of_json(values) if "per" in values else Span(**values)
+    return Periods.from_json(values) if "per" in values else RequestedPeriods(**values)
 
 
-def item_columns(item: str | Sequence[str]) -> tuple[str, ...]:
+def as_columns(item: str | Sequence[str]) -> tuple[str, ...]:
     """One column name, or several, as a tuple."""
     return (item,) if isinstance(item, str) else tuple(item)

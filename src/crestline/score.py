@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from crestline.errors import QuestionError
-from crestline.parameters import whole
+from crestline.exact_numbers import whole_number
 
 LARGEST_CLIP = 2**63 - 1
 _SUM = re.compile(r'\s*sum\s*\(\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^"()]*[^"()\s]))\s*\)\s*', re.IGNORECASE)
@@ -22,11 +22,11 @@ class Sum:
     clip: int
 
     def __post_init__(self) -> None:
-        if whole(self.clip, "clip") > LARGEST_CLIP:
+        if whole_number(self.clip, "clip") > LARGEST_CLIP:
             raise QuestionError(f"clip must be at most {LARGEST_CLIP}")
 
     @classmethod
-    def read(cls, score: str | None, clip: int | None) -> Sum | None:
+    def parse(cls, score: str | None, clip: int | None) -> Sum | None:
         """From `sum(column)` and its clip, which only make sense together; an odd name is written in double quotes."""
         if score is None:
             if clip is not None:

@@ -8,23 +8,23 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
 from crestline.answer.answer import Answer
+from crestline.answer_key import Identity, check_version, find_stored
 from crestline.ask import ask
-from crestline.identity import Identity, find_stored, stated_version
+from crestline.exact_numbers import whole_number
 from crestline.ledger.budget import Budget
+from crestline.ledger.budget_fractions import Remaining
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.shares import Remaining
-from crestline.parameters import whole
 from crestline.prepare import Prepared, prepare
-from crestline.price.price import Price, payers_of, price
+from crestline.price.price import Price, paying_accounts, price
 from crestline.question import Question, QuestionFields, with_question_fields
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
-from crestline.sources.opening import needs_table
+from crestline.sources.open import needs_table
 from crestline.sources.pool import Pool
 
 if TYPE_CHECKING:
     from crestline.ledger.storage.store import Store
-    from crestline.reports.report import Series
+    from crestline.reports.report import ReportRun
 
 _RECENT = 20  # entries of a ledger in which the last answer is looked for
 Address = str | os.PathLike[str]
@@ -74,11 +74,11 @@ def top_k(
                     tell whether the data are the same, and so whoever asks learns that it was touched
     entropy         where random bits come from: the operating system's generator unless given
     """
-    asked, opened = Question.of(question), open_source(source, table=table)
+    asked, opened = Question.from_fields(question), open_source(source, table=table)
     paying = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
     try:
         now = None if paying is None else paying.now()
-        prepared = prepare(asked, budget=_payer(paying, analyst), limits=opened.limits, now=now)
+        prepared = prepare(asked, budget=_paying_budget(paying, analyst), limits=opened.limits, now=now)
         return ask(
             prepared, source=opened, entropy=entropy or system(), ledger=paying, analyst=analyst, version=version
         )
@@ -128,10 +128,10 @@ class Connection:
         is not far below one in so many. `version` is a public label of the data, such as the day they were loaded:
         answers are stored under it, and served again until it changes.
         """
-        stated = None if version is None else stated_version(version)
+        stated = None if version is None else check_version(version)
         in_database = needs_table(self.source)
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
-        told = None if users is None else whole(users, "users")
+        told = None if users is None else whole_number(users, "users")
         paying = self._ledger(name, budget, user)
         return Dataset(source, user, paying, contribution, entropy or system(), stated, told)
 
@@ -162,7 +162,7 @@ class Dataset:
         for a budget of kind "pure") and a 500th of its δ; the budget is the analyst's own where there is one.
         """
         return ask(
-            self._prepared(question, analyst),
+            self._prepare_question(question, analyst),
             source=self.source,
             entropy=self.entropy,
             ledger=self.ledger,
@@ -173,19 +173,19 @@ class Dataset:
     @with_question_fields
     def price(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Price:
         """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
-        prepared = self._prepared(question, analyst)
+        prepared = self._prepare_question(question, analyst)
         self.source.check(prepared.question, prepared.view)
         known = Identity(prepared, self.source, self.entropy, self.version)
         stored = find_stored(self.ledger, known, analyst, record=False)
-        payers = payers_of(self.ledger, analyst, prepared.reach)
+        payers = paying_accounts(self.ledger, analyst, prepared.period_charge)
         return price(prepared, payers, stored=stored is not None)
 
-    def _prepared(self, fields: QuestionFields, analyst: str | None) -> Prepared:
+    def _prepare_question(self, fields: QuestionFields, analyst: str | None) -> Prepared:
         """The question and the mechanism for it; what is not given comes from the data set and its budget."""
-        question = Question.of({"user": self.user, **fields})
+        question = Question.from_fields({"user": self.user, **fields})
         if question.contribution is None:
             question = replace(question, contribution=self.contribution)
-        budget = _payer(self.ledger, analyst)
+        budget = _paying_budget(self.ledger, analyst)
         limits = replace(self.source.limits, users=self.users)
         return prepare(question, budget=budget, limits=limits, now=self.ledger.now())
 
@@ -196,13 +196,13 @@ class Dataset:
         Where the budget is by period, ask `ledger.remaining(period=…)`.
         """
         paid = [entry.charge_of(None) for entry in self.ledger.history(_RECENT) if entry.kind == "settled"]
-        return Remaining.of(self.ledger.budget, self.ledger.remaining(), paid[-1] if paid else None)
+        return Remaining.from_balance(self.ledger.budget, self.ledger.remaining(), paid[-1] if paid else None)
 
 
 @with_question_fields
 def report(
     data: Dataset, name: str = "report", *, every: str, ahead: int = 0, **question: Unpack[QuestionFields]
-) -> Series:
+) -> ReportRun:
     """A recurring report on a data set whose budget is by period: each period that has ended is asked once.
 
     `every` is day, week, month, quarter or year, and `since` the first period; the other arguments are those of
@@ -210,12 +210,12 @@ def report(
     other question can take it. Called again, it asks only what has become due since. Show it in a notebook, or take
     `rows()`, `to_pandas()`, `svg()`.
     """
-    from crestline.reports.report import Report, run
+    from crestline.reports.report import Report, run_report
 
     since = question.pop("since", None)
-    asked = Question.of({"user": data.user, "contribution": data.contribution, **question})
+    asked = Question.from_fields({"user": data.user, "contribution": data.contribution, **question})
     made = Report(name, asked, every, since or "", ahead)
-    return run(made, source=data.source, ledger=data.ledger, entropy=data.entropy)
+    return run_report(made, source=data.source, ledger=data.ledger, entropy=data.entropy)
 
 
 def _store_in_memory() -> Store:
@@ -224,6 +224,6 @@ def _store_in_memory() -> Store:
     return Store.in_memory(lambda: datetime.now(UTC))
 
 
-def _payer(ledger: Ledger | None, analyst: str | None) -> Budget | None:
+def _paying_budget(ledger: Ledger | None, analyst: str | None) -> Budget | None:
     """The budget that pays: the analyst's own, or the data set's; None without a ledger."""
     return None if ledger is None else ledger.payers(analyst)[-1].balance.budget

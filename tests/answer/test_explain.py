@@ -8,8 +8,8 @@ import pytest
 from tests.answer.made import made
 
 from crestline.answer.answer import Answer, Bill
-from crestline.answer.notes import close_pairs, noted, too_close
-from crestline.answer.review import in_formulas
+from crestline.answer.promise_text import promise_in_formulas
+from crestline.answer.warnings import number_of_close_pairs, smallest_clear_difference, with_warnings
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, PureDP
 from crestline.histogram.route import Route
 
@@ -90,7 +90,7 @@ def test_odds_without_delta_and_of_concentrated_promises() -> None:
     [("10", "1e-5", []), ("10.1", "1e-5", ["epsilon"]), ("1", "2e-5", ["delta"]), ("11", "1e-3", ["epsilon", "delta"])],
 )
 def test_warnings_about_promises_that_are_hardly_any(epsilon: str, delta: str, warned: list[str]) -> None:
-    notes = noted(replace(made(FULL), guarantee=ApproxDP(epsilon, delta))).notes
+    notes = with_warnings(replace(made(FULL), guarantee=ApproxDP(epsilon, delta))).notes
     assert [note.split()[1] for note in notes] == warned
     assert all(note.startswith("Warning: ") for note in notes)
 
@@ -106,7 +106,7 @@ def test_warnings_about_promises_that_are_hardly_any(epsilon: str, delta: str, w
     ],
 )
 def test_counts_that_contradict_ranks_are_pointed_out(items: object, counts: object, noted_: bool) -> None:
-    assert any("contradict the ranks" in note for note in noted(made(items, counts=counts)).notes) is noted_
+    assert any("contradict the ranks" in note for note in with_warnings(made(items, counts=counts)).notes) is noted_
 
 
 @pytest.mark.parametrize(
@@ -119,16 +119,16 @@ def test_counts_that_contradict_ranks_are_pointed_out(items: object, counts: obj
     ],
 )
 def test_names_in_another_encoding_are_told_what_to_do(items: object, noted_: bool) -> None:
-    assert any("iconv -f latin1" in note for note in noted(made(items)).notes) is noted_
+    assert any("iconv -f latin1" in note for note in with_warnings(made(items)).notes) is noted_
 
 
 def test_how_sure_the_order_of_neighbours_is_follows_from_the_noise() -> None:
     answer = made(FULL, counts=[100, 90, 89, 70, 40], spread=10.0)
-    bound = too_close(answer)
+    bound = smallest_clear_difference(answer)
     assert bound == pytest.approx(14.1421, abs=1e-3)
-    assert close_pairs(answer) == 2
-    assert too_close(made(FULL)) is None
-    assert close_pairs(made(FULL, counts=[1, 1, 1, 1, 1])) == 0  # nobody knows the noise
+    assert number_of_close_pairs(answer) == 2
+    assert smallest_clear_difference(made(FULL)) is None
+    assert number_of_close_pairs(made(FULL, counts=[1, 1, 1, 1, 1])) == 0  # nobody knows the noise
 
 
 def test_a_look_is_told_to_analysts_as_a_number_and_to_experts_with_its_mechanisms() -> None:
@@ -137,8 +137,8 @@ def test_a_look_is_told_to_analysts_as_a_number_and_to_experts_with_its_mechanis
         "Looked: item 5 leads rank 26 by 526 (±298) users. This noisy look, which the promise includes, decided how "
         "items were found."
     )
-    told = " ".join(in_formulas(looked))
+    told = " ".join(promise_in_formulas(looked))
     assert "= 526 (±298) >= 248, so RestrictedGumbel answered, not Sieve" in told
     chosen = replace(made(FULL), mechanism=replace(looked.mechanism, instead="the next best, X, needs more"))
-    assert "The next best, X, needs more." in in_formulas(chosen)
+    assert "The next best, X, needs more." in promise_in_formulas(chosen)
     assert "next best" not in chosen.explain()

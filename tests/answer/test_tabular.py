@@ -13,7 +13,7 @@ import pytest
 from tests.answer.made import made
 
 from crestline.answer.answer import Answer
-from crestline.answer.tabular import cell_text, columns
+from crestline.answer.tabular import columns, printable_text
 from crestline.guarantees.guarantee import ApproxDP
 
 
@@ -139,10 +139,10 @@ def test_html_is_escaped() -> None:
 
 
 def test_labels_cannot_steer_a_terminal() -> None:
-    assert cell_text("a\x1b[31mred\r\n") == "a\\x1b[31mred\\r\\n"
-    assert cell_text("Zürich 東京") == "Zürich 東京"
-    assert cell_text(12.0) == "12"
-    assert cell_text(0.5) == "0.5"
+    assert printable_text("a\x1b[31mred\r\n") == "a\\x1b[31mred\\r\\n"
+    assert printable_text("Zürich 東京") == "Zürich 東京"
+    assert printable_text(12.0) == "12"
+    assert printable_text(0.5) == "0.5"
 
 
 def test_spread_survives_json() -> None:

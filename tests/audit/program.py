@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from crestline.ask import ask
 from crestline.audit.claims import Claim, claim
-from crestline.audit.neighbours import Pair
-from crestline.audit.outcomes import Outcome, Reader
+from crestline.audit.neighbours import NeighbourPair
+from crestline.audit.outcomes import Outcome, OutcomeReader
 from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
@@ -20,7 +20,7 @@ from crestline.sources import open_source
 Row = tuple[str | None, str | None]
 
 
-def rows(pair: Pair, with_user: bool) -> list[Row]:
+def rows(pair: NeighbourPair, with_user: bool) -> list[Row]:
     """A table with these counts: many users of one item each, and one user who holds all of theirs.
 
     Rows that must not count are strewn in: repeats, and rows without a user or without an item.
@@ -30,7 +30,7 @@ def rows(pair: Pair, with_user: bool) -> list[Row]:
         made += [(f"{label}-{number}", label) for number in range(count)]
     made += made[2:7]
     if with_user:
-        made += [("the user", label) for label in (*pair.moved, *pair.moved[:2])]
+        made += [("the user", label) for label in (*pair.items_of_user, *pair.items_of_user[:2])]
     return made
 
 
@@ -47,13 +47,13 @@ class Program:
     mechanism: Any
     entropy: Entropy
     contribution: int | None = None
-    read: Reader = field(default_factory=Reader)
+    read: OutcomeReader = field(default_factory=OutcomeReader)
 
     @property
     def claim(self) -> Claim:
         return claim(self.mechanism.guarantee())
 
-    def side(self, pair: Pair, with_user: bool, n: int) -> Counter[Outcome]:
+    def sample_side(self, pair: NeighbourPair, with_user: bool, n: int) -> Counter[Outcome]:
         source = open_source(table(rows(pair, with_user)))
         prepared = prepare(Question(k=self.mechanism.k, mechanism=self.mechanism, contribution=self.contribution))
         answers = (ask(prepared, source=source, entropy=self.entropy) for _ in range(n))

@@ -9,7 +9,7 @@ import pytest
 
 from crestline.audit.attack import SIGNIFICANCE, attack, audit
 from crestline.audit.report import Report
-from crestline.audit.subject import subject
+from crestline.audit.target import prepare_subject
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
@@ -75,7 +75,7 @@ def attacked(name: str, releases: int, key: str = "attack") -> Report:
 
 def caught(report: Report) -> bool:
     worst = report.worst
-    return report.broken and worst is not None and worst.strength > report.claimed and bool(worst.event)
+    return report.is_broken and worst is not None and worst.strength > report.claimed and bool(worst.event)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -92,7 +92,7 @@ def test_a_broken_mechanism_is_caught_with_patience(name: str) -> None:
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_twin_is_left_alone(name: str) -> None:
     report = attacked(name, 100_000)
-    assert not report.broken
+    assert not report.is_broken
     assert report.significance == SIGNIFICANCE
 
 
@@ -153,15 +153,15 @@ def test_an_error_that_depends_on_the_data_is_a_breach() -> None:
 
 def test_time_is_kept() -> None:
     ticks = iter(range(10**9))
-    tested = subject(made("limited_domain:Correct"), replay("time"))
+    tested = prepare_subject(made("limited_domain:Correct"), replay("time"))
     report = attack(tested, seconds=400.0, clock=lambda: float(next(ticks)))
-    assert not report.broken
+    assert not report.is_broken
     assert report.releases < 1_000_000
 
 
 def test_progress_is_told() -> None:
     heard: list[tuple[str, float]] = []
-    tested = subject(LimitedDomain(1, 3, 1, "0.01"), replay("told"))
+    tested = prepare_subject(LimitedDomain(1, 3, 1, "0.01"), replay("told"))
     attack(tested, releases=30_000, seconds=600.0, tell=lambda *what: heard.append(what))
     assert {what for what, _ in heard} == {"probing", "comparing laws", "sampling"}
     assert all(0.0 <= share <= 1.0 for _, share in heard)

@@ -85,7 +85,7 @@ def complaints(attacked: Ask) -> Iterator[str]:
             once(open_source(histogram), honest, ledger)
         except BudgetError:
             yield "the ledger itself refuses a stop for nothing"
-        if not ledger.budget.measure(honest.settled(stopped)).fits_in(ledger.spent()):
+        if not ledger.budget.measure(honest.settlement_cost(stopped)).fits_in(ledger.spent()):
             yield "a stop is free"
     ledger = books()
     for _ in range(500):

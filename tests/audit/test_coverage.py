@@ -48,7 +48,7 @@ def pairs_counted(users: Users, named: frozenset[str]) -> tuple[int, int]:
 
 @cache
 def noise(coverage: Coverage, true: int) -> NDArray[np.float64]:
-    return np.array([coverage.chance(true, number) for number in range(-REACH, REACH + 1)])
+    return np.array([coverage.published_chance(true, number) for number in range(-REACH, REACH + 1)])
 
 
 @cache

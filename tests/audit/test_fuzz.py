@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import crestline as cl
-from crestline.audit.loading import load
+from crestline.audit.import_target import load
 from crestline.cli.main import run
 from crestline.errors import CrestlineError, MechanismError, ParameterError, QuestionError
+from crestline.exact_numbers import decimal_text, exact_number
 from crestline.ledger.budget import Budget
-from crestline.parameters import decimal_text, exact
 from crestline.question import Question
 from crestline.sources.expression import where
 
@@ -42,7 +42,7 @@ WORDS = some.sampled_from(TOKENS.split())
 @given(ANYTHING)
 def test_a_number_is_exact_or_refused(value: Any) -> None:
     with suppress(ParameterError):
-        number = exact(value, "epsilon")
+        number = exact_number(value, "epsilon")
         assert isinstance(number, Fraction)
         if isinstance(value, int | float):
             assert float(number) == pytest.approx(float(value))
@@ -51,19 +51,19 @@ def test_a_number_is_exact_or_refused(value: Any) -> None:
 
 @given(some.fractions())
 def test_numbers_are_read_as_they_are_written(number: Fraction) -> None:
-    assert exact(str(number), "epsilon") == number
+    assert exact_number(str(number), "epsilon") == number
 
 
 @given(some.decimals(allow_nan=False, allow_infinity=False, places=6))
 def test_decimals_are_read_as_they_are_written(number: Any) -> None:
-    assert exact(str(number), "epsilon") == Fraction(number) == exact(number, "epsilon")
+    assert exact_number(str(number), "epsilon") == Fraction(number) == exact_number(number, "epsilon")
 
 
 @given(some.one_of(some.text(max_size=40), some.lists(WORDS, max_size=12).map(" ".join)))
 @settings(max_examples=300)
 def test_a_filter_is_understood_or_refused(text: str) -> None:
     with suppress(QuestionError):
-        where.parse(text)
+        where.parse_filter(text)
 
 
 @given(user=ANYTHING, item=ANYTHING, k=ANYTHING, k_bar=ANYTHING, contribution=ANYTHING)

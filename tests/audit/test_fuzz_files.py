@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 
 import crestline as cl
 from crestline.errors import CrestlineError, ParameterError
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.ledger.ledger import Ledger
 from crestline.web.config import Config
 from crestline.web.settings.reader import load_config
@@ -98,8 +98,10 @@ def books() -> bytes:
         file = Path(folder) / "ledger.db"
         with Ledger.create(file, cl.Budget(epsilon=4, delta="1e-5")) as ledger:
             for number in range(3):
-                receipt = ledger.reserve(steps(cl.BoundedRange("0.1"), 2), question={"k": number}, data_version="1")
-                ledger.settle(receipt, steps(cl.BoundedRange("0.1"), 1), answer={"items": ["a"]})
+                receipt = ledger.reserve(
+                    repeat_step(cl.BoundedRange("0.1"), 2), question={"k": number}, data_version="1"
+                )
+                ledger.settle(receipt, repeat_step(cl.BoundedRange("0.1"), 1), answer={"items": ["a"]})
         raw = sqlite3.connect(file)
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         raw.execute("PRAGMA journal_mode=DELETE")

@@ -17,7 +17,7 @@ from tests.audit.broken.groups import (
     settled_at_the_mean,
 )
 
-from crestline.audit.testers.groups import Family, FamilyPair, family_pairs, undercharged, worst_family
+from crestline.audit.testers.groups import Family, FamilyPair, family_pairs, undercharged_selections, worst_family
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms import LimitedDomain, OptimalThreshold, RestrictedGumbel
@@ -57,7 +57,7 @@ def laws(family: InGroups, k_bar: int) -> Callable[[Family], Mapping[Any, float]
 
 @pytest.mark.parametrize(("groups_per_user", "worst"), [(1, 0.0476), (2, 0.0930)])
 def test_limited_domain_in_groups_needs_what_was_computed_by_hand(groups_per_user: int, worst: float) -> None:
-    family = InGroups.of(DRAWN, groups_per_user)
+    family = InGroups.from_mechanism(DRAWN, groups_per_user)
     promise = family.guarantee()
     assert (promise.epsilon, promise.delta) == (groups_per_user, Fraction(groups_per_user, 20))  # type: ignore[attr-defined] # one with a delta
     found = worst_family(laws(family, 2), family_pairs(groups_per_user), float(groups_per_user))
@@ -71,7 +71,7 @@ def test_limited_domain_in_groups_needs_what_was_computed_by_hand(groups_per_use
     ids=str,
 )
 def test_others_in_groups_stay_within_their_promise(mechanism: Any) -> None:
-    family = InGroups.of(mechanism, 1)
+    family = InGroups.from_mechanism(mechanism, 1)
     promise: Any = family.guarantee()
     found = worst_family(laws(family, 2), family_pairs(1), float(promise.epsilon))
     assert 0 < found.delta <= float(promise.delta) + ROUNDING
@@ -79,7 +79,7 @@ def test_others_in_groups_stay_within_their_promise(mechanism: Any) -> None:
 
 def test_the_price_of_one_group_is_too_low_for_users_of_two() -> None:
     """The bound on a user's groups is not enforced: the promise is for one, the user has two."""
-    found = worst_family(laws(InGroups.of(DRAWN, 1), 2), family_pairs(2), 1.0)
+    found = worst_family(laws(InGroups.from_mechanism(DRAWN, 1), 2), family_pairs(2), 1.0)
     assert found.delta == pytest.approx(0.0930, abs=5e-5)  # of 0.05
 
 
@@ -96,18 +96,18 @@ def test_a_cap_on_observed_groups_is_noticed() -> None:
     for epsilon in (1.0, 10.0):
         found = worst_family(laws(FewGroupsRead(DRAWN, 1, Fraction(0)), 2), [pair], epsilon)
         assert found.delta == pytest.approx(0.5, abs=0.01)
-    assert worst_family(laws(InGroups.of(DRAWN, 1), 2), [pair], 1.0).delta <= 0.05
+    assert worst_family(laws(InGroups.from_mechanism(DRAWN, 1), 2), [pair], 1.0).delta <= 0.05
 
 
 @pytest.mark.parametrize("groups_per_user", [1, 2])
 @pytest.mark.parametrize("mechanism", PAYING, ids=str)
 def test_whatever_comes_back_any_groups_of_a_user_are_paid_for(mechanism: Any, groups_per_user: int) -> None:
-    family = InGroups.of(mechanism, groups_per_user)
-    assert not list(undercharged(family.settled, mechanism.settled, OUTCOMES, groups_per_user))
+    family = InGroups.from_mechanism(mechanism, groups_per_user)
+    assert not list(undercharged_selections(family.settlement_cost, mechanism.settled, OUTCOMES, groups_per_user))
 
 
 @pytest.mark.parametrize("settlement", SETTLEMENTS)
 def test_a_wrong_settlement_is_noticed(settlement: str) -> None:
-    family = InGroups.of(PAYING[0], 2)
+    family = InGroups.from_mechanism(PAYING[0], 2)
     settle = partial(SETTLEMENTS[settlement], family)
-    assert list(undercharged(settle, family.mechanism.settled, OUTCOMES, 2))
+    assert list(undercharged_selections(settle, family.mechanism.settlement_cost, OUTCOMES, 2))

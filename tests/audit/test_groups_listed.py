@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crestline.audit.testers.groups import Family, FamilyPair, family_pairs, undercharged, worst_family
+from crestline.audit.testers.groups import Family, FamilyPair, family_pairs, undercharged_selections, worst_family
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms import Canonical, Lipschitz
 from crestline.mechanisms.in_groups import InGroups
@@ -43,7 +43,7 @@ def listed_pairs(groups_per_user: int) -> list[FamilyPair]:
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("groups_per_user", [1, 2])
 def test_public_lists_are_within_their_promise(groups_per_user: int, name: str) -> None:
-    family = InGroups.of(MECHANISMS[name], groups_per_user, public=True)
+    family = InGroups.from_mechanism(MECHANISMS[name], groups_per_user, public=True)
     promise: Any = family.guarantee()
     assert promise.epsilon is not None
     found = worst_family(laws(family, LISTED), listed_pairs(groups_per_user), float(promise.epsilon))
@@ -52,14 +52,14 @@ def test_public_lists_are_within_their_promise(groups_per_user: int, name: str) 
 
 def test_the_price_of_one_group_is_too_low_for_users_of_two() -> None:
     """At the ε of one group no δ is claimed, and one is needed."""
-    one = InGroups.of(MECHANISMS["peeling"], 1, public=True)
+    one = InGroups.from_mechanism(MECHANISMS["peeling"], 1, public=True)
     assert worst_family(laws(one, LISTED), listed_pairs(2), 0.5).delta > 1e-3
     assert worst_family(laws(one, LISTED), listed_pairs(1), 0.5).delta <= ROUNDING
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a_public_list_of_items_on_observed_groups_is_noticed(name: str) -> None:
-    family = InGroups.of(MECHANISMS[name], 1, public=True)
+    family = InGroups.from_mechanism(MECHANISMS[name], 1, public=True)
     found = worst_family(laws(family, None), family_pairs(1, SIZES), 1.0)
     assert found.delta == pytest.approx(1.0)
     assert found.pair is not None
@@ -70,6 +70,8 @@ def test_a_public_list_of_items_on_observed_groups_is_noticed(name: str) -> None
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_whatever_comes_back_any_groups_of_a_user_are_paid_for(name: str, groups_per_user: int) -> None:
     mechanism: BuiltIn = MECHANISMS[name]
-    family = InGroups.of(mechanism, groups_per_user, public=True, delta=Fraction(1, 100))
+    family = InGroups.from_mechanism(mechanism, groups_per_user, public=True, delta=Fraction(1, 100))
     outcomes = [Selection(("a", "b"), False), Selection(("b", "c"), False)]
-    assert not list(undercharged(family.settled, mechanism.settled, outcomes, groups_per_user))
+    assert not list(
+        undercharged_selections(family.settlement_cost, mechanism.settlement_cost, outcomes, groups_per_user)
+    )

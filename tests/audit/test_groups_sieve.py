@@ -22,17 +22,17 @@ from scipy.stats import norm
 from tests.mechanisms.observed.test_observed import User
 from tests.mechanisms.observed.test_sieve import LAST, Audited
 
-from crestline.audit.testers.groups import undercharged
+from crestline.audit.testers.groups import undercharged_selections
 from crestline.guarantees.gaussian import delta_of
 from crestline.histogram.pair_table import PairTable
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.views import PAIRS
+from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms import Sieve
 from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.observed.looks import sigma_of
+from crestline.mechanisms.observed.noisy_query import sigma_for
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import GroupSelections, Selection
-from crestline.mechanisms.total import Total
 from crestline.periods.calendar import Calendar, Periods
 from crestline.question import Question
 from crestline.sources import open_source
@@ -47,7 +47,7 @@ Chances: TypeAlias = NDArray[np.float64]
 
 
 def made(groups: int) -> Sieve:
-    return Sieve.fit(Total(2, 1, DELTA), groups=groups)
+    return Sieve.fit(PrivacyTotal(2, 1, DELTA), groups=groups)
 
 
 class NoiseOfOneGroup(Sieve):
@@ -207,7 +207,7 @@ def test_noise_that_is_used_in_two_groups_is_noticed() -> None:
     """Two groups with the same users, one of which has a user more. With the same noise in both, whatever they hash by,
     the same is named in both; unless somebody is in one of them, and the answer says so."""
     mechanism = made(1)
-    sigma, others = float(sigma_of(LAST * mechanism.mu_squared)), 12
+    sigma, others = float(sigma_for(LAST * mechanism.mu_squared)), 12
     threshold = float(Audited(mechanism).threshold)
     only_with_user = norm.cdf((threshold - others) / sigma) - norm.cdf((threshold - others - 1) / sigma)
     assert only_with_user > 50 * DELTA
@@ -219,10 +219,10 @@ def test_noise_that_is_used_in_two_groups_is_noticed() -> None:
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_group_that_names_nothing_costs_as_much_as_every_other(groups: int) -> None:
     mechanism = made(groups)
-    family = InGroups.of(mechanism, groups, delta=DELTA)
+    family = InGroups.from_mechanism(mechanism, groups, delta=DELTA)
     outcomes = [Selection((), True), Selection(("a",), True), Selection(("a", "b"), False)]
-    assert not list(undercharged(family.settled, mechanism.settled, outcomes, groups))
-    nothing, whole = family.settled(GroupSelections(())), family.cost()
+    assert not list(undercharged_selections(family.settlement_cost, mechanism.settlement_cost, outcomes, groups))
+    nothing, whole = family.settlement_cost(GroupSelections(())), family.cost()
     assert (nothing.rho, nothing.delta) == (whole.rho, whole.delta)
     assert (whole.rho, whole.delta) == (groups * mechanism.mu_squared / 2, groups * mechanism.delta_new)
 
@@ -277,11 +277,11 @@ def _views(
 
 
 def _numbers(views: PairViews, key: bytes) -> dict[str, dict[Any, float]]:
-    observed = views.observed(key, gaussian_weights(1, 2))
+    observed = views.observed_items(key, gaussian_weights(1, 2))
     places = range(observed.size)
     return {
         "popular": {1: float(views.users_with(1))},
         "users": dict(enumerate(map(float, views.users_by_items()))),
-        "loads": dict(enumerate(views.loads(key, 64, gaussian_weights(1, 64)) / UNIT)),
+        "loads": dict(enumerate(views.bucket_loads(key, 64, gaussian_weights(1, 64)) / UNIT)),
         "scores": dict(zip(observed.names(places), (observed.score_of(at) / UNIT for at in places), strict=True)),
     }

@@ -10,9 +10,9 @@ from __future__ import annotations
 import pytest
 from tests.audit.ours import NAMES, made
 
-from crestline.audit.attack import pairs_for
-from crestline.audit.subject import subject
-from crestline.audit.testers.effort import Effort
+from crestline.audit.attack import pairs_to_attack
+from crestline.audit.target import prepare_subject
+from crestline.audit.testers.limits import AttackLimits
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import system
 
@@ -32,6 +32,8 @@ def test_together_they_fail_by_chance_less_than_once_in_a_million() -> None:
 def test_nothing_is_found_however_often_it_is_run(name: str) -> None:
     instances = made(name)
     for run in range(FEWER.get(name, RUNS)):
-        tested = subject(instances[run % len(instances)], system())
-        found = StatisticalTester(SIGNIFICANCE, Effort(RELEASES, 3_600.0)).test(tested, pairs_for(tested, seed=run))
+        tested = prepare_subject(instances[run % len(instances)], system())
+        found = StatisticalTester(SIGNIFICANCE, AttackLimits(RELEASES, 3_600.0)).test(
+            tested, pairs_to_attack(tested, seed=run)
+        )
         assert found is None or not found.broken, found

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from crestline.audit.outcomes import Reader, raised
-from crestline.audit.testers.features import shown
+from crestline.audit.outcomes import OutcomeReader, error_outcome
+from crestline.audit.testers.features import kind_text
 from crestline.mechanisms.selection import Selection
 
 
 def test_a_selection_is_its_items_its_stop_and_its_numbers() -> None:
-    read = Reader()
+    read = OutcomeReader()
     plain = read(Selection(("a", "b"), True))
     assert (plain.names, plain.ordered, plain.numbers) == (("a", "b"), True, ())
     assert plain == read(Selection(("a", "b"), True))
@@ -24,7 +24,7 @@ def test_a_selection_is_its_items_its_stop_and_its_numbers() -> None:
 
 
 def test_anything_else_can_be_counted_too() -> None:
-    read = Reader()
+    read = OutcomeReader()
     assert read("x") == read("x")
     assert read([1, 2]) == read((1, 2))
     assert read({"a": [1]}) == read({"a": [1]})
@@ -36,13 +36,13 @@ def test_anything_else_can_be_counted_too() -> None:
 
 
 def test_an_error_is_an_outcome() -> None:
-    assert raised(ValueError("private words")) == raised(ValueError("others"))
-    assert raised(ValueError()) != raised(KeyError())
+    assert error_outcome(ValueError("private words")) == error_outcome(ValueError("others"))
+    assert error_outcome(ValueError()) != error_outcome(KeyError())
 
 
 def test_outcomes_are_shown_in_words() -> None:
-    read = Reader()
-    assert shown(read(Selection((), True)).key) == "nothing, stopped"
-    assert shown(read(Selection(("a", "b"), False)).key) == "(a, b)"
-    assert shown(read(Selection(frozenset("ba"), True)).key) == "{a, b}, stopped"
-    assert shown(3) == "3"
+    read = OutcomeReader()
+    assert kind_text(read(Selection((), True)).key) == "nothing, stopped"
+    assert kind_text(read(Selection(("a", "b"), False)).key) == "(a, b)"
+    assert kind_text(read(Selection(frozenset("ba"), True)).key) == "{a, b}, stopped"
+    assert kind_text(3) == "3"

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.histogram_table import HistogramTable
 from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace
@@ -60,7 +60,7 @@ def added(periods: int, first: int, contribution: int | None, score: bool, broke
     rows = [row for user in users(periods) for row in user.rows(first)]
     table = pa.table(dict(zip(("user", "item", "day", "v"), map(list, zip(*rows, strict=True)), strict=True)))
     said = {"k": 1, "k_bar": len(rows), "contribution": contribution}
-    asked = Question.of({**said, **({"score": "sum(v)", "clip": CLIP} if score else {})})  # type: ignore[typeddict-item]
+    asked = Question.from_fields({**said, **({"score": "sum(v)", "clip": CLIP} if score else {})})  # type: ignore[typeddict-item]
     if not broken:
         asked = replace(asked, period=Periods(Calendar("month", "day"), 2026 * 12 + 8, periods))
     with open_source(table).reading(asked, bytes(range(32))) as reading:
@@ -150,7 +150,7 @@ def test_with_sums_it_is_caught_as_well(periods: int) -> None:
 
 
 GROUPS = [frozenset(some) for size in range(3) for some in itertools.combinations("gh", size)]
-IN_GROUPS = InGroups.of(LimitedDomain(1, 1, 1, "0.01"), 1)  # (1, 0.01) for one group of each user
+IN_GROUPS = InGroups.from_mechanism(LimitedDomain(1, 1, 1, "0.01"), 1)  # (1, 0.01) for one group of each user
 
 
 @cache
@@ -160,7 +160,7 @@ def in_groups(periods: int, first: int, broken: bool) -> dict[str, frozenset[str
     everybody = [User(every, f"{place}-{name}") for place, every in enumerate(some) for name in range(6)]
     rows = [(user, group, "a", day) for one in everybody for user, group, day, _ in one.rows(first)]
     table = pa.table(dict(zip(("user", "group", "item", "day"), map(list, zip(*rows, strict=True)), strict=True)))
-    asked = Question.of({"k": 1, "k_bar": 1, "by": "group", "groups_per_user": 1})
+    asked = Question.from_fields({"k": 1, "k_bar": 1, "by": "group", "groups_per_user": 1})
     if not broken:
         asked = replace(asked, period=Periods(Calendar("month", "day"), 2026 * 12 + 8, periods))
     found: dict[str, set[str]] = {one.name: set() for one in everybody}

@@ -12,9 +12,9 @@ import pytest
 from tests.audit.program import Program, Row, rows, table
 
 import crestline as cl
-from crestline.audit.neighbours import Pair, Shape
-from crestline.audit.testers.effort import Effort
-from crestline.audit.testers.families import Special
+from crestline.audit.neighbours import HistogramShape, NeighbourPair
+from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.special_pairs import SpecialPairs
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.errors import BudgetExhausted, MechanismError, QuestionError
 from crestline.histogram.histogram import Histogram
@@ -23,10 +23,10 @@ from crestline.mechanisms.mechanism import BuiltIn
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 from crestline.sources import open_source
-from crestline.sources.engine import running
+from crestline.sources.engine import runner
 from crestline.sources.expression import counting
 
-PAIRS = list(Special(2, (9,))(Shape(3), None))[::4]
+PAIRS = list(SpecialPairs(2, (9,))(HistogramShape(3), None))[::4]
 QUESTION = Question(k=2, k_bar=3)
 
 
@@ -50,12 +50,12 @@ def test_what_the_mechanism_sees_is_the_model() -> None:
 
 
 def test_what_the_mechanism_sees_of_a_file_is_the_model(tmp_path: Path) -> None:
-    pair = next(pair for pair in PAIRS if len(pair.moved) > 1)
+    pair = next(pair for pair in PAIRS if len(pair.items_of_user) > 1)
     seen = open_source(as_file(tmp_path, rows(pair, True))).top_counts(QUESTION)
     assert same(seen, Histogram.from_counts(pair.with_user, 3))
 
 
-def most_moved(pair: Pair, contribution: int, key: bytes) -> int:
+def most_moved(pair: NeighbourPair, contribution: int, key: bytes) -> int:
     """How many counts differ with and without the user, when both tables are counted with the same key."""
     wide = Question(k=2, k_bar=30, contribution=contribution)
     tables = [open_source(table(rows(pair, side))).top_counts(wide, key) for side in (True, False)]
@@ -65,7 +65,9 @@ def most_moved(pair: Pair, contribution: int, key: bytes) -> int:
     return sum(moves)
 
 
-BUSY = Pair(dict.fromkeys("abcdefgh", 3), dict.fromkeys("abcdefgh", 2), Shape(3), "a user in every item")
+BUSY = NeighbourPair(
+    dict.fromkeys("abcdefgh", 3), dict.fromkeys("abcdefgh", 2), HistogramShape(3), "a user in every item"
+)
 
 
 @pytest.mark.parametrize("contribution", [1, 3])
@@ -74,7 +76,7 @@ def test_one_user_moves_no_more_counts_than_the_bound(contribution: int) -> None
 
 
 def test_a_bound_that_is_not_enforced_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "bounded", lambda pairs, *rest: pairs)
+    monkeypatch.setattr(counting, "bound_pairs", lambda pairs, *rest: pairs)
     assert most_moved(BUSY, 3, bytes(32)) == 8
 
 
@@ -104,14 +106,14 @@ def test_the_whole_program_keeps_its_promise_and_the_attack_has_power() -> None:
             return [cl.Selection(tuple(histogram.items[:1]), False)] * n
 
     pairs = [
-        Pair({"a": 1, "b": 1, "c": 1}, {}, Shape(3), "nothing but one user"),
-        Pair({"a": 9, "b": 10}, {"a": 9, "b": 9}, Shape(3), "a tie"),
-        Pair({"a": 8}, {"a": 7}, Shape(3), "at the edge"),
+        NeighbourPair({"a": 1, "b": 1, "c": 1}, {}, HistogramShape(3), "nothing but one user"),
+        NeighbourPair({"a": 9, "b": 10}, {"a": 9, "b": 9}, HistogramShape(3), "a tie"),
+        NeighbourPair({"a": 8}, {"a": 7}, HistogramShape(3), "at the edge"),
     ]
     honest = Program(cl.mechanisms.LimitedDomain(1, 3, 1, "0.01"), replay("honest"))
-    found = StatisticalTester(1e-6, Effort(560, 3_600.0)).test(honest, pairs)
+    found = StatisticalTester(1e-6, AttackLimits(560, 3_600.0)).test(honest, pairs)
     assert found is None or not found.broken
-    leaking = StatisticalTester(1e-6, Effort(560, 3_600.0)).test(Program(Open(), replay("open")), pairs)
+    leaking = StatisticalTester(1e-6, AttackLimits(560, 3_600.0)).test(Program(Open(), replay("open")), pairs)
     assert leaking is not None
     assert leaking.broken
 
@@ -135,7 +137,7 @@ def ask(source: Any, books: Any = None, **changes: Any) -> cl.Answer:
     return cl.top_k(source, **{**call, **changes})
 
 
-NEAR = Pair({"a": 30, "b": 30, "c": 1}, {"a": 30, "b": 29, "c": 1}, Shape(3), "near")
+NEAR = NeighbourPair({"a": 30, "b": 30, "c": 1}, {"a": 30, "b": 29, "c": 1}, HistogramShape(3), "near")
 
 
 def test_repeating_a_question_does_not_average_the_noise_away(tmp_path: Path, releases: list[int]) -> None:
@@ -165,7 +167,7 @@ def test_every_release_is_charged_before_it_is_made(tmp_path: Path, releases: li
 
 
 def test_nothing_that_was_not_released_is_left_in_the_ledger(tmp_path: Path) -> None:
-    secret = Pair({"zebra-secret": 1}, {}, Shape(3), "secret")
+    secret = NeighbourPair({"zebra-secret": 1}, {}, HistogramShape(3), "secret")
     common: list[Row] = [(f"u{n}", "common") for n in range(10_317)]
     path, books = as_file(tmp_path, rows(secret, True) + common), tmp_path / "ledger.db"
     Ledger.create(books, cl.Budget(epsilon=4, delta="1e-5")).close()
@@ -194,7 +196,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_errors_say_the_same_on_neighbours(name: str) -> None:
     said = []
-    for pair in (NEAR, Pair({"zebra-secret": 1}, {}, Shape(3), "secret")):
+    for pair in (NEAR, NeighbourPair({"zebra-secret": 1}, {}, HistogramShape(3), "secret")):
         for side in (True, False):
             with pytest.raises(cl.errors.CrestlineError) as error:
                 WRONG[name](table(rows(pair, side)))
@@ -215,9 +217,9 @@ def test_no_more_than_k_bar_and_one_rows_are_read(monkeypatch: pytest.MonkeyPatc
         return counted
 
     for way in ("rows", "bound_rows"):
-        monkeypatch.setattr(running.Runner, way, counting(getattr(running.Runner, way)))
+        monkeypatch.setattr(runner.Runner, way, counting(getattr(runner.Runner, way)))
     names = [f"i{n}" for n in range(60)]
-    many = Pair(dict.fromkeys(names, 2), dict.fromkeys(names, 1), Shape(3), "many")
+    many = NeighbourPair(dict.fromkeys(names, 2), dict.fromkeys(names, 1), HistogramShape(3), "many")
     source = open_source(table(rows(many, True)))
     source.top_counts(Question(k=2, k_bar=7))
     source.top_counts(Question(k=2, k_bar=7, contribution=2), bytes(32))

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from crestline.guarantees.gaussian import delta_of
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.views import PAIRS
-from crestline.mechanisms.observed.looks import Look, look
+from crestline.histogram.view_kinds import PAIRS
+from crestline.mechanisms.observed.noisy_query import NoisyQuery, noisy_query
 from crestline.mechanisms.observed.sieve import Sieve
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.periods.calendar import Calendar, Periods
@@ -63,12 +63,12 @@ def _views(first: frozenset[str], second: frozenset[str], broken: bool) -> dict[
         views = reading.histogram
         assert isinstance(views, PairViews)
         weights = gaussian_weights(1, CAP)
-        observed = views.observed(KEY, weights)
+        observed = views.observed_items(KEY, weights)
         places = range(observed.size)
         return {
             "popular": {rank: float(views.users_with(rank)) for rank in (1,)},
             "users": dict(enumerate(map(float, views.users_by_items()))),
-            "loads": dict(enumerate(views.loads(KEY, BUCKETS, gaussian_weights(1, BUCKETS)) / UNIT)),
+            "loads": dict(enumerate(views.bucket_loads(KEY, BUCKETS, gaussian_weights(1, BUCKETS)) / UNIT)),
             "scores": dict(zip(observed.names(places), (observed.score_of(at) / UNIT for at in places), strict=True)),
         }
 
@@ -97,12 +97,12 @@ def test_the_histogram_of_users_needs_the_noise_of_two_cells(monkeypatch: pytest
     """The twin with the noise of one cell would promise half of what a user costs."""
     spent: list[Fraction] = []
 
-    def noted(numbers: NDArray[np.int64], unit: int, mu_squared: Fraction, entropy: Entropy) -> Look:
+    def noted(numbers: NDArray[np.int64], unit: int, mu_squared: Fraction, entropy: Entropy) -> NoisyQuery:
         if len(numbers) == 13:
             spent.append(mu_squared)
-        return look(numbers, unit, mu_squared, entropy)
+        return noisy_query(numbers, unit, mu_squared, entropy)
 
-    monkeypatch.setattr("crestline.mechanisms.observed.sieve.look", noted)
+    monkeypatch.setattr("crestline.mechanisms.observed.sieve.noisy_query", noted)
     table = pa.table({"user": [1, 2], "item": ["a", "b"]})
     for several in (False, True):
         with open_source(table).reading(Question(k=1, k_bar=1), KEY, PAIRS) as reading:

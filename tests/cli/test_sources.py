@@ -8,7 +8,7 @@ import re
 import pytest
 
 from crestline.cli.main import run
-from crestline.sources.supported import SUPPORTED
+from crestline.sources.support_table import SUPPORTED
 
 
 def test_every_engine_says_what_stands_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,6 +39,6 @@ def test_a_table_for_people_in_80_columns_breaks_no_word(
     for line in SUPPORTED:
         said = [line.name, line.address, line.supports, line.limits, line.tested]
         assert set(" ".join(said).split()) <= shown
-        if line.run is not None:
-            assert set(str(line.run).split()) <= shown
-            assert set("; ".join(line.run.gaps).split()) <= shown
+        if line.recorded_run is not None:
+            assert set(str(line.recorded_run).split()) <= shown
+            assert set("; ".join(line.recorded_run.gaps).split()) <= shown

@@ -8,11 +8,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.histogram.histogram import Histogram
 
-PAIRS = list(small_pairs("abcd", 3))
+PAIRS = list(small_histogram_pairs("abcd", 3))
 
 
 def ranked(counts: Counts) -> list[str]:

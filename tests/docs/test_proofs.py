@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crestline.mechanisms.catalogue import CATALOGUE, Entry
+from crestline.mechanisms.catalogue import CATALOGUE, CatalogueEntry
 
 ROOT = Path(__file__).resolve().parents[2]
 _spec = importlib.util.spec_from_file_location("fingerprint", ROOT / "scripts" / "fingerprint.py")
@@ -31,7 +31,7 @@ def test_the_first_page_of_the_proofs_names_every_note() -> None:
 
 
 @pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)
-def test_every_mechanism_has_a_note(line: Entry) -> None:
+def test_every_mechanism_has_a_note(line: CatalogueEntry) -> None:
     module = f"src/crestline/mechanisms/{line.module.replace('.', '/')}.py"
     notes = [note for note in NOTES if f"Proves: {module}\n" in note.read_text()]
     assert notes, f"no note in docs/proofs/ has a line 'Proves: {module}'"
@@ -40,7 +40,7 @@ def test_every_mechanism_has_a_note(line: Entry) -> None:
 
 
 @pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)
-def test_every_mechanism_has_the_five_header_lines(line: Entry) -> None:
+def test_every_mechanism_has_the_five_header_lines(line: CatalogueEntry) -> None:
     text = (ROOT / "src" / "crestline" / "mechanisms" / f"{line.module.replace('.', '/')}.py").read_text()
     places = [text.find(f"\n{word}") for word in ("Seed ", "Guarantee ", "Assumes ", "Numerics ", "Proof note ")]
     assert -1 not in places
@@ -48,7 +48,7 @@ def test_every_mechanism_has_the_five_header_lines(line: Entry) -> None:
 
 
 @pytest.mark.parametrize("line", CATALOGUE, ids=lambda line: line.name)
-def test_every_mechanism_has_a_reference_page(line: Entry) -> None:
+def test_every_mechanism_has_a_reference_page(line: CatalogueEntry) -> None:
     pages = (ROOT / "docs" / "reference" / "mechanisms").glob("*.md")
     headings = [page.read_text().splitlines()[0].removeprefix("# ").split(", ") for page in pages]
     assert any(line.name in names for names in headings), f"no page in docs/reference/mechanisms/ is headed {line.name}"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.answer.made import made
 
-from crestline.cli.analyst.explain import theorems
+from crestline.cli.analyst.explain import theorem_links
 from tools.book.__main__ import build, main
 from tools.book.linking import with_links
 from tools.book.mathematics import mathml
@@ -109,7 +109,7 @@ def test_the_addresses_that_explain_prints_are_places_of_the_site(pages: dict[st
     with (ROOT / "pyproject.toml").open("rb") as file:
         base = tomllib.load(file)["project"]["urls"]["Documentation"].rstrip("/")
     assert f"site_url: {base}/" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    told = theorems(made(("a", "b")))
+    told = theorem_links(made(("a", "b")))
     assert told
     for number, address in told.items():
         page, _, place = address.removeprefix(f"{base}/").partition("#")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crestline.errors import QuestionError
-from crestline.sources.expression.where import parse
+from crestline.sources.expression.where import parse_filter
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "where.md").read_text()
 
@@ -21,10 +21,10 @@ def lines(fence: str) -> list[str]:
 
 @pytest.mark.parametrize("text", lines("where-taken"))
 def test_what_the_page_offers_is_taken(text: str) -> None:
-    parse(text)
+    parse_filter(text)
 
 
 @pytest.mark.parametrize("text", lines("where-refused"))
 def test_what_the_page_excludes_is_refused(text: str) -> None:
     with pytest.raises(QuestionError):
-        parse(text)
+        parse_filter(text)

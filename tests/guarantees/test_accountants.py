@@ -23,10 +23,10 @@ from crestline.guarantees.accountants import (
     total,
     total_epsilon,
 )
-from crestline.guarantees.composition import dong_durfee_rogers, optimal
-from crestline.guarantees.cost import Cost, Step, steps
+from crestline.guarantees.composition import dong_durfee_rogers, optimal_composition
+from crestline.guarantees.cost import Cost, Step, repeat_step
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP
-from crestline.guarantees.search import largest_within
+from crestline.guarantees.root_finding import largest_within
 
 DELTA = Fraction(1, 10**6)
 INTERVAL = 1e-4
@@ -43,11 +43,11 @@ def cost_of(kind: str, size: Fraction, times: int) -> Cost:
         "interval": LossInterval(size / 3, size),
         "gauss": GaussianDP(size**2),
     }
-    return steps(made[kind], times)
+    return repeat_step(made[kind], times)
 
 
 def test_a_release_says_its_epsilon_its_delta_and_its_theorems() -> None:
-    cost = steps(BoundedRange("0.05"), 50, delta=Fraction(1, 10**8)) + steps(LossInterval("0.09", "0.21"))
+    cost = repeat_step(BoundedRange("0.05"), 50, delta=Fraction(1, 10**8)) + repeat_step(LossInterval("0.09", "0.21"))
     promise = total(cost, DELTA, "framework (P5.1)")
     assert isinstance(promise, ApproxDP)
     assert promise.epsilon == total_epsilon(cost, DELTA) < Fraction(1)
@@ -56,17 +56,17 @@ def test_a_release_says_its_epsilon_its_delta_and_its_theorems() -> None:
 
 
 def test_without_slack_steps_are_added_up() -> None:
-    promise = total(steps(BoundedRange("0.05"), 50, delta=DELTA))
+    promise = total(repeat_step(BoundedRange("0.05"), 50, delta=DELTA))
     assert (promise.epsilon, promise.delta) == (Fraction("2.5"), DELTA)
     assert "B1" in promise.theorem
 
 
 def test_gaussian_noise_without_slack_stays_concentrated() -> None:
-    promise = total(steps(GaussianDP("0.02"), 3) + steps(PureDP("0.1")))
+    promise = total(repeat_step(GaussianDP("0.02"), 3) + repeat_step(PureDP("0.1")))
     assert isinstance(promise, ZCDP)
     assert promise.rho == Fraction("0.035")
     with pytest.raises(ParameterError, match="slack"):
-        total_epsilon(steps(GaussianDP("0.02")), 0)
+        total_epsilon(repeat_step(GaussianDP("0.02")), 0)
 
 
 @given(kinds, sizes, st.integers(1, 30), kinds, sizes, powers)
@@ -119,7 +119,7 @@ def test_what_comes_back_fits_and_a_little_more_does_not(k: int, accountant: Ada
     found = per_step_epsilon(k, "0.7", "1e-7", accountant)
 
     def charged(size: Fraction) -> Fraction:
-        cost = steps(BoundedRange(size), k)
+        cost = repeat_step(BoundedRange(size), k)
         bound = accountant.epsilon(cost, Fraction(1, 10**7)) if accountant else total_epsilon(cost, Fraction(1, 10**7))
         assert bound is not None
         return bound
@@ -141,14 +141,14 @@ def test_google_agrees_on_pure_steps(epsilon: float, times: int) -> None:
         google.common.DifferentialPrivacyParameters(epsilon, 0), value_discretization_interval=INTERVAL
     )
     theirs = step.self_compose(times).get_epsilon_for_delta(1e-6)
-    assert float(total_epsilon(steps(PureDP(epsilon), times), DELTA)) == pytest.approx(theirs, rel=2e-3)
+    assert float(total_epsilon(repeat_step(PureDP(epsilon), times), DELTA)) == pytest.approx(theirs, rel=2e-3)
 
 
 @pytest.mark.parametrize(("sigma", "times"), [(5, 1), (10, 30)])
 def test_google_agrees_on_gaussian_steps(sigma: int, times: int) -> None:
     step = google.from_gaussian_mechanism(sigma, value_discretization_interval=INTERVAL)
     theirs = step.self_compose(times).get_epsilon_for_delta(1e-6)
-    assert float(total_epsilon(steps(GaussianDP(Fraction(1, sigma**2)), times), DELTA)) == pytest.approx(
+    assert float(total_epsilon(repeat_step(GaussianDP(Fraction(1, sigma**2)), times), DELTA)) == pytest.approx(
         theirs, rel=2e-3
     )
 
@@ -159,7 +159,7 @@ def test_google_agrees_on_pure_and_gaussian_steps_together() -> None:
     )
     noise = google.from_gaussian_mechanism(8, value_discretization_interval=INTERVAL)
     theirs = pure.self_compose(4).compose(noise.self_compose(9)).get_epsilon_for_delta(1e-6)
-    cost = steps(PureDP("0.2"), 4) + steps(GaussianDP(Fraction(1, 64)), 9)
+    cost = repeat_step(PureDP("0.2"), 4) + repeat_step(GaussianDP(Fraction(1, 64)), 9)
     assert float(total_epsilon(cost, DELTA)) == pytest.approx(theirs, rel=2e-3)
 
 
@@ -167,7 +167,7 @@ def test_google_agrees_on_pure_and_gaussian_steps_together() -> None:
 def test_google_agrees_on_laplace_noise(scale: float, times: int) -> None:
     """Laplace noise is charged as a pure step: equal without slack, and never less with it."""
     law = google.from_laplace_mechanism(scale, value_discretization_interval=INTERVAL).self_compose(times)
-    cost = steps(PureDP(1 / Fraction(str(scale))), times)
+    cost = repeat_step(PureDP(1 / Fraction(str(scale))), times)
     assert float(total_epsilon(cost, 0)) == pytest.approx(law.get_epsilon_for_delta(1e-12), abs=times * INTERVAL)
     theirs = law.get_epsilon_for_delta(1e-6)
     assert theirs <= float(total_epsilon(cost, DELTA)) + times * INTERVAL
@@ -176,9 +176,9 @@ def test_google_agrees_on_laplace_noise(scale: float, times: int) -> None:
 def test_renyi_curves_of_single_steps_hold_together() -> None:
     """A range of ε is worse than any of its intervals, and better than ε both ways."""
     slack = Fraction(1, 1000)
-    whole = Renyi().epsilon(steps(BoundedRange("0.4"), 20), slack)
-    part = Renyi().epsilon(steps(LossInterval("0.1", "0.3"), 20), slack)
-    both = Renyi().epsilon(steps(PureDP("0.4"), 20), slack)
+    whole = Renyi().epsilon(repeat_step(BoundedRange("0.4"), 20), slack)
+    part = Renyi().epsilon(repeat_step(LossInterval("0.1", "0.3"), 20), slack)
+    both = Renyi().epsilon(repeat_step(PureDP("0.4"), 20), slack)
     assert part is not None
     assert whole is not None
     assert both is not None
@@ -186,8 +186,8 @@ def test_renyi_curves_of_single_steps_hold_together() -> None:
 
 
 def test_a_step_that_is_only_concentrated_is_added_by_renyi_and_zcdp() -> None:
-    cost = steps(BoundedRange("0.05"), 20) + steps(ZCDP("0.01"))
-    as_noise = steps(BoundedRange("0.05"), 20) + steps(GaussianDP("0.02"))
+    cost = repeat_step(BoundedRange("0.05"), 20) + repeat_step(ZCDP("0.01"))
+    as_noise = repeat_step(BoundedRange("0.05"), 20) + repeat_step(GaussianDP("0.02"))
     bounds = {accountant.name: accountant.epsilon(cost, DELTA) for accountant in ACCOUNTANTS}
     assert bounds["basic"] is None
     assert bounds["optimum"] is None
@@ -197,7 +197,7 @@ def test_a_step_that_is_only_concentrated_is_added_by_renyi_and_zcdp() -> None:
 
 def test_pure_steps_of_two_sizes_are_what_they_are_together() -> None:
     """Randomised response of both sizes, enumerated: δ is met at the total, and missed a little below it."""
-    cost = steps(PureDP(1)) + steps(PureDP("0.2"), 3)
+    cost = repeat_step(PureDP(1)) + repeat_step(PureDP("0.2"), 3)
     found = AdaptiveOptimum().epsilon(cost, Fraction(1, 50))
     assert found is not None
 
@@ -218,12 +218,12 @@ def test_one_kind_of_pure_step_is_added_in_closed_form_up_to_a_number(monkeypatc
 
     def counted(k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
         asked.append(k)
-        return optimal(k, epsilon, delta)
+        return optimal_composition(k, epsilon, delta)
 
-    monkeypatch.setattr(accountants, "optimal", counted)
+    monkeypatch.setattr(accountants, "optimal_composition", counted)
     monkeypatch.setattr(accountants, "_MOST_PURE", 5)
-    totals = [AdaptiveOptimum().epsilon(steps(PureDP("0.11"), times), DELTA) for times in (1, 5, 6)]
+    totals = [AdaptiveOptimum().epsilon(repeat_step(PureDP("0.11"), times), DELTA) for times in (1, 5, 6)]
     assert asked == [1, 5]
     for found, times in zip(totals, (1, 5, 6), strict=True):
         assert found is not None
-        assert float(found) == pytest.approx(float(optimal(times, "0.11", DELTA)), rel=1e-4)
+        assert float(found) == pytest.approx(float(optimal_composition(times, "0.11", DELTA)), rel=1e-4)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
 from crestline.guarantees import composition
+from crestline.guarantees.root_finding import smallest_fitting
 from crestline.guarantees.rounding import ball
-from crestline.guarantees.search import smallest
 
 DELTA = Fraction(1, 10**6)
 
@@ -38,8 +38,8 @@ TABLE = """
 """
 ROWS = [tuple(line.split()) for line in TABLE.split("\n") if line]
 THEOREMS = [
-    composition.advanced,
-    composition.optimal,
+    composition.advanced_composition,
+    composition.optimal_composition,
     composition.bounded_range,
     composition.dong_durfee_rogers,
     composition.zero_concentrated,
@@ -54,7 +54,7 @@ deltas = st.integers(min_value=2, max_value=12).map(lambda power: Fraction(1, 10
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"k={row[0]},epsilon={row[1]}")
 def test_the_printed_table(row: tuple[str, ...]) -> None:
     k, epsilon = int(row[0]), row[1]
-    plain = composition.basic(k, epsilon)
+    plain = composition.basic_composition(k, epsilon)
     found = (
         plain,
         composition.bounded_range(k, epsilon, DELTA),
@@ -99,8 +99,8 @@ def test_more_of_anything_never_lowers_the_total(
 @given(counts, sizes, deltas)
 @settings(max_examples=40)
 def test_the_optimal_bound_for_pure_steps_is_below_the_others(k: int, epsilon: Fraction, delta: Fraction) -> None:
-    best = composition.optimal(k, epsilon, delta)
-    assert best <= min(composition.basic(k, epsilon), composition.advanced(k, epsilon, delta))
+    best = composition.optimal_composition(k, epsilon, delta)
+    assert best <= min(composition.basic_composition(k, epsilon), composition.advanced_composition(k, epsilon, delta))
     assert best <= composition.zero_concentrated(k, 2 * epsilon, delta)  # ε-DP is 2ε-bounded range
 
 
@@ -115,8 +115,8 @@ def test_the_optimal_bound_is_randomised_response_enumerated(k: int, epsilon: fl
             for up in map(sum, itertools.product((0, 1), repeat=k))
         )
 
-    brute = smallest(lambda total: excess(total) <= float(delta))
-    assert float(composition.optimal(k, epsilon, delta)) == pytest.approx(float(brute), abs=1e-8)
+    brute = smallest_fitting(lambda total: excess(total) <= float(delta))
+    assert float(composition.optimal_composition(k, epsilon, delta)) == pytest.approx(float(brute), abs=1e-8)
 
 
 def test_a_mean_loss_too_small_for_doubles() -> None:
@@ -142,7 +142,7 @@ def test_fewer_than_no_steps_are_refused_by_every_theorem(theorem: composition.T
     with pytest.raises(ParameterError, match=r"^k must"):
         theorem(-1, 1, DELTA)
     with pytest.raises(ParameterError, match=r"^k must"):
-        composition.basic(-1, 1)
+        composition.basic_composition(-1, 1)
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(7, "1"), (40, "0.3"), (500, "0.01")])
@@ -155,7 +155,7 @@ def test_losses_below_the_total_are_not_looked_at(k: int, epsilon: str, monkeypa
         return ball(number)
 
     monkeypatch.setattr(composition, "ball", counted)
-    found = composition.optimal(k, epsilon, DELTA)
+    found = composition.optimal_composition(k, epsilon, DELTA)
     above = sum(1 for fewer in range(k + 1) if (k - 2 * fewer) * Fraction(epsilon) >= found)
     assert len(made) - 2 <= above + 1
 
@@ -165,8 +165,8 @@ def test_advanced_composition_is_its_formula(row: tuple[str, ...]) -> None:
     """Dwork, Rothblum & Vadhan: kε(e^ε - 1) + ε√(2k ln(1/δ))."""
     k, epsilon = int(row[0]), float(row[1])
     wanted = k * epsilon * math.expm1(epsilon) + epsilon * math.sqrt(2 * k * math.log(1e6))
-    assert float(composition.advanced(k, row[1], DELTA)) == pytest.approx(wanted, rel=1e-12)
+    assert float(composition.advanced_composition(k, row[1], DELTA)) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_adding_no_steps_costs_nothing() -> None:
-    assert composition.basic(0, 1) == 0
+    assert composition.basic_composition(0, 1) == 0

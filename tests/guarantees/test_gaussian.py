@@ -28,17 +28,17 @@ deltas = st.integers(2, 12).map(lambda power: Fraction(1, 10**power))
 
 @pytest.mark.parametrize(("epsilon", "delta", "squared", "sigma"), PRINTED)
 def test_the_printed_scalars(epsilon: str, delta: str, squared: int, sigma: float) -> None:
-    assert float(gaussian.sigma(epsilon, delta, squared)) == pytest.approx(sigma, rel=5e-12)
+    assert float(gaussian.sigma_for(epsilon, delta, squared)) == pytest.approx(sigma, rel=5e-12)
 
 
 def test_the_sensitivity_is_one_unless_given() -> None:
-    assert gaussian.sigma(1, "1e-6") == gaussian.sigma(1, "1e-6", 1)
+    assert gaussian.sigma_for(1, "1e-6") == gaussian.sigma_for(1, "1e-6", 1)
 
 
 @given(sizes, deltas, sizes)
 @settings(max_examples=40)
 def test_the_noise_is_enough_and_a_little_less_is_not(epsilon: Fraction, delta: Fraction, squared: Fraction) -> None:
-    sigma = gaussian.sigma(epsilon, delta, squared)
+    sigma = gaussian.sigma_for(epsilon, delta, squared)
     assert gaussian.delta_of(epsilon, squared / sigma**2) <= delta
     assert gaussian.delta_of(epsilon, squared / (sigma * Fraction(999_999, 1_000_000)) ** 2) > delta
 
@@ -83,7 +83,7 @@ def test_without_a_signal_only_a_negative_epsilon_is_exceeded(epsilon: float) ->
 
 def test_a_promise_of_zero_needs_infinite_noise() -> None:
     with pytest.raises(ParameterError):
-        gaussian.sigma(0, "1e-6")
+        gaussian.sigma_for(0, "1e-6")
 
 
 @pytest.mark.parametrize("delta", ["1e-3", "1e-9"])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from crestline.errors import ParameterError
-from crestline.guarantees.cost import Cost, Repeated, steps
+from crestline.guarantees.cost import Cost, RepeatedStep, repeat_step
 from crestline.guarantees.guarantee import (
     ZCDP,
     Adjacency,
@@ -52,17 +52,17 @@ def test_promises_are_values() -> None:
 
 
 def test_costs_add_up() -> None:
-    cost = steps(BoundedRange("0.1"), 10, delta=Fraction(1, 10**6)) + steps(PureDP("0.3"))
+    cost = repeat_step(BoundedRange("0.1"), 10, delta=Fraction(1, 10**6)) + repeat_step(PureDP("0.3"))
     assert (cost.epsilon, cost.rho) == (Fraction("1.3"), Fraction("0.0575"))
-    assert (cost.drawn, cost.delta) == (11, Fraction(1, 10**6))
-    assert cost.steps == (Repeated(BoundedRange("0.1"), 10), Repeated(PureDP("0.3")))
+    assert (cost.number_of_steps, cost.delta) == (11, Fraction(1, 10**6))
+    assert cost.steps == (RepeatedStep(BoundedRange("0.1"), 10), RepeatedStep(PureDP("0.3")))
 
 
 def test_gaussian_noise_leaves_no_pure_cost_unless_it_never_runs() -> None:
-    assert steps(GaussianDP("0.1")).epsilon is None
-    assert Cost((Repeated(GaussianDP("0.1"), 0), Repeated(PureDP("0.3")))).epsilon == Fraction("0.3")
+    assert repeat_step(GaussianDP("0.1")).epsilon is None
+    assert Cost((RepeatedStep(GaussianDP("0.1"), 0), RepeatedStep(PureDP("0.3")))).epsilon == Fraction("0.3")
 
 
 def test_nothing_costs_nothing() -> None:
-    assert steps(PureDP("0.3"), 0) == Cost()
-    assert (Cost().epsilon, Cost().rho, Cost().drawn, Cost().delta) == (0, 0, 0, 0)
+    assert repeat_step(PureDP("0.3"), 0) == Cost()
+    assert (Cost().epsilon, Cost().rho, Cost().number_of_steps, Cost().delta) == (0, 0, 0, 0)

@@ -12,10 +12,10 @@ import pytest
 from crestline.audit.claims import claim
 from crestline.errors import MechanismError
 from crestline.guarantees.accountants import AdaptiveOptimum, Renyi, curve_of
-from crestline.guarantees.cost import Cost, Repeated, Step
+from crestline.guarantees.cost import Cost, RepeatedStep, Step
 from crestline.guarantees.guarantee import ApproxDP, PureDP
-from crestline.guarantees.optimum.kinds import adaptive_step, has_worst_case, worst_pair
-from crestline.mechanisms.adopt import cost_of
+from crestline.guarantees.optimum.registry import adaptive_step, has_worst_case, worst_pair
+from crestline.mechanisms.third_party import cost_of
 
 KINDS = get_args(Step)
 WITH_WORST_CASE = [kind for kind in KINDS if kind.__name__ not in ("ZCDP", "Either")]
@@ -45,7 +45,7 @@ class Forgotten:
 
 
 DELTA = Fraction(1, 10**6)
-COST = Cost((Repeated(PureDP(1)), Repeated(Forgotten())))  # type: ignore[arg-type] # that is the test
+COST = Cost((RepeatedStep(PureDP(1)), RepeatedStep(Forgotten())))  # type: ignore[arg-type] # that is the test
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_forgotten_kind_of_promise_is_an_error() -> None:
 def test_the_auditor_believes_an_epsilon_of_others_and_refuses_a_kind_of_ours_that_it_does_not_know(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert claim(Forgotten()).claimed == 1.0
+    assert claim(Forgotten()).claimed_parameter == 1.0
     monkeypatch.setattr(Forgotten, "__module__", "crestline.guarantees.guarantee")
     with pytest.raises(MechanismError, match="not Forgotten"):
         claim(Forgotten())

@@ -41,7 +41,7 @@ def test_bounded_range_is_the_worst_t(epsilon: str, order: float) -> None:
 def test_a_loss_interval_is_the_worse_of_its_orientations(below: str, above: str, order: float) -> None:
     ends = float(below), float(above)
     worst = max(two_point(order, *ends), two_point(order, *ends[::-1]))
-    assert at(renyi.loss_interval(Fraction(below), Fraction(above)), order) == pytest.approx(worst, rel=1e-9)
+    assert at(renyi.loss_interval_curve(Fraction(below), Fraction(above)), order) == pytest.approx(worst, rel=1e-9)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -58,7 +58,10 @@ def test_the_gaussian_curve_is_its_integral(order: float) -> None:
 @pytest.mark.parametrize("delta", ["0.1", "1e-6", "1e-30"])
 def test_the_order_is_nearly_the_best_and_the_bound_is_that_of_the_note(times: int, delta: str) -> None:
     """P10.2 for sums of curves, on a dense grid of orders: never below it, and above it by little."""
-    curves = ((renyi.gaussian(Fraction("0.01")), times), (renyi.loss_interval(Fraction("0.1"), Fraction("0.2")), 2))
+    curves = (
+        (renyi.gaussian(Fraction("0.01")), times),
+        (renyi.loss_interval_curve(Fraction("0.1"), Fraction("0.2")), 2),
+    )
     found = float(renyi.epsilon(curves, Fraction(delta)))
 
     def bound(order: float) -> float:
@@ -77,12 +80,14 @@ def test_nothing_costs_nothing() -> None:
 
 def test_golden_section_finds_a_minimum_in_or_at_the_end_of_its_range() -> None:
     for place in (-3.0, 0.25, 9.0):
-        assert renyi._golden(lambda x, place=place: (x - place) ** 2, -3.0, 9.0) == pytest.approx(place, abs=1e-6)
+        assert renyi._golden_section(lambda x, place=place: (x - place) ** 2, -3.0, 9.0) == pytest.approx(
+            place, abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("value", [0.0, math.nan])
 def test_where_nothing_decides_orders_get_smaller(value: float) -> None:
-    assert renyi._golden(lambda x: value, -3.0, 9.0) == pytest.approx(-3.0, abs=1e-6)
+    assert renyi._golden_section(lambda x: value, -3.0, 9.0) == pytest.approx(-3.0, abs=1e-6)
 
 
 def test_a_bound_below_nought_is_nought() -> None:

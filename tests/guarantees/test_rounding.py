@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from crestline.guarantees.rounding import (
     SMALLEST,
     ball,
-    lower,
+    decimal_above,
+    decimal_below,
     next_down,
     next_up,
     precision,
     round_down,
     round_up,
-    upper,
 )
 
 numbers = st.fractions(min_value=Fraction(-(10**12)), max_value=Fraction(10**12))
@@ -40,22 +40,22 @@ def test_rounding_twice_is_rounding_once(number: Fraction, digits: int) -> None:
 def test_the_ends_of_a_ball_contain_the_number(number: Fraction) -> None:
     with precision(30):
         around = ball(number)
-        assert lower(around) <= number <= upper(around)
+        assert decimal_below(around) <= number <= decimal_above(around)
 
 
 def test_a_bound_that_is_not_finite_is_no_bound() -> None:
     with pytest.raises(ArithmeticError):
-        upper(arb("inf"))
+        decimal_above(arb("inf"))
 
 
 def test_numbers_closer_to_zero_than_anybody_asks_for() -> None:
     """e^-10^7 has millions of digits; rounded outwards it is one short number."""
     with precision():
         tiny = (-(arb(10) ** 7)).exp()
-        assert upper(tiny) == SMALLEST
-        assert lower(tiny) == 0
-        assert upper(-tiny) == 0
-        assert lower(-tiny) == -SMALLEST
+        assert decimal_above(tiny) == SMALLEST
+        assert decimal_below(tiny) == 0
+        assert decimal_above(-tiny) == 0
+        assert decimal_below(-tiny) == -SMALLEST
 
 
 def test_a_gaussian_that_hides_almost_everything_can_be_accounted_for() -> None:
@@ -71,12 +71,12 @@ def test_a_gaussian_that_hides_almost_everything_can_be_accounted_for() -> None:
 def test_the_smallest_number_is_outside_whatever_it_stands_for(bits: int) -> None:
     with precision():
         for point in (arb(2) ** -bits, -(arb(2) ** -bits), arb(3) / arb(2) ** (bits + 2)):
-            assert lower(point) <= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])
-            assert upper(point) >= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])
+            assert decimal_below(point) <= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])
+            assert decimal_above(point) >= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])
 
 
 def test_nought_stays_nought() -> None:
-    assert upper(arb(0)) == lower(arb(0)) == round_up(Fraction(0)) == round_down(Fraction(0)) == 0
+    assert decimal_above(arb(0)) == decimal_below(arb(0)) == round_up(Fraction(0)) == round_down(Fraction(0)) == 0
 
 
 @given(numbers)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import LARGEST_COUNT, Histogram
-from crestline.histogram.labels import Padding, label_order
+from crestline.histogram.label_order import Padding, label_order
 
 counts = st.dictionaries(st.text(max_size=3), st.integers(0, 5), max_size=8)
 
@@ -56,12 +56,12 @@ def test_multiplicities_name_items_by_count_and_index() -> None:
     grouped = Histogram.from_multiplicities({0: 10**10, 7: 2, 3: 0, 5: 1})
     assert grouped.k_bar == grouped.domain_size == 10**10 + 3
     assert grouped.names([0, 1, 2, 3, 10**10 + 2]) == ((7, 0), (7, 1), (5, 0), (0, 0), (0, 10**10 - 1))
-    values, sizes = grouped.distinct
+    values, sizes = grouped.distinct_counts
     assert (values.tolist(), sizes) == ([7, 5, 0], (2, 1, 10**10))
 
 
 def test_distinct_counts_of_a_list() -> None:
-    values, sizes = Histogram.over_domain({"a": 3, "b": 1, "c": 3}).distinct
+    values, sizes = Histogram.over_domain({"a": 3, "b": 1, "c": 3}).distinct_counts
     assert (values.tolist(), sizes) == ([3, 1], (2, 1))
 
 
@@ -102,20 +102,20 @@ def test_labels_have_one_order() -> None:
 @pytest.mark.parametrize("rows", [{"a": 5, "b": 3, "c": 3, "d": 1}, {"a": 2}, {}])
 @pytest.mark.parametrize("k_bar", [1, 2, 3])
 def test_a_cut_is_what_would_have_been_seen(rows: dict[str, int], k_bar: int) -> None:
-    found, wanted = Histogram.from_counts(rows, 3).cut(k_bar), Histogram.from_counts(rows, k_bar)
+    found, wanted = Histogram.from_counts(rows, 3).cut_to(k_bar), Histogram.from_counts(rows, k_bar)
     for name in ("items", "counts", "next_count", "filled", "padded", "step", "domain_size", "k_bar"):
         assert getattr(found, name) == getattr(wanted, name)
 
 
 def test_a_cut_of_a_public_list_still_knows_its_size() -> None:
-    found = Histogram.over_domain({"a": 5, "b": 3, "c": 1}).cut(2)
+    found = Histogram.over_domain({"a": 5, "b": 3, "c": 1}).cut_to(2)
     assert (found.items, found.next_count, found.domain_size) == (("a", "b"), 1, 3)
 
 
 def test_rows_of_names_are_names_row_by_row() -> None:
     histogram = Histogram.from_counts({"a": 5, ("b", 1): 4, 3: 3}, k_bar=4)
     positions = np.array([[0, 3, 1], [2, 2, 0]])
-    assert list(histogram.names_of_rows(positions)) == [histogram.names(row) for row in positions.tolist()]
+    assert list(histogram.labels_of_rows(positions)) == [histogram.names(row) for row in positions.tolist()]
 
 
 def test_what_is_kept_is_kept_for_one_owner_at_a_time() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crestline.histogram.pair_table import Coded, Digests, PairTable
+from crestline.histogram.pair_table import LabelHashes, PairColumns, PairTable
 from crestline.histogram.pairs import Counts, Pairs
 from crestline.mechanisms.observed.weights import gaussian_weights
 
@@ -21,17 +21,17 @@ triples = st.sets(
 
 def made(found: list[tuple[int, int, int]], users: Counts, items: Counts) -> PairTable:
     which, user, item = np.array(found, dtype=np.int64).reshape(-1, 3).T
-    return PairTable.of(LABELS, Coded(which, user, item), Digests(users, items))
+    return PairTable.from_pairs(LABELS, PairColumns(which, user, item), LabelHashes(users, items))
 
 
 def views(pairs: Pairs) -> list[object]:
     """Everything that may be looked at; two items of a user are kept, and a round is over four buckets."""
-    observed = pairs.observed(KEY, WEIGHTS)
-    alive = pairs.within(KEY, np.array([True, False, True, False])).observed(KEY, WEIGHTS)
+    observed = pairs.observed_items(KEY, WEIGHTS)
+    alive = pairs.pairs_in_buckets(KEY, np.array([True, False, True, False])).observed_items(KEY, WEIGHTS)
     return [
         [pairs.users_with(rank) for rank in range(1, 12)],
         pairs.users_by_items().tolist(),
-        pairs.loads(KEY, 4, gaussian_weights(1, 4)).tolist(),
+        pairs.bucket_loads(KEY, 4, gaussian_weights(1, 4)).tolist(),
         *([(part.score_of(rank), part.name(rank)) for rank in range(part.size)] for part in (observed, alive)),
     ]
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crestline.histogram.pairs import CELLS, Mixing, Pairs, cell_of
+from crestline.histogram.pairs import CELLS, Pairs, SplitMixHashing, cell_of_count
 from crestline.histogram.period_pairs import PeriodPairs
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 
@@ -47,13 +47,13 @@ def test_users_add_one_weight_to_each_of_their_different_buckets(rows: list[tupl
     for mine in held.values():
         for bucket in mine:
             wanted[bucket] += int(weights[len(mine) - 1])
-    assert view.loads(KEY, buckets, weights).tolist() == wanted
+    assert view.bucket_loads(KEY, buckets, weights).tolist() == wanted
 
 
 def _alive(every: Pairs, bucket: int, buckets: int) -> list[int]:
     """Which items of one user lie in a bucket, found through the views alone."""
     kept = np.arange(buckets) == bucket
-    items = every.within(KEY, kept).observed(KEY, np.full(13, UNIT))
+    items = every.pairs_in_buckets(KEY, kept).observed_items(KEY, np.full(13, UNIT))
     return [int(items.name(rank)) for rank in range(items.size)]
 
 
@@ -63,7 +63,7 @@ def test_users_keep_at_most_the_cap_and_their_weight_depends_on_what_they_keep(
 ) -> None:
     weights = gaussian_weights(1, cap)
     of_users = Counter(user for user, _ in set(rows))
-    scores = made(rows).observed(KEY, weights)
+    scores = made(rows).observed_items(KEY, weights)
     total = sum(scores.score_of(rank) for rank in range(scores.size))
     assert total == sum(min(many, cap) * int(weights[min(many, cap) - 1]) for many in of_users.values())
 
@@ -74,28 +74,28 @@ def test_above_a_floor_only_items_that_so_many_users_keep_are_observed(
 ) -> None:
     """Kept are those after the cap, and of each the same score is left, less one user fewer than the floor."""
     weights = gaussian_weights(1, cap)
-    every, ones = (made(rows).observed(KEY, table) for table in (weights, np.ones(cap, dtype=np.int64)))
+    every, ones = (made(rows).observed_items(KEY, table) for table in (weights, np.ones(cap, dtype=np.int64)))
     users = {ones.name(rank): ones.score_of(rank) for rank in range(ones.size)}
     wanted = {every.name(rank): every.score_of(rank) - (floor - 1) * UNIT for rank in range(every.size)}
-    found = made(rows).above(floor).observed(KEY, weights)
+    found = made(rows).with_floor(floor).observed_items(KEY, weights)
     assert {found.name(rank): found.score_of(rank) for rank in range(found.size)} == {
         item: score for item, score in wanted.items() if users[item] >= floor
     }
     assert (found.floor, every.floor) == (floor, 1)
     alive = np.array([True, False])
-    assert made(rows).above(floor).within(KEY, alive).floor == floor
+    assert made(rows).with_floor(floor).pairs_in_buckets(KEY, alive).floor == floor
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 3)), max_size=40), st.integers(2, 4))
 def test_over_several_periods_a_user_counts_once_for_a_floor(rows: list[tuple[int, int, int]], floor: int) -> None:
     user, period, item = np.array(sorted(set(rows)), dtype=np.int64).reshape(-1, 3).T
-    hashing = Mixing(np.arange(5), np.arange(4))
-    over = PeriodPairs.over((user, period), item, lambda numbers: [*numbers], hashing).above(floor)
-    found = over.observed(KEY, gaussian_weights(1, 4))
+    hashing = SplitMixHashing(np.arange(5), np.arange(4))
+    over = PeriodPairs.from_periods((user, period), item, lambda numbers: [*numbers], hashing).with_floor(floor)
+    found = over.observed_items(KEY, gaussian_weights(1, 4))
     once = Counter(item for _, item in {(user, item) for user, _, item in rows})
     assert {found.name(rank) for rank in range(found.size)} == {item for item, many in once.items() if many >= floor}
-    every = PeriodPairs.over((user, period), item, lambda numbers: [*numbers], hashing)
-    whole = every.observed(KEY, gaussian_weights(1, 4))
+    every = PeriodPairs.from_periods((user, period), item, lambda numbers: [*numbers], hashing)
+    whole = every.observed_items(KEY, gaussian_weights(1, 4))
     scores = {whole.name(rank): whole.score_of(rank) for rank in range(whole.size)}
     for rank in range(found.size):
         assert found.score_of(rank) == scores[found.name(rank)] - (floor - 1) * UNIT
@@ -105,7 +105,7 @@ def test_over_several_periods_a_user_counts_once_for_a_floor(rows: list[tuple[in
 def test_one_user_changes_little(rows: list[tuple[int, int]], items: list[int], buckets: int) -> None:
     before, after = made(rows), made([*rows, *((99, item) for item in items)])
     weights = gaussian_weights(1, buckets)
-    moved = after.loads(KEY, buckets, weights) - before.loads(KEY, buckets, weights)
+    moved = after.bucket_loads(KEY, buckets, weights) - before.bucket_loads(KEY, buckets, weights)
     assert (moved >= 0).all()
     assert (moved.astype(object) ** 2).sum() <= UNIT**2
     cells = after.users_by_items() - before.users_by_items()
@@ -115,6 +115,6 @@ def test_one_user_changes_little(rows: list[tuple[int, int]], items: list[int], 
 
 
 def test_cells_are_exact_at_powers_of_two() -> None:
-    assert cell_of(np.array([1, 2, 3, 4, 5, 8, 9, 2048, 2049, 4096, 4097, 10**9])).tolist() == [
+    assert cell_of_count(np.array([1, 2, 3, 4, 5, 8, 9, 2048, 2049, 4096, 4097, 10**9])).tolist() == [
         0, 1, 2, 2, 3, 3, 4, 11, 12, 12, 12, 12,
     ]  # fmt: skip

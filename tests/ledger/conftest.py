@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
@@ -22,7 +22,7 @@ DELTA = Fraction(1, 10**9)
 
 def drawn(times: int, delta: Fraction = DELTA) -> Cost:
     """The cost of so many drawn items."""
-    return steps(BoundedRange(EPSILON), times, delta=delta)
+    return repeat_step(BoundedRange(EPSILON), times, delta=delta)
 
 
 def small_budget(items: int = 10) -> Budget:

@@ -103,7 +103,7 @@ def test_analysts_number_their_own_questions(make_ledger: MakeLedger) -> None:
         question = {**QUESTION, "where": str(analyst), "k": times}
         receipt = ledger.reserve(drawn(times), question=question, data_version="v1", analyst=analyst)
         ledger.settle(receipt, drawn(times), answer={"of": analyst})
-        return receipt.told
+        return receipt.analyst_number
 
     assert [ask("bob"), ask("ann"), ask("bob"), ask("bob")] == [1, 1, 2, 3]
     with pytest.raises(BudgetExhausted):
@@ -117,6 +117,6 @@ def test_analysts_number_their_own_questions(make_ledger: MakeLedger) -> None:
     assert own == [*told, ("reserved", 4), ("settled", 4), ("reserved", 5), ("voided", 5)]
     found = ledger.answer(4, analyst="ann")
     assert found is not None
-    assert (found.told, found.answer) == (4, {"of": "ann"})
+    assert (found.analyst_number, found.answer) == (4, {"of": "ann"})
     assert [ledger.answer(number, analyst="ann") for number in (2, 3, 5, 6)] == [None] * 4
     assert ledger.verify().ok

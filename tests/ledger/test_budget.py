@@ -7,10 +7,10 @@ import pytest
 
 from crestline.errors import BudgetMismatch, ParameterError
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.ledger.budget import Budget
-from crestline.ledger.kinds import Concentrated, Homogeneous, Pure
+from crestline.ledger.budget_rules import PerItemRule, PureRule, ZcdpRule
 
 EVERY_KIND = [
     Budget(epsilon=2, delta=1e-7),
@@ -27,7 +27,7 @@ def terms(budget: Budget) -> Any:
 def test_the_default_is_a_concentrated_budget_that_converts_back_within_its_promise() -> None:
     budget = Budget(epsilon=2, delta=1e-7)
     kind = terms(budget)
-    assert isinstance(kind, Concentrated)
+    assert isinstance(kind, ZcdpRule)
     assert kind.slack == kind.delta == Fraction(1, 2 * 10**7)  # P10.5: delta_B + d is the promised delta
     assert zcdp_epsilon(kind.rho, kind.slack) <= 2
     assert zcdp_epsilon(kind.rho * Fraction(1001, 1000), kind.slack) > 2  # and nothing much is given away
@@ -42,25 +42,25 @@ def test_the_split_of_delta_is_a_choice() -> None:
 
 def test_a_pure_budget_adds_epsilon_up() -> None:
     budget = Budget(epsilon=1, kind="pure")
-    assert isinstance(budget.terms, Pure)
-    amount = budget.measure(steps(PureDP("0.1"), 3) + steps(BoundedRange("0.2"), delta=Fraction(1, 100)))
+    assert isinstance(budget.terms, PureRule)
+    amount = budget.measure(repeat_step(PureDP("0.1"), 3) + repeat_step(BoundedRange("0.2"), delta=Fraction(1, 100)))
     assert (amount.loss, amount.failure) == (Fraction(1, 2), Fraction(1, 100))
 
 
 def test_a_pure_budget_cannot_pay_for_gaussian_noise() -> None:
     with pytest.raises(BudgetMismatch, match="zcdp"):
-        Budget(epsilon=1, kind="pure").measure(steps(GaussianDP(1)))
+        Budget(epsilon=1, kind="pure").measure(repeat_step(GaussianDP(1)))
 
 
 def test_a_concentrated_budget_pays_for_everything() -> None:
-    cost = steps(GaussianDP(1)) + steps(BoundedRange(1), 8, delta=Fraction(1, 10**9))
+    cost = repeat_step(GaussianDP(1)) + repeat_step(BoundedRange(1), 8, delta=Fraction(1, 10**9))
     amount = Budget(epsilon=1, delta=1e-6).measure(cost)
     assert (amount.loss, amount.failure) == (Fraction(3, 2), Fraction(1, 10**9))
 
 
 def test_the_homogeneous_form_finds_the_per_item_epsilon_of_p10_4() -> None:
     kind = terms(Budget(epsilon=1, delta=2e-6, slack=1e-6, kind="homogeneous", items=100, questions=10))
-    assert isinstance(kind, Homogeneous)
+    assert isinstance(kind, PerItemRule)
     assert float(kind.item_epsilon) == pytest.approx(0.0441416, abs=2e-7)  # P10.4, B4, k = 100
     assert kind.question_delta == Fraction(1, 10**7)
     assert zcdp_epsilon(kind.items * kind.item_epsilon**2 / 8, kind.slack) <= 1
@@ -70,7 +70,7 @@ def test_what_exactly_fits_the_homogeneous_form_is_taken() -> None:
     """`l*·δ + slack <= delta` and `k*·ε <= epsilon` hold with equality."""
     exact: dict[str, Any] = {"slack": "1e-6", "kind": "homogeneous", "items": 2, "questions": 10}
     kind = terms(Budget(1, "2e-6", **exact, item_epsilon="0.5", question_delta="1e-7"))
-    assert isinstance(kind, Homogeneous)
+    assert isinstance(kind, PerItemRule)
     assert kind.question_delta == Fraction(1, 10**7)
     for epsilon, delta in (("0.51", "1e-7"), ("0.5", "1.01e-7")):
         with pytest.raises(ParameterError):
@@ -83,7 +83,7 @@ def test_few_items_are_better_off_with_plain_addition() -> None:
 
 def test_the_homogeneous_form_counts_items_and_questions() -> None:
     budget = Budget(1, 2e-6, "homogeneous", items=100, questions=10, item_epsilon="0.04", question_delta="1e-8")
-    cost = steps(BoundedRange("0.04"), 7, delta=Fraction(1, 10**8)) + steps(BoundedRange("0.01"))
+    cost = repeat_step(BoundedRange("0.04"), 7, delta=Fraction(1, 10**8)) + repeat_step(BoundedRange("0.01"))
     amount = budget.measure(cost)  # P3.5 inside: one step more
     assert (amount.loss, amount.failure) == (8, 1)
 
@@ -91,10 +91,10 @@ def test_the_homogeneous_form_counts_items_and_questions() -> None:
 @pytest.mark.parametrize(
     "cost",
     [
-        steps(BoundedRange("0.0401")),
-        steps(PureDP("0.04")),  # its zCDP cost is four times that of a bounded-range step
-        steps(LossInterval("0.04", "0.02")),
-        steps(GaussianDP("0.0001")),
+        repeat_step(BoundedRange("0.0401")),
+        repeat_step(PureDP("0.04")),  # its zCDP cost is four times that of a bounded-range step
+        repeat_step(LossInterval("0.04", "0.02")),
+        repeat_step(GaussianDP("0.0001")),
         Cost(delta=Fraction(2, 10**8)),
     ],
 )
@@ -107,12 +107,12 @@ def test_the_homogeneous_form_refuses_other_parameters(cost: Cost) -> None:
 @pytest.mark.parametrize("budget", EVERY_KIND, ids=str)
 def test_what_is_written_is_what_was_decided(budget: Budget) -> None:
     assert Budget.from_json(budget.to_json()) == budget
-    assert budget.same_as(Budget.from_json(budget.to_json()))
+    assert budget.has_same_terms(Budget.from_json(budget.to_json()))
 
 
 def test_two_budgets_with_other_choices_are_not_the_same() -> None:
-    assert not Budget(2, 1e-7).same_as(Budget(2, 1e-7, slack=1e-8))
-    assert not Budget(2, 1e-7).same_as(Budget(2, 1e-7, "pure"))
+    assert not Budget(2, 1e-7).has_same_terms(Budget(2, 1e-7, slack=1e-8))
+    assert not Budget(2, 1e-7).has_same_terms(Budget(2, 1e-7, "pure"))
 
 
 @pytest.mark.parametrize(

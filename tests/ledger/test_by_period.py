@@ -14,7 +14,14 @@ from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
 from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.ledger.budget import Budget, Window
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Person, Reach, for_a_person, promises, shares, with_sums
+from crestline.ledger.periods import (
+    PeriodCharge,
+    Person,
+    account_shares,
+    promise_per_person,
+    promise_texts,
+    promise_with_sums,
+)
 from crestline.periods.calendar import Calendar, Periods
 
 CALENDAR = Calendar("month", "day")
@@ -25,8 +32,8 @@ def monthly(items: int = 10, cap: Window | None = None) -> Budget:
     return Budget(items * EPSILON, 1000 * DELTA, "pure", per="month", time="day", cap=cap)
 
 
-def months(first: str, last: str | None = None, person: Person = "each") -> Reach:
-    return Reach(Periods.between(CALENDAR, first, last or first), person)
+def months(first: str, last: str | None = None, person: Person = "each") -> PeriodCharge:
+    return PeriodCharge(Periods.from_labels(CALENDAR, first, last or first), person)
 
 
 def left(ledger: Ledger, *labels: str, analyst: str | None = None) -> list[Fraction]:
@@ -105,7 +112,9 @@ def test_sums_over_several_periods_are_not_paid_from_a_cap(make_ledger: MakeLedg
 
 def test_a_window_meets_as_much_of_a_question_as_lies_in_it() -> None:
     budget = monthly(cap=Window(3, 1, DELTA, kind="pure"))
-    found = [(share.period, share.times) for share in shares(budget, months("2026-09", "2026-11")) if share.span == 3]
+    found = [
+        (share.period, share.times) for share in account_shares(budget, months("2026-09", "2026-11")) if share.span == 3
+    ]
     assert found == [("2026-07", 1), ("2026-08", 2), ("2026-09", 3), ("2026-10", 2), ("2026-11", 1)]
 
 
@@ -113,7 +122,7 @@ def test_a_question_and_a_budget_must_agree_on_periods(make_ledger: MakeLedger) 
     ledger = make_ledger(monthly())
     with pytest.raises(BudgetMismatch, match="for each month of 'day': name the periods"):
         ledger.reserve(drawn(1))
-    other = Reach(Periods.between(Calendar("month", "returned"), "2026-10", "2026-10"))
+    other = PeriodCharge(Periods.from_labels(Calendar("month", "returned"), "2026-10", "2026-10"))
     with pytest.raises(BudgetMismatch, match="this is about each month of 'returned'"):
         ledger.reserve(drawn(1), reach=other)
     with pytest.raises(BudgetMismatch, match="say which period"):
@@ -164,40 +173,40 @@ def test_a_budget_by_period_is_opened_once_and_never_changed(tmp_path: Path) -> 
 def test_a_person_in_n_periods_is_promised_what_p16_says() -> None:
     budget = Budget(1, "1e-6", per="month", time="day")
     rho, delta, slack = (getattr(budget.terms, name) for name in ("rho", "delta", "slack"))
-    one, year = for_a_person(budget, 1), for_a_person(budget, 12)
+    one, year = promise_per_person(budget, 1), promise_per_person(budget, 12)
     assert one is not None
     assert year is not None
     assert (one.delta, year.delta) == (budget.delta, 12 * delta + slack)
     assert float(one.epsilon) == pytest.approx(1)
     assert year.epsilon == zcdp_epsilon(12 * rho, slack)
     assert 3 < year.epsilon < 5  # less than twelve times one month
-    plain = for_a_person(Budget("0.5", kind="pure", per="month", time="day"), 12)
+    plain = promise_per_person(Budget("0.5", kind="pure", per="month", time="day"), 12)
     assert plain is not None
     assert (plain.epsilon, plain.delta) == (6, 0)
-    assert for_a_person(Budget(1, "0.2", "pure", per="year", time="day"), 5) is None
+    assert promise_per_person(Budget(1, "0.2", "pure", per="year", time="day"), 5) is None
 
 
 def test_within_a_window_the_cap_promises_too() -> None:
     budget = Budget(1, "1e-6", per="month", time="day", cap=Window(12, 2, "1e-6"))
     for periods, theorem in ((1, "P16.1"), (12, "P16.3"), (13, "P16.1")):
-        promise = for_a_person(budget, periods)
+        promise = promise_per_person(budget, periods)
         assert promise is not None
         assert promise.theorem == theorem
 
 
 def test_with_sums_over_several_periods_group_privacy_is_left() -> None:
-    promise = with_sums(Budget(1, "1e-9", per="month", time="day"), 3)
+    promise = promise_with_sums(Budget(1, "1e-9", per="month", time="day"), 3)
     assert promise is not None
     assert promise.epsilon == 3
     assert float(promise.delta) == pytest.approx(1e-9 * (20.0855369 - 1) / (2.7182818 - 1), rel=1e-6)
-    assert with_sums(Budget(1, "1e-9", per="month", time="day"), 40) is None
+    assert promise_with_sums(Budget(1, "1e-9", per="month", time="day"), 40) is None
 
 
 def test_promises_in_words_are_those_in_numbers() -> None:
-    assert promises(Budget(1, "1e-6"), 3) == ()
+    assert promise_texts(Budget(1, "1e-6"), 3) == ()
     plain = Budget("0.5", "1e-9", "pure", per="month", time="day")
-    month, year, three = (str(for_a_person(plain, many)) for many in (1, 12, 3))
-    first, second = promises(plain, 3)
+    month, year, three = (str(promise_per_person(plain, many)) for many in (1, 12, 3))
+    first, second = promise_texts(plain, 3)
     assert first.startswith(
         f"All answers together, at the budget: {plain.guarantee()} for one user's rows of one month"
     )
@@ -206,17 +215,17 @@ def test_promises_in_words_are_those_in_numbers() -> None:
         f"{three} for a person who is in all 3 months that were asked about so far, unless a sum over several months "
         "is asked for (P16.1).",
     ]
-    assert second == f"Where one is, only {with_sums(plain, 12)} is promised to a person who is in 12 months."
-    assert "asked about so far" in promises(plain, 2)[0]
+    assert second == f"Where one is, only {promise_with_sums(plain, 12)} is promised to a person who is in 12 months."
+    assert "asked about so far" in promise_texts(plain, 2)[0]
     for opened in (0, 1):  # one month is what the first promise is about
-        assert "asked about so far" not in promises(plain, opened)[0]
+        assert "asked about so far" not in promise_texts(plain, opened)[0]
     assert month in first
     wide = Budget(1, "0.3", "pure", per="year", time="day")  # a δ that is nothing worth over twelve years
-    assert "for a person" not in promises(wide, 1)[0]
-    assert promises(wide, 1)[1].startswith("Where one is, nothing is promised")
+    assert "for a person" not in promise_texts(wide, 1)[0]
+    assert promise_texts(wide, 1)[1].startswith("Where one is, nothing is promised")
     capped = Budget(1, "1e-6", per="month", time="day", cap=Window(12, 2, "1e-6"))
-    (only,) = promises(capped, 1)
-    assert only.endswith(f"{for_a_person(capped, 12)} for a person who is in any 12 months (P16.1, P16.3).")
+    (only,) = promise_texts(capped, 1)
+    assert only.endswith(f"{promise_per_person(capped, 12)} for a person who is in any 12 months (P16.1, P16.3).")
 
 
 def test_a_budget_says_its_periods_and_its_cap() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.ledger.conftest import EPSILON, MakeLedger, drawn, small_budget
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError, ParameterError
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
@@ -78,7 +78,7 @@ def test_open_or_create_insists_on_the_same_budget(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     for _ in range(2):
         with Ledger.open_or_create(path, Budget(2, 1e-7), dataset="sales") as ledger:
-            ledger.reserve(steps(BoundedRange("0.1")))
+            ledger.reserve(repeat_step(BoundedRange("0.1")))
     with pytest.raises(BudgetMismatch, match="never changed"):
         Ledger.open_or_create(path, Budget(3, 1e-7), dataset="sales")
     with Ledger.open(path) as ledger:

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
-from crestline.ledger.entries import GENESIS, Draft, Entry, answer_key, canonical, chained, digest, stamp
+from crestline.ledger.entries import (
+    GENESIS,
+    Draft,
+    Entry,
+    answer_key,
+    canonical_json,
+    chain_entry,
+    entry_hash,
+    utc_text,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -23,25 +32,25 @@ JSON = st.recursive(
 @given(st.dictionaries(st.text(), JSON))
 def test_a_value_has_one_spelling_whatever_the_order_of_its_keys(value: dict[str, Any]) -> None:
     backwards = dict(reversed(value.items()))
-    assert canonical(value) == canonical(backwards)
-    assert canonical(value).isascii()
+    assert canonical_json(value) == canonical_json(backwards)
+    assert canonical_json(value).isascii()
 
 
 def test_exact_numbers_are_text_and_other_things_are_refused() -> None:
-    assert canonical({"epsilon": Fraction(1, 3)}) == '{"epsilon":"1/3"}'
+    assert canonical_json({"epsilon": Fraction(1, 3)}) == '{"epsilon":"1/3"}'
     for wrong in ({1, 2}, float("nan"), {"a": b"x"}, {("a",): 1}):
         with pytest.raises(ParameterError, match="JSON"):
-            canonical(wrong)
+            canonical_json(wrong)
 
 
 def test_an_entry_is_bound_to_the_one_before_it() -> None:
     time = datetime(2026, 1, 1, tzinfo=UTC)
     draft = Draft("refused", "sales", details={"question": {"k": 1}, "previous": "forged", "sequence": 99})
-    first = chained(draft, sequence=1, previous=GENESIS, time=time)
+    first = chain_entry(draft, sequence=1, previous=GENESIS, time=time)
     assert first.content["previous"] == GENESIS  # details cannot overwrite what makes the chain
     assert first.content["sequence"] == 1
-    assert first.hash == digest(first.body)
-    assert chained(draft, sequence=1, previous=first.hash, time=time).hash != first.hash
+    assert first.hash == entry_hash(first.body)
+    assert chain_entry(draft, sequence=1, previous=first.hash, time=time).hash != first.hash
 
 
 def test_a_charge_is_found_by_who_pays_it() -> None:
@@ -50,7 +59,7 @@ def test_a_charge_is_found_by_who_pays_it() -> None:
 
     def charged(analyst: str | None, *charges: dict[str, str]) -> Entry:
         draft = Draft("reserved", "sales", analyst, details={"charge": list(charges)})
-        return chained(draft, sequence=1, previous=GENESIS, time=time)
+        return chain_entry(draft, sequence=1, previous=GENESIS, time=time)
 
     both = charged("ann", data_set, own)
     assert both.charge_of(None) == Amount(("rho", "delta"), Fraction(1, 4), Fraction(0))
@@ -63,7 +72,7 @@ def test_a_charge_is_found_by_who_pays_it() -> None:
 
 def test_times_are_kept_in_utc() -> None:
     east = timezone(timedelta(hours=5))
-    assert stamp(datetime(2026, 1, 1, 5, tzinfo=east)) == "2026-01-01T00:00:00+00:00"
+    assert utc_text(datetime(2026, 1, 1, 5, tzinfo=east)) == "2026-01-01T00:00:00+00:00"
 
 
 def test_what_makes_two_questions_the_same() -> None:

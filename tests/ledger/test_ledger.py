@@ -13,7 +13,7 @@ from tests.ledger.conftest import DELTA, EPSILON, Clock, MakeLedger, drawn, smal
 from tests.patience import PATIENCE
 
 from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, LedgerError, ParameterError
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import GaussianDP
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
@@ -117,7 +117,7 @@ def test_each_account_measures_in_its_own_units(make_ledger: MakeLedger) -> None
     assert ledger.remaining("ann").to_json() == {"items": "0/1", "questions": "0/1"}
     assert ledger.spent().loss == 6 * EPSILON**2 / 8
     with pytest.raises(BudgetMismatch):
-        ledger.reserve(steps(GaussianDP("1/100")), analyst="ann")
+        ledger.reserve(repeat_step(GaussianDP("1/100")), analyst="ann")
 
 
 def test_who_may_ask_where_analysts_have_budgets(make_ledger: MakeLedger) -> None:

@@ -167,7 +167,7 @@ class Books(RuleBasedStateMachine):
         mechanism, selection = reservation.mechanism, reservation.released
         assert selection is not None
         answer = [str(item) for item in selection.items]
-        paid = self.ledger.settle(reservation.receipt, mechanism.settled(selection), answer=answer)
+        paid = self.ledger.settle(reservation.receipt, mechanism.settlement_cost(selection), answer=answer)
         steps = len(answer) + selection.stopped  # a stop is charged
         assert paid.loss == self.loss(reservation.payers[-1], mechanism.epsilon, steps)
         for who in reservation.payers:
@@ -234,7 +234,7 @@ class Books(RuleBasedStateMachine):
     @invariant()
     def the_books_are_what_the_model_says(self) -> None:
         for account in self.ledger.accounts:
-            charged = account.balance.charged
+            charged = account.balance.total_charged
             assert (charged.loss, charged.failure) == self.charged[account.analyst]
             assert charged.fits_in(self.limits[account.analyst])
             assert charged.loss >= self.released[account.analyst]

@@ -34,9 +34,9 @@ from tests.ledger.conftest import DELTA, EPSILON, drawn
 from crestline.errors import BudgetExhausted, BudgetMismatch
 from crestline.ledger.budget import Budget, Window
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Person, Reach
+from crestline.ledger.periods import PeriodCharge, Person
 from crestline.ledger.receipt import Receipt
-from crestline.periods.calendar import Calendar, Periods, label_of
+from crestline.periods.calendar import Calendar, Periods, period_label
 
 CALENDAR = Calendar("month", "day")
 START = 2026 * 12
@@ -49,7 +49,7 @@ Key = tuple[str | None, int, int]  # who, first month, how many
 @dataclass(frozen=True)
 class Held:
     receipt: Receipt
-    reach: Reach
+    reach: PeriodCharge
     payers: list[str | None]
     k: int
 
@@ -72,7 +72,7 @@ class Months(RuleBasedStateMachine):
         cap = Window(WIDTH, together * EPSILON, 1000 * DELTA, kind="pure") if together else None
         return Budget(items * EPSILON, 1000 * DELTA, "pure", per="month", time="day", cap=cap)
 
-    def met(self, who: str | None, reach: Reach) -> Iterator[tuple[Key, int, int]]:
+    def met(self, who: str | None, reach: PeriodCharge) -> Iterator[tuple[Key, int, int]]:
         """The account, how many times it pays, and its limit."""
         items, together = self.rooms[who]
         asked = set(reach.periods.indices)
@@ -82,11 +82,11 @@ class Months(RuleBasedStateMachine):
             overlap = len(asked & set(range(start, start + WIDTH)))
             yield (who, start, WIDTH), overlap if reach.person == "each" else 1, together
 
-    def fits(self, payers: list[str | None], reach: Reach, k: int) -> bool:
+    def fits(self, payers: list[str | None], reach: PeriodCharge, k: int) -> bool:
         parts = (part for who in payers for part in self.met(who, reach))
         return all(self.charged.get(key, 0) + times * k <= limit for key, times, limit in parts)
 
-    def charge(self, payers: list[str | None], reach: Reach, k: int) -> None:
+    def charge(self, payers: list[str | None], reach: PeriodCharge, k: int) -> None:
         for who in payers:
             for key, times, _ in self.met(who, reach):
                 self.charged[key] = self.charged.get(key, 0) + times * k
@@ -101,7 +101,7 @@ class Months(RuleBasedStateMachine):
         largest=st.booleans(),
     )
     def reserve(self, k: int, first: int, size: int, person: Person, analyst: str | None, largest: bool) -> Any:
-        reach = Reach(Periods(CALENDAR, START + first, size), person)
+        reach = PeriodCharge(Periods(CALENDAR, START + first, size), person)
         payers = PAYERS if analyst else PAYERS[:1]
         fitting = [number for number in range(1, k + 1) if self.fits(payers, reach, number)]
         try:
@@ -145,9 +145,11 @@ class Months(RuleBasedStateMachine):
         for who in PAYERS:
             for account in self.ledger.periods(who):
                 months = [
-                    month for month in range(START - WIDTH, START + 12) if label_of("month", month) == account.period
+                    month
+                    for month in range(START - WIDTH, START + 12)
+                    if period_label("month", month) == account.period
                 ]
-                found[who, months[0], account.span] = account.balance.charged.loss / EPSILON
+                found[who, months[0], account.span] = account.balance.total_charged.loss / EPSILON
                 assert not account.balance.remaining.is_negative
         assert found == self.charged
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 import pytest
 
 from crestline.errors import BudgetExhausted
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange
+from crestline.ledger.balance_rules import Balance
 from crestline.ledger.budget import Budget, Window
-from crestline.ledger.entries import canonical, digest
+from crestline.ledger.entries import canonical_json, entry_hash
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.report import (
     ACCOUNT_COLUMNS,
@@ -22,13 +23,12 @@ from crestline.ledger.report import (
     account_fields,
     account_json,
     account_row,
-    calendar_of,
     entry_fields,
     entry_line,
     entry_row,
+    period_calendar,
 )
-from crestline.ledger.rules import Balance
-from crestline.ledger.storage.records import Account
+from crestline.ledger.storage.queries import Account
 
 QUESTION = {"k": 3, "item": ["venue"]}
 
@@ -37,11 +37,11 @@ QUESTION = {"k": 3, "item": ["venue"]}
 def ledger() -> Ledger:
     books = Ledger.in_memory(Budget(epsilon=1, kind="pure"))
     books.add_analyst("ann", Budget(epsilon="0.8", kind="pure"))
-    receipt = books.reserve(steps(BoundedRange("0.1"), 5), question=QUESTION, data_version="1", analyst="ann")
-    books.settle(receipt, steps(BoundedRange("0.1"), 3), answer={})
+    receipt = books.reserve(repeat_step(BoundedRange("0.1"), 5), question=QUESTION, data_version="1", analyst="ann")
+    books.settle(receipt, repeat_step(BoundedRange("0.1"), 3), answer={})
     books.find_answer(QUESTION, "1", analyst="ann")
     with pytest.raises(BudgetExhausted):
-        books.reserve(steps(BoundedRange("0.1"), 6), question=QUESTION, analyst="ann")
+        books.reserve(repeat_step(BoundedRange("0.1"), 6), question=QUESTION, analyst="ann")
     return books
 
 
@@ -56,10 +56,10 @@ def test_every_entry_has_its_charge(ledger: Ledger) -> None:
 
 
 def test_people_read_whose_an_entry_is_and_what_was_asked(ledger: Ledger) -> None:
-    one = steps(BoundedRange("0.1"), 1)
+    one = repeat_step(BoundedRange("0.1"), 1)
     ledger.settle(ledger.reserve(one, question=QUESTION, mechanism="LimitedDomain"), one)
     rows = [entry_row(entry) for entry in ledger.history()]
-    asked = canonical(QUESTION)
+    asked = canonical_json(QUESTION)
     assert [row["whose"] for row in rows] == ["default", *["default / ann"] * 5, "default", "default"]
     assert [row["question"] for row in rows[2:]] == [
         *(asked, "question 3", "question 3", asked),
@@ -71,11 +71,11 @@ def test_people_read_whose_an_entry_is_and_what_was_asked(ledger: Ledger) -> Non
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_long_question_is_cut_to_sixty_letters(ledger: Ledger, more: int) -> None:
-    room = 60 - len(canonical({"item": [""]}))
+    room = 60 - len(canonical_json({"item": [""]}))
     question = {"item": ["x" * (room + more)]}
-    ledger.reserve(steps(BoundedRange("0.1"), 1), question=question)
+    ledger.reserve(repeat_step(BoundedRange("0.1"), 1), question=question)
     shown = entry_row(ledger.history()[-1])["question"]
-    assert shown == (canonical(question)[:59] + "…" if more else canonical(question))
+    assert shown == (canonical_json(question)[:59] + "…" if more else canonical_json(question))
     assert len(shown) == 60
 
 
@@ -83,17 +83,17 @@ def test_programs_read_exact_amounts_and_whole_questions(ledger: Ledger) -> None
     rows = [dict(zip(ENTRY_FIELDS, entry_fields(entry), strict=True)) for entry in ledger.history()]
     assert [row["analyst"] for row in rows] == ["", *["ann"] * 5]
     assert [row["receipt"] for row in rows] == ["", "", "", 3, 3, ""]
-    assert [row["question"] for row in rows] == ["", "", canonical(QUESTION), "", "", canonical(QUESTION)]
+    assert [row["question"] for row in rows] == ["", "", canonical_json(QUESTION), "", "", canonical_json(QUESTION)]
     for row, entry in zip(rows, ledger.history(), strict=True):
         told = next((entry.content[name] for name in ("charge", "requested", "budget") if entry.content.get(name)), "")
-        assert row["charge"] == (told and canonical(told))
+        assert row["charge"] == (told and canonical_json(told))
         assert (row["sequence"], row["kind"], row["hash"]) == (entry.sequence, entry.kind, entry.hash)
 
 
 def test_a_line_holds_all_that_was_hashed(ledger: Ledger) -> None:
     for entry in ledger.history():
         read = json.loads(entry_line(entry))
-        assert read.pop("hash") == digest(canonical(read)) == entry.hash
+        assert read.pop("hash") == entry_hash(canonical_json(read)) == entry.hash
 
 
 def test_every_account_has_the_same_numbers_in_three_forms(ledger: Ledger) -> None:
@@ -117,7 +117,7 @@ def test_programs_get_decimals_with_the_exact_numbers_beside_them(ledger: Ledger
         }
     assert decimals["budget"] == {"kind": "pure", "epsilon": 0.8, "delta": 0.0}
     capped = Budget(1, "1e-6", per="month", time="day", cap=Window(12, 4, "1e-6"))
-    budget = account_decimals(Account("default", None, Balance.opened(capped)))["budget"]
+    budget = account_decimals(Account("default", None, Balance.open_account(capped)))["budget"]
     assert budget["cap"] == {"periods": 12, "kind": "zcdp", "epsilon": 4.0, "delta": 1e-6}
 
 
@@ -135,7 +135,7 @@ def test_people_read_what_is_used_and_what_is_left(ledger: Ledger) -> None:
 
 
 def test_an_account_is_called_by_its_data_set_its_analyst_and_its_periods() -> None:
-    nothing = Balance.opened(Budget(epsilon=1, kind="pure"))
+    nothing = Balance.open_account(Budget(epsilon=1, kind="pure"))
     made = {
         "the budget of data set 'shop'": Account("shop", None, nothing),
         "the budget of 'ann' for data set 'shop'": Account("shop", "ann", nothing),
@@ -145,18 +145,18 @@ def test_an_account_is_called_by_its_data_set_its_analyst_and_its_periods() -> N
         ),
     }
     assert [account.title for account in made.values()] == list(made)
-    assert [account.when for account in made.values()] == ["", "", "2026-10", "the 2 periods from 2026-10"]
+    assert [account.period_text for account in made.values()] == ["", "", "2026-10", "the 2 periods from 2026-10"]
 
 
 def test_a_calendar_has_a_cell_for_each_period_and_none_for_windows() -> None:
     budget = Budget(epsilon=10, kind="pure", per="month", time="day")
-    one = budget.measure(steps(BoundedRange("0.1"), 10))
-    nothing = Balance.opened(budget)
+    one = budget.measure(repeat_step(BoundedRange("0.1"), 10))
+    nothing = Balance.open_account(budget)
     balances = [nothing, Balance(budget, one, nothing.held), Balance(budget, one * 2, one * 3)]
     labels = ("2026-11", "2026-12", "2027-01")
     periods = [Account("default", None, balance, period=label) for label, balance in zip(labels, balances, strict=True)]
     others = [Account("default", None, nothing, period="2027-02", span=span) for span in (2, 3)]
-    assert calendar_of([Account("default", None, nothing), *periods, *others]) == (
+    assert period_calendar([Account("default", None, nothing), *periods, *others]) == (
         ["", "01", "11", "12"],
         [["2026", "", "100%", "90%"], ["2027", "50%, 30% reserved", "", ""]],
     )

@@ -10,8 +10,8 @@ import pytest
 from tests.ledger.conftest import MakeLedger, drawn, small_budget
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, ParameterError
+from crestline.ledger.balance_rules import check_user, user_of_question
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.rules import check_user, named_user
 
 
 def about(user: str) -> dict[str, str]:
@@ -125,9 +125,9 @@ def test_a_user_column_has_a_name(user: object) -> None:
 
 
 def test_what_a_question_names() -> None:
-    assert named_user({"user": "reader"}) == "reader"
+    assert user_of_question({"user": "reader"}) == "reader"
     for question in (None, {}, {"user": None}, {"user": ""}, {"user": ["a", "b"]}):
-        assert named_user(question) is None  # type: ignore[arg-type] # whatever JSON there is
+        assert user_of_question(question) is None  # type: ignore[arg-type] # whatever JSON there is
     for pinned, wanted in ((None, None), (None, "a"), ("a", None), ("a", "a")):
         check_user("loans", pinned, wanted)
     with pytest.raises(BudgetMismatch):

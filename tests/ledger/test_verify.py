@@ -13,7 +13,7 @@ import pytest
 from tests.ledger.conftest import Clock, drawn, small_budget
 
 from crestline.errors import LedgerError, ParameterError
-from crestline.ledger.entries import GENESIS, canonical, digest
+from crestline.ledger.entries import GENESIS, canonical_json, entry_hash
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.verify import Verification
 
@@ -57,10 +57,10 @@ def edit_body(sequence: int, change: Callable[[dict[str, object]], object], *, r
             raw.execute("SELECT body FROM crestline_entries WHERE sequence = ?", (sequence,)).fetchone()[0]
         )
         change(content)
-        body = canonical(content)
+        body = canonical_json(content)
         raw.execute("UPDATE crestline_entries SET body = ? WHERE sequence = ?", (body, sequence))
         if rehash:
-            raw.execute("UPDATE crestline_entries SET hash = ? WHERE sequence = ?", (digest(body), sequence))
+            raw.execute("UPDATE crestline_entries SET hash = ? WHERE sequence = ?", (entry_hash(body), sequence))
 
     return tamper
 
@@ -70,8 +70,8 @@ def rewrite(raw: sqlite3.Connection) -> None:
     previous = GENESIS
     for sequence, text in raw.execute("SELECT sequence, body FROM crestline_entries ORDER BY sequence").fetchall():
         content = json.loads(text) | {"previous": previous}
-        body = canonical(content)
-        previous = digest(body)
+        body = canonical_json(content)
+        previous = entry_hash(body)
         raw.execute("UPDATE crestline_entries SET body = ?, hash = ? WHERE sequence = ?", (body, previous, sequence))
     raw.execute(
         "UPDATE crestline_books SET head = ?, length = (SELECT max(sequence) FROM crestline_entries)", (previous,)
@@ -155,13 +155,13 @@ def test_the_columns_are_checked_against_the_text(path: Path, column: str) -> No
 
 @pytest.mark.parametrize("column", ["settled", "held"])
 def test_a_doctored_balance_is_found(path: Path, column: str) -> None:
-    nothing = canonical({"epsilon": "0/1", "delta": "0/1"})
+    nothing = canonical_json({"epsilon": "0/1", "delta": "0/1"})
     found = verified(path, sql(f"UPDATE crestline_accounts SET {column} = ?", nothing))
     assert any("the stored balance is not what its entries add up to" in finding for finding in found.findings)
 
 
 def test_a_doctored_budget_is_found(path: Path) -> None:
-    larger = canonical(small_budget(1000).to_json())
+    larger = canonical_json(small_budget(1000).to_json())
     found = verified(path, sql("UPDATE crestline_accounts SET budget = ? WHERE analyst = ''", larger))
     assert found.findings == ("data set 'sales': the stored balance is not what its entries add up to",)
 

@@ -18,7 +18,7 @@ from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt, StoredAnswer
 from crestline.ledger.report import entry_row
 from crestline.ledger.verify import verify
-from crestline.sources.engine.running import Runner, fetched
+from crestline.sources.engine.runner import Runner, fetch_rows
 
 
 def test_it_is_given_back_in_full_to_everybody_who_paid(make_ledger: MakeLedger) -> None:
@@ -55,16 +55,16 @@ def test_what_was_reserved_ahead_waits_until_it_is_asked_or_given_back(make_ledg
     asked, returned = (ledger.reserve(drawn(2), question=question) for question in later)
     ledger.reserve(drawn(1), question={"k": 1})
     ledger.reserve(drawn(1))
-    assert [entry.ahead for entry in ledger.history()[1:]] == [True, True, False, False]
-    waiting = ledger.waiting_ahead()
+    assert [entry.is_reserved_ahead for entry in ledger.history()[1:]] == [True, True, False, False]
+    waiting = ledger.reserved_ahead()
     assert [entry.sequence for entry in waiting] == [asked.number, returned.number]
     assert ledger.begin(asked.number, later[1]) is None
     taken = ledger.begin(asked.number, later[0])
     assert taken is not None
-    assert [entry.sequence for entry in ledger.waiting_ahead()] == [returned.number]
-    assert not ledger.history()[-1].ahead
+    assert [entry.sequence for entry in ledger.reserved_ahead()] == [returned.number]
+    assert not ledger.history()[-1].is_reserved_ahead
     ledger.give_back(waiting[1])
-    assert ledger.waiting_ahead() == []
+    assert ledger.reserved_ahead() == []
     assert ledger.spent().loss == 4 * EPSILON
     assert ledger.verify().findings == ()
 
@@ -78,7 +78,7 @@ def test_what_was_reserved_ahead_is_taken_up_once(make_ledger: MakeLedger) -> No
     taken = ledger.begin(settled.number, later)
     assert taken is not None
     ledger.settle(taken, drawn(1))
-    ledger.give_back(next(entry for entry in ledger.waiting_ahead() if entry.sequence == returned.number))
+    ledger.give_back(next(entry for entry in ledger.reserved_ahead() if entry.sequence == returned.number))
     for receipt in (running, settled, returned):
         with pytest.raises(LedgerError, match="it is taken up once"):
             ledger.begin(receipt.number, later)
@@ -163,7 +163,7 @@ def test_once_a_statement_may_have_been_sent_it_stays_charged(
             return run(self, lambda: (killed(loans), action())[1])
 
         monkeypatch.setattr(
-            Runner, "rows", lambda self, expression: dying(self, lambda: fetched(self._engine, expression))
+            Runner, "rows", lambda self, expression: dying(self, lambda: fetch_rows(self._engine, expression))
         )
         with pytest.raises(SourceError) as failure:
             asked(ledger, loans)

@@ -23,12 +23,12 @@ from tests.ledger.conftest import EPSILON, drawn, small_budget
 
 from crestline.ledger.budget import Budget, Window
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Reach
+from crestline.ledger.periods import PeriodCharge
 from crestline.periods.calendar import Calendar, Periods
 
 _KILLS_PER_FILE = 50
 _PERIOD = "2026-10"
-_REACH = Reach(Periods.between(Calendar("month", "day"), "2026-09", _PERIOD))
+_REACH = PeriodCharge(Periods.from_labels(Calendar("month", "day"), "2026-09", _PERIOD))
 
 
 def by_period(budget: Budget) -> Budget:
@@ -37,7 +37,7 @@ def by_period(budget: Budget) -> Budget:
     return Budget(budget.epsilon, budget.delta, "pure", per="month", time="day", cap=cap)
 
 
-def reach_of(ledger: Ledger) -> Reach | None:
+def reach_of(ledger: Ledger) -> PeriodCharge | None:
     return None if ledger.budget.calendar is None else _REACH
 
 

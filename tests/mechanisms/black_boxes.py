@@ -11,14 +11,14 @@ import numpy as np
 
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
+from crestline.histogram.label_order import Label
 from crestline.mechanisms.numerics.order_law import order_chances
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.compare import largest
+from crestline.randomness.compare import largest_columns
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 Chosen = tuple[Label, ...]
 
@@ -37,8 +37,8 @@ class NoisyTop:
         return self.release_many(histogram, 1, entropy)[0]
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        table = keys(Linear(histogram.array, self.rate), EXPONENTIAL, entropy.uniforms(n, histogram.k_bar))
-        chosen = (tuple(histogram.name(slot) for slot in row) for row in largest(table, self.k).tolist())
+        table = build_keys(LinearScores(histogram.array, self.rate), EXPONENTIAL, entropy.uniforms(n, histogram.k_bar))
+        chosen = (tuple(histogram.name(slot) for slot in row) for row in largest_columns(table, self.k).tolist())
         return [self.said(histogram, labels, entropy) for labels in chosen]
 
     def said(self, histogram: Histogram, chosen: Chosen, entropy: Entropy) -> Selection:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import Mechanism
@@ -133,7 +133,7 @@ def stays_within(
     promise = mechanism.guarantee()
     finding = worst_pair(
         lambda counts: mechanism.law(make(counts)),
-        small_pairs(contribution=contribution) if pairs is None else pairs,
+        small_histogram_pairs(contribution=contribution) if pairs is None else pairs,
         float(promise.epsilon),
     )
     assert finding.delta <= float(promise.delta) + ROUNDING, finding

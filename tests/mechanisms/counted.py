@@ -19,7 +19,7 @@ def counted_law(mechanism: AdditiveNoise, counts: Mapping[str, int], reach: int)
     histogram = Histogram.from_counts(counts, 1)
     assert histogram.next_count is not None
     scale, stop, noise = float(mechanism.scale), float(mechanism.bottom_scale), mechanism.noise
-    bottom = histogram.next_count + 1 + float(mechanism.height(1))
+    bottom = histogram.next_count + 1 + float(mechanism.bottom_height(1))
     count, grid = histogram.counts[0], mechanism.grid
 
     def inside(value: float) -> float:

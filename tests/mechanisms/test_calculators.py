@@ -12,8 +12,8 @@ import pytest
 from crestline.errors import MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
+from crestline.mechanisms.canonical.canonical_bottom import CanonicalBottom
 from crestline.mechanisms.canonical.staircase import Staircase
-from crestline.mechanisms.canonical.with_stop import CanonicalBottom
 from crestline.mechanisms.catalogue import CATALOGUE, entry
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
@@ -99,11 +99,11 @@ def test_unless_asked_nothing_is_added_to_delta(mechanism: Any) -> None:
             LimitedDomainLaplace(2, 4, 1, "1e-3", 3).law,
             1 + 4 + 12,
         ),
-        ("mechanisms.canonical.with_stop", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
+        ("mechanisms.canonical.canonical_bottom", "_MOST_OUTCOMES", CanonicalBottom(2, 4, 1, "1e-3").law, 6),
         ("mechanisms.canonical.staircase", "_MOST_OUTCOMES", Staircase(2, 4, 1, "1e-3").law, 6 + 4),
         ("mechanisms.canonical.law", "_MOST_SUBSETS", Canonical(2, 1).law, 6),
         ("mechanisms.limited_domain.fixed_threshold", "_MOST_ITEMS", FixedThreshold(4, 1, "1e-3").law, 4),
-        ("histogram.groups", "_MOST_LISTED", Canonical(2, 1).law, 4),
+        ("histogram.count_levels", "_MOST_LISTED", Canonical(2, 1).law, 4),
     ],
     ids=lambda case: case if isinstance(case, str) and not case.startswith("_") else "",
 )
@@ -111,7 +111,7 @@ def test_a_law_is_written_down_up_to_the_limit(
     module: str, limit: str, law: Any, outcomes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four items: as many outcomes as are allowed, and one more than that."""
-    known = module in ("mechanisms.canonical.law", "histogram.groups")
+    known = module in ("mechanisms.canonical.law", "histogram.count_levels")
     counts = {"a": 9, "b": 7, "c": 5, "d": 4}
     histogram = Histogram.over_domain(counts) if known else Histogram.from_counts(counts, 4)
     monkeypatch.setattr(f"crestline.{module}.{limit}", outcomes)
@@ -183,7 +183,7 @@ def test_a_lipschitz_shortfall_is_a_union_over_pairs() -> None:
 @pytest.mark.parametrize("chance", [0.2, 0.4, 0.5, 0.6, 0.95])
 @pytest.mark.parametrize("mechanism", MADE[2:4], ids=["gauss", "laplace"])
 def test_a_margin_over_the_noisy_threshold_is_exact(mechanism: Any, chance: float) -> None:
-    lead = mechanism.margin(chance) - 1 - float(mechanism.height(mechanism._most_unstable))
+    lead = mechanism.margin(chance) - 1 - float(mechanism.bottom_height(mechanism._most_unstable_slots))
     assert beaten(mechanism.noise, lead, float(mechanism.scale)) == pytest.approx(1 - chance, abs=1e-9)
 
 
@@ -193,8 +193,8 @@ def test_a_margin_over_the_fixed_threshold_is_exact(noise: str, chance: float) -
     """An item that gained nothing passes with chance δ: P7.1, P7.2."""
     mechanism = FixedThreshold(1, "0.5", "1e-3", noise)
     law = LAWS[noise]
-    assert float(law.survival(np.array([mechanism._height.approx]))[0]) == pytest.approx(1e-3, rel=1e-12)
-    over = mechanism._height.approx - 0.5 * (mechanism.margin(chance) - 1)
+    assert float(law.survival(np.array([mechanism._threshold_height.approx]))[0]) == pytest.approx(1e-3, rel=1e-12)
+    over = mechanism._threshold_height.approx - 0.5 * (mechanism.margin(chance) - 1)
     assert float(law.survival(np.array([over]))[0]) == pytest.approx(chance, rel=1e-12)
 
 

@@ -11,13 +11,13 @@ import pytest
 
 import crestline as cl
 from crestline.errors import CrestlineError, ParameterError
-from crestline.guarantees.cost import steps
+from crestline.exact_numbers import LARGEST_CONTRIBUTION, LARGEST_K, LARGEST_K_BAR
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange
-from crestline.guarantees.optimum.optimum import optimum
+from crestline.guarantees.optimum.optimum import adaptive_epsilon
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.mechanisms.mechanism import BuiltIn
-from crestline.parameters import LARGEST_CONTRIBUTION, LARGEST_K, LARGEST_K_BAR
 from crestline.question import Question
 
 MADE = [line for line in CATALOGUE if hasattr(line.load(), "for_budget") and line.name != "Restricted"]
@@ -81,8 +81,8 @@ def test_a_large_failure_probability_leaves_both_parts_some_epsilon() -> None:
 
 
 def test_steps_that_no_float_holds_are_left_to_other_accountants() -> None:
-    cost = steps(BoundedRange(Fraction(10**6)), 1)
-    assert optimum(cost.steps, Fraction(1, 10**6)) is None
+    cost = repeat_step(BoundedRange(Fraction(10**6)), 1)
+    assert adaptive_epsilon(cost.steps, Fraction(1, 10**6)) is None
 
 
 COUNTED: dict[str, Callable[[int], BuiltIn]] = {

@@ -13,25 +13,25 @@ MOST_MODULES = 12
 
 # What each folder or module at the top may import of its siblings. The protocol, selections, slots and totals know no
 # folder; the catalogue loads classes by name; noisy counts follow any selection, and groups run any mechanism.
-BASE = {"mechanism", "over_slots", "selection", "slots", "stages", "total"}
+BASE = {"mechanism", "slot_mechanism", "selection", "slot_checks", "two_stage", "privacy_total"}
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(BASE, BASE),
     "mechanism": {*BASE, "catalogue"},
     "catalogue": set(),
-    "adopt": BASE,
-    "identity": {"adopt"},
-    "stated": {*BASE, "adopt"},
+    "third_party": BASE,
+    "identity": {"third_party"},
+    "nested": {*BASE, "third_party"},
     "numerics": set(),
     "limited_domain": {*BASE, "numerics"},
     "public_list": {*BASE, "numerics"},
     "observed": {*BASE, "numerics", "public_list"},
     "canonical": {*BASE, "numerics", "public_list"},
-    "framework": {*BASE, "adopt", "numerics", "canonical"},
-    "stability": {*BASE, "adopt", "numerics", "public_list", "framework"},
+    "framework": {*BASE, "third_party", "numerics", "canonical"},
+    "stability": {*BASE, "third_party", "numerics", "public_list", "framework"},
     "routes": {*BASE, "numerics", "public_list", "canonical", "framework", "observed"},
     "coverage": set(),
     "in_groups": BASE,
-    "noisy_counts": {*BASE, "adopt", "numerics", "limited_domain", "framework"},
+    "noisy_counts": {*BASE, "third_party", "numerics", "limited_domain", "framework"},
 }
 # The public names: at run time the catalogue alone, for type checkers every folder with one of them.
 MAY_IMPORT["__init__"] = MAY_IMPORT.keys() - BASE

@@ -13,7 +13,7 @@ import pytest
 import crestline as cl
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE
-from crestline.mechanisms.identity import _shortest, identity, shown
+from crestline.mechanisms.identity import _shortest_text, identity, parameter_texts
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import Entropy
 
@@ -74,8 +74,8 @@ def test_mechanisms_of_the_catalogue_are_told_by_what_is_shown(line: Any) -> Non
     else:
         bound = 5 if line.contribution == "bounded" else None
         made = line.load().for_budget(k=2, k_bar=6, epsilon=1, delta="1e-6", contribution=bound)
-    assert identity(made) == shown(made)
-    assert shown(made)
+    assert identity(made) == parameter_texts(made)
+    assert parameter_texts(made)
 
 
 @pytest.mark.parametrize("wrap", [lambda inner: inner, wrapped, Plain, lambda inner: Plain((wrapped(inner),))])
@@ -140,7 +140,7 @@ def test_the_class_is_part_of_an_identity() -> None:
 
 
 def test_what_is_stated_is_shown_and_tells_apart() -> None:
-    assert shown(Stating("tea")) == {"item": "tea"}
+    assert parameter_texts(Stating("tea")) == {"item": "tea"}
     assert identity(Stating("tea")) == identity(Stating("tea"))
     assert identity(Stating("tea")) != identity(Stating("milk"))
 
@@ -154,8 +154,8 @@ def test_a_cached_property_is_no_hidden_parameter() -> None:
 
 
 def test_fractions_are_shown_exactly() -> None:
-    assert _shortest(Fraction(865708256752521, 10**14)) == "8.65708256752521"
-    assert _shortest(Fraction(1, 3)) == "1/3"
+    assert _shortest_text(Fraction(865708256752521, 10**14)) == "8.65708256752521"
+    assert _shortest_text(Fraction(1, 3)) == "1/3"
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from crestline.errors import HistogramError, MechanismError
 from crestline.guarantees.accountants import per_step_epsilon
 from crestline.guarantees.guarantee import ApproxDP
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Padding
-from crestline.histogram.table import HistogramTable, ranked_table
+from crestline.histogram.histogram_table import HistogramTable, build_ranked_table
+from crestline.histogram.label_order import Padding
 from crestline.mechanisms import (
     CanonicalBottom,
     FixedThreshold,
@@ -32,8 +32,8 @@ from crestline.mechanisms import (
 from crestline.mechanisms.framework.gap_tests.gap_test import JointTest
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.mechanisms.in_groups import InGroups
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import GroupSelections, Selection
-from crestline.mechanisms.total import Total
 from crestline.randomness.entropy import replay
 
 COUNTS: tuple[dict[str, int], ...] = ({"a": 9, "b": 7, "c": 7, "d": 2}, {"x": 4}, {"p": 12, "q": 3, "r": 3}, {})
@@ -69,7 +69,7 @@ def histograms(counts: Sequence[dict[str, int]] = COUNTS, k_bar: int = K_BAR, un
 
 def repeated(rows: int) -> HistogramTable:
     """Every histogram so many times, one after the other and then again."""
-    return HistogramTable.of(enumerate(histograms())).chosen(np.tile(np.arange(len(COUNTS)), rows))
+    return HistogramTable.from_histograms(enumerate(histograms())).take(np.tile(np.arange(len(COUNTS)), rows))
 
 
 def p_values(mechanism: Any, twin: Any, rows: int, key: str) -> list[float]:
@@ -100,7 +100,7 @@ def test_a_scale_that_is_a_tenth_off_is_noticed(name: str) -> None:
 @pytest.mark.parametrize("name", [*ARRAYS, *ONE_BY_ONE])
 def test_an_empty_group_names_nothing_with_certainty(name: str) -> None:
     mechanism = {**ARRAYS, **ONE_BY_ONE}[name]
-    table = HistogramTable.of((place, Histogram.from_counts({}, K_BAR)) for place in range(50))
+    table = HistogramTable.from_histograms((place, Histogram.from_counts({}, K_BAR)) for place in range(50))
     assert {len(selection) for selection in mechanism.release_each(table, replay("empty"))} == {0}
     assert sum(chance for selection, chance in mechanism.law(table.histogram(0)).items() if selection.items) < 1e-12
 
@@ -123,7 +123,7 @@ def test_a_table_of_one_group_is_released_as_its_histogram_is(name: str) -> None
     """The same uniforms make the same selection, published counts included, whichever way it is asked for."""
     mechanism = {**ARRAYS, **ONE_BY_ONE, **PUBLISHED}[name]
     for turn, histogram in enumerate(4 * histograms()):
-        drawn = mechanism.release_each(HistogramTable.of([("g", histogram)]), replay(f"one {turn}"))
+        drawn = mechanism.release_each(HistogramTable.from_histograms([("g", histogram)]), replay(f"one {turn}"))
         assert drawn == [mechanism.release(histogram, replay(f"one {turn}"))]
 
 
@@ -131,7 +131,7 @@ def test_a_table_of_one_group_is_released_as_its_histogram_is(name: str) -> None
 def test_the_law_of_a_family_is_the_product_of_the_laws_of_its_groups(public: bool) -> None:
     family = dict(zip("xyz", histograms()[:3], strict=True))
     mechanism: Any = ARRAYS["Gumbel"]
-    law = InGroups.of(mechanism, 2, public=public).law(family)
+    law = InGroups.from_mechanism(mechanism, 2, public=public).law(family)
     assert sum(law.values()) == pytest.approx(1)
     for label, part in family.items():
         alone: dict[Any, float] = {}
@@ -151,8 +151,8 @@ def test_the_law_of_a_family_is_the_product_of_the_laws_of_its_groups(public: bo
 @pytest.mark.parametrize("kind", [LimitedDomain, CanonicalBottom, Staircase])
 def test_one_group_for_each_user_takes_the_mechanism_of_the_whole_total(kind: Any) -> None:
     """Nothing is searched: ε is spent to its last digit."""
-    total = Total(3, Fraction(2, 3), Fraction(1, 10**7))
-    assert InGroups.within(kind.fit, total, 1).mechanism == kind.fit(total)
+    total = PrivacyTotal(3, Fraction(2, 3), Fraction(1, 10**7))
+    assert InGroups.fit_within(kind.fit, total, 1).mechanism == kind.fit(total)
 
 
 def test_noisy_counts_are_the_keys_that_were_ranked() -> None:
@@ -160,7 +160,9 @@ def test_noisy_counts_are_the_keys_that_were_ranked() -> None:
         LimitedDomainGauss(3, K_BAR, "0.01", "0.05", 2, counts=True),
         LimitedDomainLaplace(3, K_BAR, "400", "0.05", 2, counts=True),
     ):
-        table = HistogramTable.of([("g", Histogram.from_counts({"a": 90, "b": 70, "c": 50, "d": 2}, K_BAR))])
+        table = HistogramTable.from_histograms(
+            [("g", Histogram.from_counts({"a": 90, "b": 70, "c": 50, "d": 2}, K_BAR))]
+        )
         (selection,) = mechanism.release_each(table, replay("counts"))
         assert selection == Selection(("a", "b", "c"), False, (Fraction(90), Fraction(70), Fraction(50)))
 
@@ -168,8 +170,8 @@ def test_noisy_counts_are_the_keys_that_were_ranked() -> None:
 def test_sums_are_scaled_by_what_one_user_adds() -> None:
     counts = [{"a": 3 * n, "b": n} for n in range(1, 40)]
     thousands = [{item: 1000 * count for item, count in part.items()} for part in counts]
-    plain = HistogramTable.of(enumerate(histograms(counts)))
-    table = HistogramTable.of(enumerate(histograms(thousands, unit=1000)))
+    plain = HistogramTable.from_histograms(enumerate(histograms(counts)))
+    table = HistogramTable.from_histograms(enumerate(histograms(thousands, unit=1000)))
     for name in ("Gumbel", "Gauss", "Restricted Gumbel", "Canonical"):
         drawn = ARRAYS[name].release_each(plain, replay(1))
         assert ARRAYS[name].release_each(table, replay(1)) == drawn, name
@@ -180,7 +182,7 @@ def test_sums_are_scaled_by_what_one_user_adds() -> None:
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_histograms_of_another_width_are_refused(name: str) -> None:
-    table = HistogramTable.of([("g", Histogram.from_counts({"a": 3}, K_BAR + 1))])
+    table = HistogramTable.from_histograms([("g", Histogram.from_counts({"a": 3}, K_BAR + 1))])
     with pytest.raises(HistogramError, match="k_bar"):
         ARRAYS[name].release_each(table, replay(1))
 
@@ -194,13 +196,13 @@ def test_a_table_is_its_histograms() -> None:
     assert table.rows(2, 4).name(0, 1) == "q"
     assert str(table) == "HistogramTable(k_bar=3)"
     with pytest.raises(HistogramError, match="same k_bar"):
-        HistogramTable.of([(1, Histogram.from_counts({}, 2)), (2, Histogram.from_counts({}, 3))])
+        HistogramTable.from_histograms([(1, Histogram.from_counts({}, 2)), (2, Histogram.from_counts({}, 3))])
 
 
 def test_ranked_rows_become_a_table() -> None:
     rows = [("a", 9), ("b", 5), ("c", 5), ("d", 1), ("x", 2)]
     counts = np.array([count for _, count in rows])
-    table = ranked_table(["g", "nobody", "h"], np.array([0, 4, 4, 5]), counts, 3, lambda row: rows[row][0])
+    table = build_ranked_table(["g", "nobody", "h"], np.array([0, 4, 4, 5]), counts, 3, lambda row: rows[row][0])
     assert [part.counts for part in table.histograms()] == [(9, 5, 5), (0, 0, 0), (2, 0, 0)]
     assert [part.next_count for part in table.histograms()] == [1, 0, 0]
     assert [part.items[:1] for part in table.histograms()] == [("a",), (Padding(0),), ("x",)]
@@ -209,10 +211,12 @@ def test_ranked_rows_become_a_table() -> None:
 def released(public: bool) -> GroupSelections:
     sure = LimitedDomain(1, 1, 50, "0.001")
     tables = [
-        HistogramTable.of([("b", Histogram.from_counts({"x": 90}, 1)), ("é", Histogram.from_counts({"y": 1}, 1))]),
-        HistogramTable.of([("B", Histogram.from_counts({"z": 90}, 1))]),
+        HistogramTable.from_histograms(
+            [("b", Histogram.from_counts({"x": 90}, 1)), ("é", Histogram.from_counts({"y": 1}, 1))]
+        ),
+        HistogramTable.from_histograms([("B", Histogram.from_counts({"z": 90}, 1))]),
     ]
-    return InGroups.of(sure, 1, public=public).release(iter(tables), replay("family"))
+    return InGroups.from_mechanism(sure, 1, public=public).release(iter(tables), replay("family"))
 
 
 def test_of_unknown_groups_exactly_those_with_a_named_item_are_published_in_label_order() -> None:
@@ -227,18 +231,18 @@ def test_of_public_groups_every_one_is_published() -> None:
 def test_one_user_pays_for_as_many_releases_as_they_have_groups() -> None:
     mechanism = LimitedDomain(4, 8, "0.1", "1e-9", slack="1e-9")
     for many in (1, 2, 7):
-        family = InGroups.of(mechanism, many)
+        family = InGroups.from_mechanism(mechanism, many)
         assert family.cost().rho == many * mechanism.cost().rho
         assert family.cost().delta == many * mechanism.delta
         assert family.slack == many * mechanism.slack
-    assert InGroups.of(mechanism, 1).guarantee() == mechanism.guarantee()
+    assert InGroups.from_mechanism(mechanism, 1).guarantee() == mechanism.guarantee()
 
 
 @pytest.mark.parametrize("many", [2, 5])
 def test_all_draws_of_one_user_are_composed_at_once(many: int) -> None:
     """As tight as the accountant is for k·c draws, and not c times what it says of k."""
     delta = Fraction(1, 10**8)
-    family = InGroups.within(LimitedDomain.fit, Total(5, 1, delta), many)
+    family = InGroups.fit_within(LimitedDomain.fit, PrivacyTotal(5, 1, delta), many)
     mechanism: Any = family.mechanism
     best = per_step_epsilon(5 * many, 1, delta / 2)
     assert Fraction(999, 1000) * best < mechanism.epsilon <= best
@@ -252,7 +256,7 @@ def test_all_draws_of_one_user_are_composed_at_once(many: int) -> None:
 )
 def test_a_total_is_kept_and_nearly_used_up(kind: Any, many: int) -> None:
     epsilon, delta = Fraction(1), Fraction(1, 10**7)
-    family = InGroups.within(kind.fit, Total(3, epsilon, delta, contribution=2), many)
+    family = InGroups.fit_within(kind.fit, PrivacyTotal(3, epsilon, delta, contribution=2), many)
     promise = family.guarantee()
     assert isinstance(promise, ApproxDP)
     assert Fraction(999, 1000) * epsilon < promise.epsilon <= epsilon
@@ -260,7 +264,7 @@ def test_a_total_is_kept_and_nearly_used_up(kind: Any, many: int) -> None:
 
 
 def test_a_mechanism_without_slack_gets_some_where_that_pays() -> None:
-    family = InGroups.within(CanonicalBottom.fit, Total(3, 1, Fraction(1, 10**7)), 20)
+    family = InGroups.fit_within(CanonicalBottom.fit, PrivacyTotal(3, 1, Fraction(1, 10**7)), 20)
     assert family.slack == Fraction(1, 2 * 10**7)
     plain = CanonicalBottom.for_budget(k=3, epsilon=Fraction(1, 20), delta=Fraction(1, 20 * 10**7))
     margin: Callable[..., float] | None = family.mechanism.margin
@@ -279,24 +283,24 @@ def test_the_largest_bills_are_charged_and_unnamed_groups_pay_one_draw(
     lengths: list[int], many: int, draws: int
 ) -> None:
     groups = tuple((place, Selection(tuple("abc"[:size]), size < 3)) for place, size in enumerate(lengths))
-    charged = InGroups.of(DRAWN, many).settled(GroupSelections(groups))
-    assert charged.drawn == draws
+    charged = InGroups.from_mechanism(DRAWN, many).settlement_cost(GroupSelections(groups))
+    assert charged.number_of_steps == draws
     assert charged.delta == many * DRAWN.delta
 
 
 def test_where_two_measures_disagree_about_the_largest_bill_nothing_is_given_back() -> None:
     class Odd(LimitedDomain):
-        def settled(self, selection: Selection) -> Any:
-            from crestline.guarantees.cost import steps
+        def settlement_cost(self, selection: Selection) -> Any:
+            from crestline.guarantees.cost import repeat_step
             from crestline.guarantees.guarantee import BoundedRange, PureDP
 
-            return steps(PureDP(Fraction(1, 2))) if selection.items else steps(BoundedRange(Fraction(3, 5)))
+            return repeat_step(PureDP(Fraction(1, 2))) if selection.items else repeat_step(BoundedRange(Fraction(3, 5)))
 
     family = InGroups(Odd(3, 6, "0.5", "0.01"), 1, Fraction(0))
-    assert family.settled(GroupSelections((("g", Selection(("a",), True)),))) == family.cost()
+    assert family.settlement_cost(GroupSelections((("g", Selection(("a",), True)),))) == family.cost()
 
 
 def test_a_law_is_needed_for_the_law_of_a_family() -> None:
-    lawless = replace(InGroups.of(DRAWN, 1), mechanism=mechanisms.NoisyCounts(DRAWN, 2))
+    lawless = replace(InGroups.from_mechanism(DRAWN, 1), mechanism=mechanisms.NoisyCounts(DRAWN, 2))
     with pytest.raises(MechanismError, match="does not state its law"):
         lawless.law({"g": Histogram.from_counts({}, 6)})

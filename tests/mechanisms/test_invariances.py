@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.histogram_table import HistogramTable
+from crestline.mechanisms.canonical.canonical_bottom import CanonicalBottom
 from crestline.mechanisms.canonical.staircase import Staircase
-from crestline.mechanisms.canonical.with_stop import CanonicalBottom
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
 from crestline.mechanisms.framework.gap_tests.gap_test import JointTest
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
@@ -20,7 +20,7 @@ from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.limited_domain.laplace import LimitedDomainLaplace
 from crestline.mechanisms.limited_domain.optimal_threshold import OptimalThreshold
-from crestline.mechanisms.routes.ordered import OrderedStaircase
+from crestline.mechanisms.routes.ordered_staircase import OrderedStaircase
 from crestline.mechanisms.stability.top_stable import TopStable
 from crestline.randomness.entropy import replay
 
@@ -74,7 +74,7 @@ def test_the_unit_of_counts_is_the_unit_of_noise(mechanism: Any) -> None:
 def test_the_unit_of_counts_is_the_unit_of_noise_in_every_group(mechanism: Any) -> None:
     sums = {item: 7 * count for item, count in COUNTS.items()}
     drawn, other = (
-        mechanism.release_each(HistogramTable.of([(group, one) for group in range(40)]), replay("groups"))
+        mechanism.release_each(HistogramTable.from_histograms([(group, one) for group in range(40)]), replay("groups"))
         for one in (seen(COUNTS), seen(sums, unit=7))
     )
     assert other == drawn

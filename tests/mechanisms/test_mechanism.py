@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from crestline.errors import MechanismError
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import ApproxDP, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import fast_release
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.mechanism import BuiltIn, Mechanism
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
+from crestline.mechanisms.third_party import release_many_or_none
 from crestline.randomness.entropy import Entropy, replay
 
 HISTOGRAM = Histogram.from_counts({"a": 3}, 1)
@@ -27,7 +27,7 @@ class Least(BuiltIn):
     theorem = "none"
 
     def cost(self) -> Cost:
-        return steps(PureDP(Fraction(1, 2)), 3)
+        return repeat_step(PureDP(Fraction(1, 2)), 3)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         return [Selection((str(trial),), False) for trial in range(n)]
@@ -51,7 +51,7 @@ def test_steps_are_added_up_unless_slack_is_given() -> None:
     promise = Least().guarantee()
     assert isinstance(promise, ApproxDP)
     assert (promise.epsilon, promise.delta) == (Fraction(3, 2), 0)
-    assert Least().settled(Selection((), True)) == Least().cost()
+    assert Least().settlement_cost(Selection((), True)) == Least().cost()
     assert isinstance(Least(), Mechanism)
 
 
@@ -68,8 +68,8 @@ def test_one_release_is_the_only_one_of_many() -> None:
 
 def test_many_releases_at_once_only_where_they_are_what_one_release_is() -> None:
     for made, fast in ((Least(), True), (Redefined(), False), (Both(), True), (Unmade(), False), (object(), False)):
-        assert (fast_release(made) is not None) == fast
-    many = fast_release(Least())
+        assert (release_many_or_none(made) is not None) == fast
+    many = release_many_or_none(Least())
     assert many is not None
     assert len(many(HISTOGRAM, 4, replay(0))) == 4
 

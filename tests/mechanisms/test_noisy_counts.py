@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 from tests.mechanisms.conformance import SIGNIFICANCE, p_value, promised_epsilon
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.guarantee import ZCDP, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import adopt_on_slots
-from crestline.mechanisms.framework.slot_orders import orders_of
+from crestline.mechanisms.framework.slot_orders import orders_to_test
 from crestline.mechanisms.limited_domain.fixed_threshold import FixedThreshold
-from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss, sigma_within
+from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss, least_sigma
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
-from crestline.mechanisms.noisy_counts import NoisyCounts, _sigmas_left
+from crestline.mechanisms.noisy_counts import NoisyCounts, _possible_sigmas
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.stability.top_stable import TopStable
+from crestline.mechanisms.third_party import adopt_slot_mechanism
 from crestline.randomness.entropy import Entropy, replay
 from crestline.randomness.laws import LAWS
 
@@ -116,7 +116,7 @@ def test_neighbours_stay_within_the_promise_and_less_noise_is_caught(noise: str,
     slack = "0.02" if noise == "gaussian" else 0
     promise = NoisyCounts(selection, 3, noise, contribution, slack=slack).guarantee()
     assert promise.epsilon is not None
-    pairs = list(small_pairs(labels="abc", contribution=contribution))
+    pairs = list(small_histogram_pairs(labels="abc", contribution=contribution))
     pairs += [({"a": 41, "b": 2, "c": 0}, {"a": 40, "b": 2, "c": 0})]  # named for certain: only the count tells
     for scale, caught in ((3.0, False), (0.5, True)):
         finding = worst_pair(lambda c, s=scale: counted_law(selection, c, noise, s), pairs, float(promise.epsilon))
@@ -126,15 +126,15 @@ def test_neighbours_stay_within_the_promise_and_less_noise_is_caught(noise: str,
 def test_only_what_is_published_is_paid_for() -> None:
     mechanism = NoisyCounts(LimitedDomain(5, 10, "0.2", "1e-6"), 10)
     assert mechanism.cost().rho == 5 * Fraction(1, 200) + Fraction(5, 200)
-    stopped = mechanism.settled(Selection(("a", "b"), True))
+    stopped = mechanism.settlement_cost(Selection(("a", "b"), True))
     assert stopped.rho == 3 * Fraction(1, 200) + Fraction(2, 200)
     assert stopped.delta == mechanism.cost().delta == Fraction(1, 10**6)
-    assert mechanism.settled(Selection((), True)).drawn == 1
+    assert mechanism.settlement_cost(Selection((), True)).number_of_steps == 1
     bounded = NoisyCounts(LimitedDomain(5, 10, "0.2", "1e-6"), 10, contribution=3)
     assert bounded.cost().rho == 5 * Fraction(1, 200) + Fraction(3, 200)
     laplace = NoisyCounts(FixedThreshold(5, "0.2", "1e-6"), 10, "laplace", 3)
     assert laplace.cost().epsilon == 1 + Fraction(3, 10)
-    assert laplace.settled(Selection(frozenset("ab"), True)).epsilon == 1 + Fraction(2, 10)
+    assert laplace.settlement_cost(Selection(frozenset("ab"), True)).epsilon == 1 + Fraction(2, 10)
 
 
 def test_the_promise_is_the_smaller_of_two_compositions() -> None:
@@ -236,14 +236,14 @@ def test_the_smaller_variance_is_taken(contribution: int) -> None:
     made = NoisyCounts.for_budget(k=20, epsilon=1, delta="1e-6", contribution=contribution)
     share = Fraction(1, 3)
     laplace = contribution / share
-    gaussian = sigma_within(share, share / 10**6, contribution)
+    gaussian = least_sigma(share, share / 10**6, contribution)
     if made.noise == "laplace":
         assert made.scale <= laplace
         assert made.slack == 0
     else:
         assert made.slack == share / 10**6
         assert made.scale <= gaussian
-        left = _sigmas_left(made.mechanism, Fraction(1), made.slack, contribution)
+        left = _possible_sigmas(made.mechanism, Fraction(1), made.slack, contribution)
         assert made.scale < min([gaussian, *left])  # what composition saves is spent on the counts
         assert made.scale**2 < 2 * laplace**2
 
@@ -253,15 +253,17 @@ def test_what_a_selection_leaves_of_the_budget_may_be_more_than_its_share() -> N
     selection = LimitedDomain(4, 20, "0.05", "1e-7", slack="1e-7")
     spare = Fraction(1, 10**6)
     left = largest_rho(1, spare + selection.slack) - selection.cost().rho
-    (found,) = _sigmas_left(selection, Fraction(1), spare, 4)
+    (found,) = _possible_sigmas(selection, Fraction(1), spare, 4)
     assert found**2 >= 4 / (2 * left) >= (found * (1 - Fraction(1, 10**12))) ** 2
-    assert _sigmas_left(LimitedDomain(400, 400, 1, "1e-7"), Fraction(1), spare, 4) == []
+    assert _possible_sigmas(LimitedDomain(400, 400, 1, "1e-7"), Fraction(1), spare, 4) == []
 
     class Greedy(First):
         def guarantee(self) -> ZCDP:  # type: ignore[override] # another kind of promise
             return ZCDP(largest_rho(1, spare))
 
-    assert _sigmas_left(adopt_on_slots(Greedy()), Fraction(1), spare, 4) == []  # all of it, and not a bit more
+    assert (
+        _possible_sigmas(adopt_slot_mechanism(Greedy()), Fraction(1), spare, 4) == []
+    )  # all of it, and not a bit more
 
 
 class Short(First):
@@ -280,7 +282,7 @@ def test_a_selection_that_makes_too_few_releases_is_refused() -> None:
         TopStable(2, 3, 1, "0.01", inner=Short()).release_many(histogram, 5, replay("short"))
     drawn = [Selection((0,), False)] * 2
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        orders_of(drawn, [{0: 0}] * 3, replay("short"))
+        orders_to_test(drawn, [{0: 0}] * 3, replay("short"))
 
 
 class Costly(First):

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.selection import Selection, collected, items_at, listed, ranked_selections, selections
+from crestline.mechanisms.selection import (
+    Selection,
+    select_list,
+    select_ranked_rows,
+    select_ranks,
+    select_rows,
+    select_set,
+)
 
 HISTOGRAM = Histogram.from_counts({"a": 9, "b": 5, "c": 1}, 5)  # slots 3 and 4 are empty
 LABELS = [HISTOGRAM.name(slot) for slot in range(5)]
@@ -14,37 +21,37 @@ LABELS = [HISTOGRAM.name(slot) for slot in range(5)]
 
 def test_a_list_ends_at_the_first_empty_slot_and_a_set_leaves_them_out() -> None:
     drawn = [LABELS[1], LABELS[0], LABELS[3], LABELS[2]]
-    assert listed(drawn, 2) == Selection(("b", "a"), False)
-    assert listed(drawn, 3) == Selection(("b", "a"), True)
-    assert collected(drawn, 3) == Selection(frozenset("abc"), False)
-    assert collected(drawn, 4) == Selection(frozenset("abc"), True)
-    assert listed([], 1) == Selection((), True)
-    assert len(listed(drawn, 2)) == 2
+    assert select_list(drawn, 2) == Selection(("b", "a"), False)
+    assert select_list(drawn, 3) == Selection(("b", "a"), True)
+    assert select_set(drawn, 3) == Selection(frozenset("abc"), False)
+    assert select_set(drawn, 4) == Selection(frozenset("abc"), True)
+    assert select_list([], 1) == Selection((), True)
+    assert len(select_list(drawn, 2)) == 2
 
 
 def test_drawn_columns_end_at_a_stop_or_at_an_empty_slot() -> None:
     """Column 5 is ⊥; what was drawn after it is not said."""
     rows = np.array([[0, 1, 2], [2, 5, 0], [5, 0, 1], [1, 4, 0], [0, 2, 3]])
-    assert ranked_selections(HISTOGRAM, rows, 5, 3) == [
+    assert select_ranked_rows(HISTOGRAM, rows, 5, 3) == [
         Selection(("a", "b", "c"), False),
         Selection(("c",), True),
         Selection((), True),
         Selection(("b",), True),
         Selection(("a", "c"), True),
     ]
-    assert ranked_selections(HISTOGRAM, rows[:1], 5, 3) == [Selection(("a", "b", "c"), False)]
+    assert select_ranked_rows(HISTOGRAM, rows[:1], 5, 3) == [Selection(("a", "b", "c"), False)]
     few = np.array([[0, 1], [1, 2]])  # only two slots: column 2 is ⊥
-    assert ranked_selections(HISTOGRAM, few, 2, 2) == [Selection(("a", "b"), False), Selection(("b",), True)]
+    assert select_ranked_rows(HISTOGRAM, few, 2, 2) == [Selection(("a", "b"), False), Selection(("b",), True)]
 
 
 @pytest.mark.parametrize("width", [1, 3, 31, 32, 33, 60])
 def test_every_row_is_said_in_its_place(width: int) -> None:
     """Short rows that are equal share one selection; long rows are made one by one: the same answers."""
     rows = np.arange(width) + np.array([[0], [1], [0], [2], [1]])
-    made = selections(rows, lambda row: Selection(tuple(row), False))
+    made = select_rows(rows, lambda row: Selection(tuple(row), False))
     assert [selection.items for selection in made] == [tuple(row) for row in rows.tolist()]
     backwards = rows[:, ::-1]  # not contiguous in memory
-    assert [one.items for one in selections(backwards, lambda row: Selection(tuple(row), False))] == [
+    assert [one.items for one in select_rows(backwards, lambda row: Selection(tuple(row), False))] == [
         tuple(row) for row in backwards.tolist()
     ]
 
@@ -57,16 +64,16 @@ def test_long_rows_are_cut_like_short_ones(rows: int, width: int) -> None:
     drawn = np.tile(np.arange(width)[::-1], (4, 1))
     drawn[0, 0], drawn[1, 7], drawn[2, -1] = 60, 55, 60
     lengths = [0, 7, width - 1, width][-rows:]
-    found = ranked_selections(histogram, drawn[-rows:], 60, width)
+    found = select_ranked_rows(histogram, drawn[-rows:], 60, width)
     for selection, row, length in zip(found, drawn[-rows:].tolist(), lengths, strict=True):
         assert selection == Selection(tuple(f"i{slot:02}" for slot in row[:length]), length < width)
     for k in (width, width + 1):
-        whole = ranked_selections(histogram, np.tile(np.arange(width), (rows, 1)), 60, k)
+        whole = select_ranked_rows(histogram, np.tile(np.arange(width), (rows, 1)), 60, k)
         assert whole == [Selection(tuple(f"i{n:02}" for n in range(width)), width < k)] * rows
 
 
 def test_fewer_than_k_items_of_a_public_list_are_a_stop() -> None:
     histogram = Histogram.over_domain({"a": 9, "b": 5, "c": 1})
-    assert items_at(histogram, [1, 0], 2, ordered=True) == Selection(("b", "a"), False)
-    assert items_at(histogram, [1, 0], 3, ordered=True) == Selection(("b", "a"), True)
-    assert items_at(histogram, [1, 0], 1, ordered=False) == Selection(frozenset("ab"), False)
+    assert select_ranks(histogram, [1, 0], 2, ordered=True) == Selection(("b", "a"), False)
+    assert select_ranks(histogram, [1, 0], 3, ordered=True) == Selection(("b", "a"), True)
+    assert select_ranks(histogram, [1, 0], 1, ordered=False) == Selection(frozenset("ab"), False)

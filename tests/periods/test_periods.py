@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crestline.errors import ParameterError, QuestionError
-from crestline.periods.calendar import KINDS, Calendar, Periods, days_of, first_day, index_of, label_of
-from crestline.periods.span import Span
+from crestline.periods.calendar import KINDS, Calendar, Periods, first_day, label_days, period_index, period_label
+from crestline.periods.requested import RequestedPeriods
 
 DAYS = st.dates(date(1000, 1, 4), date(9998, 12, 20))
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
@@ -20,11 +20,11 @@ MONTHS = Calendar("month", "day")
 
 @given(DAYS, st.sampled_from(KINDS))
 def test_every_day_lies_in_one_period_whose_label_names_it(day: date, kind: str) -> None:
-    index = index_of(kind, day)
+    index = period_index(kind, day)
     first, after = first_day(kind, index), first_day(kind, index + 1)
     assert first <= day < after
-    assert index_of(kind, after) == index + 1
-    assert days_of(label_of(kind, index)) == (first, after)
+    assert period_index(kind, after) == index + 1
+    assert label_days(period_label(kind, index)) == (first, after)
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_every_day_lies_in_one_period_whose_label_names_it(day: date, kind: str)
     [("day", "2026-11-18"), ("week", "2026-W47"), ("month", "2026-11"), ("quarter", "2026-Q4"), ("year", "2026")],
 )
 def test_labels_are_those_that_people_write(kind: str, label: str) -> None:
-    assert label_of(kind, index_of(kind, date(2026, 11, 18))) == label
+    assert period_label(kind, period_index(kind, date(2026, 11, 18))) == label
 
 
 def test_a_week_belongs_to_the_year_of_its_thursday() -> None:
-    assert label_of("week", index_of("week", date(2027, 1, 1))) == "2026-W53"
-    assert days_of("2026-W53") == (date(2026, 12, 28), date(2027, 1, 4))
+    assert period_label("week", period_index("week", date(2027, 1, 1))) == "2026-W53"
+    assert label_days("2026-W53") == (date(2026, 12, 28), date(2027, 1, 4))
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_a_week_belongs_to_the_year_of_its_thursday() -> None:
 )
 def test_what_is_no_period_is_refused(label: str) -> None:
     with pytest.raises(QuestionError, match="is no period"):
-        days_of(label)
+        label_days(label)
 
 
 def resolved(calendar: Calendar = MONTHS, now: datetime = NOW, **said: Any) -> str:
-    span = Span.read(said)
+    span = RequestedPeriods.from_fields(said)
     assert span is not None
-    return str(span.resolved(calendar, now))
+    return str(span.resolve(calendar, now))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_cannot_be_asked(said: dict[str, Any], why: str) -> None:
 
 
 def test_nothing_said_is_nothing() -> None:
-    assert Span.read({"k": 3, "open": False}) is None
+    assert RequestedPeriods.from_fields({"k": 3, "open": False}) is None
 
 
 def test_a_day_begins_at_midnight_in_the_zone() -> None:
@@ -106,7 +106,7 @@ def test_a_day_begins_at_midnight_in_the_zone() -> None:
     late = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
     assert resolved(berlin, late, last=1) == "2026-10"
     assert resolved(MONTHS, late, last=1) == "2026-09"
-    assert berlin.midnight(date(2026, 11, 1)) == datetime(2026, 10, 31, 23, tzinfo=UTC)
+    assert berlin.start_of_day(date(2026, 11, 1)) == datetime(2026, 10, 31, 23, tzinfo=UTC)
     assert resolved(MONTHS, late.astimezone(timezone(timedelta(hours=9))), last=1) == "2026-09"
 
 
@@ -127,6 +127,6 @@ def test_a_calendar_is_checked(options: tuple[str, ...], why: str) -> None:
 @given(st.sampled_from(KINDS), DAYS, st.integers(1, 40))
 def test_periods_survive_the_way_to_json_and_back(kind: str, day: date, size: int) -> None:
     if day.year < 9000:
-        periods = Periods(Calendar(kind, "day", "Europe/Berlin"), index_of(kind, day), size)
-        assert Periods.of_json(periods.to_json()) == periods
+        periods = Periods(Calendar(kind, "day", "Europe/Berlin"), period_index(kind, day), size)
+        assert Periods.from_json(periods.to_json()) == periods
         assert len(periods.edges) == len(periods.labels) + 1 == size + 1

@@ -12,9 +12,16 @@ import pytest
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.catalogue import CATALOGUE
-from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
+from crestline.plan.candidates import (
+    Candidate,
+    SkippedMechanism,
+    build_candidate,
+    candidate_settings,
+    cut_histogram,
+    k_bar_choices,
+)
+from crestline.plan.count_models import PowerLaw, ranked_histogram
 from crestline.plan.forecast import Forecast, PublicData, Simulation, forecast
-from crestline.plan.shapes import PowerLaw, ranked
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 
@@ -33,13 +40,13 @@ def rows(histogram: Histogram, question: Question, trials: int = 300) -> dict[st
 
 @pytest.fixture(scope="module")
 def histogram() -> Histogram:
-    return ranked(PowerLaw(0.7, users=600, items=5_000).counts(), 50)
+    return ranked_histogram(PowerLaw(0.7, users=600, items=5_000).counts(), 50)
 
 
 def test_every_candidate_keeps_within_the_total() -> None:
     assert EVERYONE.epsilon is not None
     assert EVERYONE.delta is not None
-    made = [candidate(line, k_bar, EVERYONE, public_list=True) for line, k_bar in attempts(EVERYONE)]
+    made = [build_candidate(line, k_bar, EVERYONE, public_list=True) for line, k_bar in candidate_settings(EVERYONE)]
     assert any(isinstance(line, Candidate) for line in made)
     for line in made:
         if isinstance(line, Candidate):
@@ -57,9 +64,9 @@ def test_the_catalogue_decides_who_takes_part(histogram: Histogram) -> None:
 
 
 def test_mechanisms_for_public_lists_wait_for_one() -> None:
-    for line, k_bar in attempts(EVERYONE):
+    for line, k_bar in candidate_settings(EVERYONE):
         if line.domain == "known":
-            assert candidate(line, k_bar, EVERYONE, public_list=False) == Skipped(
+            assert build_candidate(line, k_bar, EVERYONE, public_list=False) == SkippedMechanism(
                 line.name, "needs a public list of all items"
             )
 
@@ -69,8 +76,8 @@ def test_small_questions_are_computed_and_agree_with_a_simulation() -> None:
     exact = rows(histogram, SMALL)["LimitedDomain"]
     assert not exact.returned.simulated
     assert not exact.ratio.simulated
-    ((line, k_bar),) = attempts(SMALL, ONE)
-    made = candidate(line, k_bar, SMALL, public_list=False)
+    ((line, k_bar),) = candidate_settings(SMALL, ONE)
+    made = build_candidate(line, k_bar, SMALL, public_list=False)
     assert isinstance(made, Candidate)
     mechanism = made.mechanism
     worth = {"a": 14, "b": 9, "c": 2, "d": 1}
@@ -94,14 +101,14 @@ def test_the_length_is_exact_where_the_score_is_simulated(histogram: Histogram) 
 
 def test_large_questions_are_simulated() -> None:
     question = Question(k=200, epsilon=Fraction(1), delta=Fraction(1, 10**6), k_bar=400)
-    row = rows(ranked(PowerLaw(1.0, 20_000, 5_000).counts(), 400), question, trials=20)["LimitedDomain"]
+    row = rows(ranked_histogram(PowerLaw(1.0, 20_000, 5_000).counts(), 400), question, trials=20)["LimitedDomain"]
     assert row.returned.simulated
     assert row.returned.error > 0
 
 
 def test_the_best_k_bar_of_each_mechanism_is_kept(histogram: Histogram) -> None:
     best = rows(histogram, QUESTION)["LimitedDomain"]
-    for k_bar in k_bars(QUESTION):
+    for k_bar in k_bar_choices(QUESTION):
         one = replace(QUESTION, k_bar=k_bar)
         other = rows(histogram, one)["LimitedDomain"]
         assert other.ratio.value - other.ratio.error <= best.ratio.value + best.ratio.error
@@ -144,9 +151,9 @@ def test_what_a_mechanism_sees_is_cut_as_from_the_counts() -> None:
     counts = {"a": 9, "b": 7, "c": 7, "d": 2, "e": 1}
     whole = Histogram.from_counts(counts, k_bar=4)
     for k_bar in range(1, 5):
-        cut, fresh = seen(whole, k_bar), Histogram.from_counts(counts, k_bar=k_bar)
+        cut, fresh = cut_histogram(whole, k_bar), Histogram.from_counts(counts, k_bar=k_bar)
         assert (cut.items, cut.counts, cut.next_count) == (fresh.items, fresh.counts, fresh.next_count)
-    empty = seen(Histogram.from_counts({"a": 1}, k_bar=4), 2)
+    empty = cut_histogram(Histogram.from_counts({"a": 1}, k_bar=4), 2)
     assert (empty.counts, empty.next_count) == ((1, 0), 0)
 
 

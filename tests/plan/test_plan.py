@@ -8,10 +8,10 @@ import pytest
 from tests.plan.made import QUESTION, line
 
 from crestline.errors import MechanismError, ParameterError
+from crestline.plan.count_models import PowerLaw
 from crestline.plan.forecast import Simulation
-from crestline.plan.plan import Plan, plan_shape
+from crestline.plan.plan import Plan, plan_for_shape
 from crestline.plan.plot import plot
-from crestline.plan.shapes import PowerLaw
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 
@@ -19,11 +19,11 @@ ONE = ("LimitedDomain",)
 
 
 def asked(k: int, delta: str, *, k_bar: int | None = None, contribution: int | None = None) -> Question:
-    return Question.of({"k": k, "epsilon": 1, "delta": delta, "k_bar": k_bar, "contribution": contribution})
+    return Question.from_fields({"k": k, "epsilon": 1, "delta": delta, "k_bar": k_bar, "contribution": contribution})
 
 
 def test_a_plan_from_a_shape() -> None:
-    plan = plan_shape(
+    plan = plan_for_shape(
         PowerLaw(1.0, 20_000, 5_000),
         asked(5, "1e-6"),
         Simulation(replay("p"), 50),
@@ -39,7 +39,7 @@ def test_a_plan_from_a_shape() -> None:
 
 
 def test_a_delta_that_is_not_small_is_noted() -> None:
-    plan = plan_shape(
+    plan = plan_for_shape(
         PowerLaw(1.0, 2_000, 500),
         asked(2, "1e-3", k_bar=2),
         Simulation(replay("d"), 2),
@@ -54,7 +54,7 @@ def test_a_bound_on_contributions_cuts_the_counts() -> None:
 
     def planned(contribution: int | None) -> Plan:
         question = asked(5, "1e-6", contribution=contribution, k_bar=25)
-        return plan_shape(shape, question, Simulation(replay("c"), 50), mechanisms=ONE, users=2_000)
+        return plan_for_shape(shape, question, Simulation(replay("c"), 50), mechanisms=ONE, users=2_000)
 
     free, bound = planned(None), planned(2)
     assert bound.to_dict()["contribution"] == 2
@@ -65,7 +65,7 @@ def test_wrong_numbers_are_refused() -> None:
     with pytest.raises(ParameterError, match="k_bar must be at least k"):
         asked(5, "1e-6", k_bar=2)
     with pytest.raises(MechanismError, match="there is no mechanism 'Magic'"):
-        plan_shape(
+        plan_for_shape(
             PowerLaw(1.0, 200, 50),
             asked(5, "1e-6"),
             Simulation(replay("m")),
@@ -86,8 +86,10 @@ def test_the_picture_shows_every_line() -> None:
 def test_a_public_list_of_items_lets_other_mechanisms_in() -> None:
     question, both = asked(3, "1e-6", k_bar=6), ("LimitedDomain", "Lipschitz")
     shape = PowerLaw(1.0, 2_000, 500)
-    known = plan_shape(shape, question, Simulation(replay("k"), 20), mechanisms=both, users=2_000, public_items=True)
-    hidden = plan_shape(shape, question, Simulation(replay("k"), 20), mechanisms=both, users=2_000)
+    known = plan_for_shape(
+        shape, question, Simulation(replay("k"), 20), mechanisms=both, users=2_000, public_items=True
+    )
+    hidden = plan_for_shape(shape, question, Simulation(replay("k"), 20), mechanisms=both, users=2_000)
     (lipschitz,) = [row for row in known.rows if row.mechanism == "Lipschitz"]
     assert lipschitz.k_bar is None
     assert lipschitz.returned.value == 3  # it never stops

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from crestline.price.batch import Posed
+from crestline.price.batch import BatchQuestion
 from crestline.question import Question
 
 
-def posed(k: int, epsilon: Fraction | None = None, delta: Fraction | None = None, **more: Any) -> Posed:
-    return Posed(Question(k=k, epsilon=epsilon, delta=delta, **more))
+def posed(k: int, epsilon: Fraction | None = None, delta: Fraction | None = None, **more: Any) -> BatchQuestion:
+    return BatchQuestion(Question(k=k, epsilon=epsilon, delta=delta, **more))

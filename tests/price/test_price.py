@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import crestline as cl
 from crestline.errors import BudgetError, BudgetExhausted, BudgetMismatch, MechanismError, ParameterError
 from crestline.ledger.ledger import Ledger
-from crestline.mechanisms.catalogue import CATALOGUE, Entry
+from crestline.mechanisms.catalogue import CATALOGUE, CatalogueEntry
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.price.price import Price
 from crestline.question import NO_LIMITS
@@ -70,7 +70,7 @@ def asked_within_its_price(data: Dataset, question: dict[str, Any]) -> None:
     paid = before - data.remaining
     assert paid.fits_in(price.most)
     assert price.least.fits_in(paid)
-    low, high = price.charges[0].left
+    low, high = price.charges[0].remaining_after
     assert low.fits_in(data.remaining)
     assert data.remaining.fits_in(high)
 
@@ -88,7 +88,7 @@ def test_no_answer_is_charged_more_than_its_price(budget: cl.Budget, asked: list
     "line", [line for line in CATALOGUE if hasattr(line.load(), "for_budget")], ids=lambda line: line.name
 )
 @pytest.mark.parametrize("contribution", [None, 2])
-def test_every_mechanism_of_the_catalogue_keeps_its_price(line: Entry, contribution: int | None) -> None:
+def test_every_mechanism_of_the_catalogue_keeps_its_price(line: CatalogueEntry, contribution: int | None) -> None:
     counts = cl.Histogram.over_domain(COUNTS) if line.domain == "known" else cl.Histogram.from_counts(COUNTS, k_bar=4)
     for kind in ("zcdp", "pure"):
         data = cl.connect(counts).dataset(
@@ -198,7 +198,7 @@ def test_a_price_says_how_sure_counts_would_be_and_what_does_not_fit() -> None:
     assert "has 100.0% left (worth epsilon 1), which does not pay for it" in said
     assert "counts: ±" in said
     charge = data.price(k=2, item="item", mechanism=LimitedDomain(2, 4, "0.25", "1e-9")).charges[0]
-    assert charge.detail == (
+    assert charge.detail_text == (
         "at most epsilon 0.5, delta 1e-09; at least epsilon 0.25, delta 1e-09; the data set has epsilon 1, "
         "delta 1e-06, then epsilon 0.5, delta 9.99e-07 to epsilon 0.75, delta 9.99e-07"
     )

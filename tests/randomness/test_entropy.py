@@ -18,8 +18,8 @@ from tests.patience import PATIENCE
 
 from crestline.errors import ParameterError
 from crestline.randomness import entropy as module
-from crestline.randomness.entropy import Entropy, Replay, replay, system
-from crestline.randomness.sparse import Sparse
+from crestline.randomness.entropy import Entropy, ReplayEntropy, replay, system
+from crestline.randomness.sparse_uniforms import SparseUniforms
 from crestline.randomness.uniforms import LARGE
 
 
@@ -97,7 +97,7 @@ def test_a_key_takes_256_bits_of_the_operating_system(monkeypatch: pytest.Monkey
     asked: list[int] = []
     monkeypatch.setattr(os, "urandom", lambda size: asked.append(size) or bytes(size))
     made = system()
-    made.renew()  # type: ignore[attr-defined] # as a forked child does
+    made.draw_new_key()  # type: ignore[attr-defined] # as a forked child does
     assert asked == [32, 32]
 
 
@@ -119,7 +119,7 @@ def test_only_large_tables_of_several_rows_wait() -> None:
     """A single row is sooner drawn than judged (uniforms.py)."""
     source = replay("waiting")
     shapes = [(1, 3 * LARGE), (2, LARGE // 2 - 1), (2, LARGE // 2), (LARGE, 3)]
-    assert [isinstance(source.uniforms(*shape), Sparse) for shape in shapes] == [False, False, True, True]
+    assert [isinstance(source.uniforms(*shape), SparseUniforms) for shape in shapes] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(("rows", "columns", "words"), [(2, 8192, 0), (3001, 7, 0), (1, 20_000, 20_000), (3, 5, 15)])
@@ -162,7 +162,7 @@ def test_a_forked_child_draws_its_own_bits() -> None:
     assert (ours != theirs).all()
 
 
-class Dawdling(Replay):
+class Dawdling(ReplayEntropy):
     """Takes its time between reading the number of draws and writing it, as a thread that is interrupted there does."""
 
     @property

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from crestline.randomness.draws import OneEach
+from crestline.randomness.draws import OnePerKey
 from crestline.randomness.entropy import replay
-from crestline.randomness.keys import Keys, keys
+from crestline.randomness.keys import Keys, build_keys
 from crestline.randomness.laws import LAWS, Law
-from crestline.randomness.scores import Equal, Logs
+from crestline.randomness.scores import EqualScores, LogScores
 from crestline.randomness.uniforms import Uniforms
 from crestline.randomness.unit_points import GumbelPoints, Points, RoughPoints
 
@@ -122,9 +122,9 @@ def test_the_density_has_mass_one(law: Law) -> None:
 
 def test_careful_ends_contain_the_key(law: Law) -> None:
     for bits in (1, 5, 64):
-        table = keys(Equal(6), law, replay("ends", first_bits=bits).uniforms(3, 6))
+        table = build_keys(EqualScores(6), law, replay("ends", first_bits=bits).uniforms(3, 6))
         for row in range(3):
-            low, high = table.ends(row, range(6))
+            low, high = table.key_bounds(row, range(6))
             for column in range(6):
                 truth = float(table.ball(row, column, 256).mid())
                 assert low[column] <= truth <= high[column]
@@ -132,7 +132,7 @@ def test_careful_ends_contain_the_key(law: Law) -> None:
 
 def test_a_uniform_that_touches_an_end_is_unresolved(law: Law) -> None:
     table = Uniforms(np.array([[0, 2**64 - 1]], dtype=np.uint64), 64, lambda index, bits: 0)
-    low, high = keys(Equal(2), law, table).ends(0, [0, 1])
+    low, high = build_keys(EqualScores(2), law, table).key_bounds(0, [0, 1])
     assert high[1] == np.inf
     assert low[0] == -np.inf or law.name in ("exponential", "half-logistic")
 
@@ -142,7 +142,7 @@ def test_many_copies_follow_the_distribution_of_the_maximum(law: Law) -> None:
     from scipy.stats import kstest
 
     trials = 200_000
-    draws = OneEach(replay(f"copies {law.name}").uniforms(trials, 1), Logs((5,)))
-    drawn = Keys(Equal(1), law, draws).rough[:, 0]
+    draws = OnePerKey(replay(f"copies {law.name}").uniforms(trials, 1), LogScores((5,)))
+    drawn = Keys(EqualScores(1), law, draws).rough_values[:, 0]
     assert kstest(drawn, lambda x: law.cdf(x) ** 5).pvalue > 1e-9
     assert kstest(1.1 * drawn, lambda x: law.cdf(x) ** 5).pvalue < 1e-9

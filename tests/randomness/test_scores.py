@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Equal, Linear, Listed, Logarithms, Logs, Scores, Summed, joined
+from crestline.randomness.exact_reals import Real
+from crestline.randomness.scores import (
+    EqualScores,
+    LinearScores,
+    LogScores,
+    RealScores,
+    Scores,
+    SumScores,
+    WeightedLogScores,
+    concat_scores,
+)
 
 NUMBERS = np.array([1, 2, 7, 10**6, 2**62])
 COUNTS = np.array([0, -3, 12, 10**9, 5])
@@ -21,7 +30,7 @@ def truth(column: int) -> mpmath.mpf:
 
 
 def test_a_sum_of_counts_and_logarithms() -> None:
-    scores: Scores = Summed(Linear(COUNTS, Fraction(1, 7)), Logarithms(NUMBERS, Fraction(-3, 2)))
+    scores: Scores = SumScores(LinearScores(COUNTS, Fraction(1, 7)), WeightedLogScores(NUMBERS, Fraction(-3, 2)))
     with mpmath.workprec(300), ctx.workprec(300):
         for column in range(len(NUMBERS)):
             assert abs(mpmath.mpf(float(scores.approx[column])) - truth(column)) <= scores.error
@@ -31,28 +40,31 @@ def test_a_sum_of_counts_and_logarithms() -> None:
 
 
 def test_logarithms_are_plain_unless_weighted() -> None:
-    assert np.allclose(Logarithms(NUMBERS).approx, np.log(NUMBERS))
+    assert np.allclose(WeightedLogScores(NUMBERS).approx, np.log(NUMBERS))
 
 
 BIG = 10**15
 ROWS: dict[str, tuple[Scores, float]] = {  # scores, and the size of what is rounded in the largest of them
-    "positive": (Linear(np.array([3, BIG]), Fraction(1, 3)), BIG / 3),
-    "negative": (Linear(np.array([3, -BIG]), Fraction(1, 3)), BIG / 3),
-    "falling": (Linear(np.array([3, BIG]), Fraction(-1, 3)), BIG / 3),
-    "shifted": (Linear(np.array([3, 4]), Fraction(1, 3), Real(Fraction(BIG, 3))), 2 * BIG / 3),
-    "shifted down": (Linear(np.array([3, 4]), Fraction(1, 3), Real(Fraction(-BIG, 3))), 2 * BIG / 3),
-    "opposite": (Linear(np.array([3, BIG]), Fraction(1, 3), Real(Fraction(-BIG, 3))), 3 * BIG / 3),
-    "listed": (Listed([Real(Fraction(1, 3)), Real(Fraction(BIG, 3)), Real()]), BIG / 3),
-    "equal": (Equal(3, Real(Fraction(BIG, 3))), BIG / 3),
-    "logs": (Logs([1, 10**300]), 690.0),
-    "logs of an array": (Logs(np.array([1, BIG])), 34.5),
-    "logarithms": (Logarithms(np.array([1, BIG]), Fraction(-1000, 7)), 5000.0),
-    "a sum": (Summed(Linear(np.array([BIG]), Fraction(1, 3)), Equal(1, Real(Fraction(BIG, 3)))), 4 * BIG / 3),
+    "positive": (LinearScores(np.array([3, BIG]), Fraction(1, 3)), BIG / 3),
+    "negative": (LinearScores(np.array([3, -BIG]), Fraction(1, 3)), BIG / 3),
+    "falling": (LinearScores(np.array([3, BIG]), Fraction(-1, 3)), BIG / 3),
+    "shifted": (LinearScores(np.array([3, 4]), Fraction(1, 3), Real(Fraction(BIG, 3))), 2 * BIG / 3),
+    "shifted down": (LinearScores(np.array([3, 4]), Fraction(1, 3), Real(Fraction(-BIG, 3))), 2 * BIG / 3),
+    "opposite": (LinearScores(np.array([3, BIG]), Fraction(1, 3), Real(Fraction(-BIG, 3))), 3 * BIG / 3),
+    "listed": (RealScores([Real(Fraction(1, 3)), Real(Fraction(BIG, 3)), Real()]), BIG / 3),
+    "equal": (EqualScores(3, Real(Fraction(BIG, 3))), BIG / 3),
+    "logs": (LogScores([1, 10**300]), 690.0),
+    "logs of an array": (LogScores(np.array([1, BIG])), 34.5),
+    "logarithms": (WeightedLogScores(np.array([1, BIG]), Fraction(-1000, 7)), 5000.0),
+    "a sum": (
+        SumScores(LinearScores(np.array([BIG]), Fraction(1, 3)), EqualScores(1, Real(Fraction(BIG, 3)))),
+        4 * BIG / 3,
+    ),
     "a sum that cancels": (
-        Summed(Linear(np.array([BIG]), Fraction(1, 3)), Equal(1, Real(Fraction(-BIG, 3)))),
+        SumScores(LinearScores(np.array([BIG]), Fraction(1, 3)), EqualScores(1, Real(Fraction(-BIG, 3)))),
         2 * BIG / 3,
     ),
-    "joined": (joined(Equal(2), Linear(np.array([BIG]), Fraction(1, 3)), Logs([2])), BIG / 3),
+    "joined": (concat_scores(EqualScores(2), LinearScores(np.array([BIG]), Fraction(1, 3)), LogScores([2])), BIG / 3),
 }
 
 
@@ -67,24 +79,30 @@ def test_the_error_has_room_for_each_rounding_and_little_more(name: str) -> None
 
 
 def test_small_scores_are_hardly_off() -> None:
-    assert Linear(np.array([0, 0]), Fraction(1)).error == 0.0
-    assert Listed([Real()]).error == Listed([]).error == 0.0
-    assert Logs([1]).error == 0.0
-    assert 2.0**-52 <= Logarithms(np.array([1])).error <= 2.0**-50
-    assert Summed(Equal(1), Equal(1)).error == 0.0
+    assert LinearScores(np.array([0, 0]), Fraction(1)).error == 0.0
+    assert RealScores([Real()]).error == RealScores([]).error == 0.0
+    assert LogScores([1]).error == 0.0
+    assert 2.0**-52 <= WeightedLogScores(np.array([1])).error <= 2.0**-50
+    assert SumScores(EqualScores(1), EqualScores(1)).error == 0.0
 
 
 def test_no_scores_at_all_are_not_off() -> None:
     none = np.array([], dtype=np.int64)
-    for scores in (Linear(none, Fraction(1)), Listed([]), Logs([]), Logs(none), Summed(Equal(0), Equal(0))):
+    for scores in (
+        LinearScores(none, Fraction(1)),
+        RealScores([]),
+        LogScores([]),
+        LogScores(none),
+        SumScores(EqualScores(0), EqualScores(0)),
+    ):
         assert scores.error == 0.0
-    assert Logarithms(none, Fraction(1, 2)).error >= 0.0
+    assert WeightedLogScores(none, Fraction(1, 2)).error >= 0.0
 
 
 def test_a_row_for_each_trial_may_stand_beside_one_for_all() -> None:
     """Tables and rows joined: the rows are repeated, and every column keeps its ball."""
-    table = Linear(np.array([[1, 2], [30, 40], [5, 6]]), Fraction(1, 2))
-    made = joined(Listed([Real(Fraction(7))]), table, Equal(2, Real(Fraction(9))))
+    table = LinearScores(np.array([[1, 2], [30, 40], [5, 6]]), Fraction(1, 2))
+    made = concat_scores(RealScores([Real(Fraction(7))]), table, EqualScores(2, Real(Fraction(9))))
     assert made.approx.tolist() == [[7, 0.5, 1, 9, 9], [7, 15, 20, 9, 9], [7, 2.5, 3, 9, 9]]
     for row in range(3):
         for column in range(5):
@@ -93,6 +111,6 @@ def test_a_row_for_each_trial_may_stand_beside_one_for_all() -> None:
 
 
 def test_a_shift_moves_every_score() -> None:
-    made = Linear(np.array([1, 2]), Fraction(1, 2), Real(Fraction(3)))
+    made = LinearScores(np.array([1, 2]), Fraction(1, 2), Real(Fraction(3)))
     assert made.approx.tolist() == [3.5, 4.0]
     assert [float(made.ball(0, column).mid()) for column in range(2)] == [3.5, 4.0]

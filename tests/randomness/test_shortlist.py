@@ -11,29 +11,29 @@ import pytest
 from flint import arb
 
 from crestline.randomness import shortlist as module
-from crestline.randomness.compare import exceeding, largest
-from crestline.randomness.draws import OneEach, OrderStatistics
+from crestline.randomness.compare import exceeds_threshold, largest_columns
+from crestline.randomness.draws import OnePerKey, OrderStatistics
 from crestline.randomness.entropy import replay
-from crestline.randomness.keys import Keys, fixed, keys
+from crestline.randomness.exact_reals import Real
+from crestline.randomness.keys import Keys, build_keys, noiseless_keys
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.constant import CONSTANT
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Equal, Linear, Logs
-from crestline.randomness.shortlist import Shortlist, shortlists
-from crestline.randomness.uniforms import Found, Uniforms
+from crestline.randomness.scores import EqualScores, LinearScores, LogScores
+from crestline.randomness.shortlist import Shortlist, build_shortlists
+from crestline.randomness.uniforms import SparseHits, Uniforms
 
 COLUMNS = 3000
 
 
 def first_shortlist(noisy: Keys, many: int) -> Shortlist:
     """The shortlist of the first rows."""
-    with np.errstate(all="ignore"):  # as `largest` does
-        return next(shortlists(noisy, many))[1]
+    with np.errstate(all="ignore"):  # as `largest_columns` does
+        return next(build_shortlists(noisy, many))[1]
 
 
 def above(noisy: Keys, bar: float) -> Shortlist:
     """Who may reach the bar, in several rows."""
-    return module._table(noisy, module._found(noisy, bar))
+    return module._shortlist_table(noisy, module._uniforms_above(noisy, bar))
 
 
 def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
@@ -42,7 +42,9 @@ def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
         counts = counts[::-1].copy()
     elif order == "mixed":
         counts = np.random.default_rng(5).permutation(counts)
-    return keys(Linear(counts, rate), LAWS[law], replay(f"{law} {order}").uniforms(rows, COLUMNS), scale=Fraction(2))
+    return build_keys(
+        LinearScores(counts, rate), LAWS[law], replay(f"{law} {order}").uniforms(rows, COLUMNS), scale=Fraction(2)
+    )
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -51,14 +53,14 @@ def table(law: str, order: str, rows: int, rate: Fraction) -> Keys:
 @pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 10_000)])
 def test_the_winners_are_those_of_the_whole_field(law: str, order: str, rows: int, rate: Fraction) -> None:
     noisy = table(law, order, rows, rate)
-    assert module._worth_thinning(noisy, 31)
-    winners = largest(noisy, 30)  # before all keys are drawn
-    whole = np.argsort(-noisy.rough, axis=1)[:, :30]
-    sure = np.abs(np.diff(-np.sort(-noisy.rough, axis=1)[:, :31], axis=1)).min(axis=1) > 2 * noisy.error
-    sure &= ~noisy.edge.any(axis=1)  # words at the very ends have no rough value
+    assert module._is_worth_thinning(noisy, 31)
+    winners = largest_columns(noisy, 30)  # before all keys are drawn
+    whole = np.argsort(-noisy.rough_values, axis=1)[:, :30]
+    sure = np.abs(np.diff(-np.sort(-noisy.rough_values, axis=1)[:, :31], axis=1)).min(axis=1) > 2 * noisy.error
+    sure &= ~noisy.unreliable.any(axis=1)  # words at the very ends have no rough value
     assert np.count_nonzero(sure) >= rows - 1
     assert (winners[sure] == whole[sure]).all()
-    assert (largest(noisy, 30) == winners).all()  # and after
+    assert (largest_columns(noisy, 30) == winners).all()  # and after
 
 
 def test_most_of_a_steep_field_is_left_out() -> None:
@@ -66,7 +68,7 @@ def test_most_of_a_steep_field_is_left_out() -> None:
 
 
 def test_a_small_field_is_kept_whole() -> None:
-    small = keys(Linear(np.arange(100), Fraction(1)), LAWS["gumbel"], replay("small").uniforms(2, 100))
+    small = build_keys(LinearScores(np.arange(100), Fraction(1)), LAWS["gumbel"], replay("small").uniforms(2, 100))
     assert first_shortlist(small, 20).values.shape[1] == 100
     assert first_shortlist(table("gumbel", "mixed", 1, Fraction(1)), COLUMNS).values.shape[1] == COLUMNS
 
@@ -77,10 +79,10 @@ def test_words_at_the_ends_stay_in_the_race(rows: int) -> None:
     for place in (3, COLUMNS - 1):
         words = replay("ends").words(rows * COLUMNS).reshape(rows, COLUMNS)
         words[:, place] = 2**64 - 1
-        noisy = keys(
-            Linear(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0)
+        noisy = build_keys(
+            LinearScores(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0)
         )
-        assert largest(noisy, 5)[:, 0].tolist() == [place] * rows
+        assert largest_columns(noisy, 5)[:, 0].tolist() == [place] * rows
 
 
 @pytest.mark.parametrize("rate", [Fraction(0), Fraction(1, 10)])
@@ -88,15 +90,15 @@ def test_a_bar_that_too_few_keys_reach_is_lowered(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "_SPARE", -3.0)
     monkeypatch.setattr(module, "_SPARE_AT_LEAST", -5.0)
     noisy = table("gumbel", "mixed", 20, rate)
-    winners = largest(noisy, 30)
+    winners = largest_columns(noisy, 30)
     assert "words" in vars(noisy.draws.uniforms)  # type: ignore[attr-defined] # all of it had to be drawn
-    assert (np.argsort(-noisy.rough, axis=1)[:, :30] == winners).all()
+    assert (np.argsort(-noisy.rough_values, axis=1)[:, :30] == winners).all()
 
 
 def test_when_nothing_can_be_left_out_everything_stays() -> None:
     noisy = table("gumbel", "mixed", 3, Fraction(1))
     assert module._expected_bar(noisy, COLUMNS) == -np.inf
-    with np.errstate(all="ignore"):  # as `largest` does
+    with np.errstate(all="ignore"):  # as `largest_columns` does
         assert above(noisy, -np.inf).values.shape == (3, COLUMNS)
 
 
@@ -104,7 +106,7 @@ def test_when_nothing_can_be_left_out_everything_stays() -> None:
 def test_about_as_many_keys_stay_as_were_expected(law: str) -> None:
     for rate in (Fraction(0), Fraction(1, 10_000), Fraction(1, 10)):
         noisy = table(law, "descending", 50, rate)
-        with np.errstate(all="ignore"):  # as `largest` does
+        with np.errstate(all="ignore"):  # as `largest_columns` does
             bar = module._expected_bar(noisy, 100)
             left = above(noisy, bar).values >= bar
         assert 100 < left.sum(axis=1).mean() < 180
@@ -115,8 +117,8 @@ def test_a_bar_that_is_too_high_would_be_noticed(monkeypatch: pytest.MonkeyPatch
 
     def wrong(rows: int) -> bool:
         noisy = table("gumbel", "mixed", rows, Fraction(1, 10_000))
-        winners = largest(noisy, 30)
-        return bool((np.argsort(-noisy.rough, axis=1)[:, :30] != winners).any())
+        winners = largest_columns(noisy, 30)
+        return bool((np.argsort(-noisy.rough_values, axis=1)[:, :30] != winners).any())
 
     assert not wrong(1)
     assert not wrong(20)
@@ -132,7 +134,7 @@ def test_how_many_bits_come_first_does_not_matter(first_bits: int) -> None:
 
     def winners(bits: int) -> np.ndarray:
         uniforms = replay("bits", first_bits=bits).uniforms(2, 1100)
-        return largest(keys(Linear(counts, Fraction(1, 300)), LAWS["gumbel"], uniforms), 7)
+        return largest_columns(build_keys(LinearScores(counts, Fraction(1, 300)), LAWS["gumbel"], uniforms), 7)
 
     assert (winners(first_bits) == winners(64)).all()
 
@@ -146,9 +148,9 @@ def test_long_rows_looked_at_by_blocks_and_intervals(
     monkeypatch.setattr(module, "_LOOKED_AT", looked_at)
     monkeypatch.setattr(module, "_JUDGED", looked_at)
     noisy = table("gumbel", order, 20, Fraction(1, 1000))
-    winners = largest(noisy, 30)
-    assert (np.argsort(-noisy.rough, axis=1)[:, :30] == winners).all()
-    with np.errstate(all="ignore"):  # as `largest` does
+    winners = largest_columns(noisy, 30)
+    assert (np.argsort(-noisy.rough_values, axis=1)[:, :30] == winners).all()
+    with np.errstate(all="ignore"):  # as `largest_columns` does
         bar = module._expected_bar(noisy, 100)
         left = above(noisy, bar).values >= bar
     assert 80 < left.sum(axis=1).mean() < 220
@@ -157,24 +159,28 @@ def test_long_rows_looked_at_by_blocks_and_intervals(
 def test_what_is_thinned() -> None:
     """One uniform for each key, noise that grows with it, and the same scores in each row."""
     columns = module._WORTH_IT * module._BLOCK
-    scores, words = Linear(np.zeros(columns, np.int64), Fraction(1)), replay("thin").uniforms(16, columns)
+    scores, words = LinearScores(np.zeros(columns, np.int64), Fraction(1)), replay("thin").uniforms(16, columns)
     law = LAWS["gumbel"]
-    assert module._worth_thinning(keys(scores, law, words), 1)
-    assert module._worth_thinning(keys(scores, law, replay("thin").uniforms(1, columns)), 1)
-    assert module._worth_thinning(keys(scores, law, words, scale=Fraction(1, 2)), columns // module._WORTH_IT)
-    several = Linear(np.zeros((16, columns), np.int64), Fraction(1))
+    assert module._is_worth_thinning(build_keys(scores, law, words), 1)
+    assert module._is_worth_thinning(build_keys(scores, law, replay("thin").uniforms(1, columns)), 1)
+    assert module._is_worth_thinning(build_keys(scores, law, words, scale=Fraction(1, 2)), columns // module._WORTH_IT)
+    several = LinearScores(np.zeros((16, columns), np.int64), Fraction(1))
     others = [
-        keys(scores, law, words, scale=Fraction(0)),
-        keys(scores, law, words, scale=Fraction(-1, 2)),
-        keys(scores, CONSTANT, words),
-        keys(several, law, words),
-        Keys(scores, law, OneEach(words, Equal(columns))),
+        build_keys(scores, law, words, scale=Fraction(0)),
+        build_keys(scores, law, words, scale=Fraction(-1, 2)),
+        build_keys(scores, CONSTANT, words),
+        build_keys(several, law, words),
+        Keys(scores, law, OnePerKey(words, EqualScores(columns))),
         Keys(scores, law, OrderStatistics(words, np.full((16, 2), 9), columns // 2)),
-        keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(1, columns - 1)),
-        keys(Linear(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(16, columns - 1)),
+        build_keys(
+            LinearScores(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(1, columns - 1)
+        ),
+        build_keys(
+            LinearScores(np.zeros(columns - 1, np.int64), Fraction(1)), law, replay("thin").uniforms(16, columns - 1)
+        ),
     ]
-    assert not any(module._worth_thinning(other, 1) for other in others)
-    assert not module._worth_thinning(keys(scores, law, words), columns // module._WORTH_IT + 1)
+    assert not any(module._is_worth_thinning(other, 1) for other in others)
+    assert not module._is_worth_thinning(build_keys(scores, law, words), columns // module._WORTH_IT + 1)
 
 
 class Given:
@@ -189,7 +195,7 @@ class Given:
 
 def columns_above(noisy: Keys, bar: float) -> list[list[int]]:
     """The columns of the keys that may reach a bar."""
-    columns = module._above(noisy, bar).columns
+    columns = module._keys_above(noisy, bar).columns
     assert columns is not None
     return columns.tolist()
 
@@ -207,7 +213,7 @@ def test_whoever_may_reach_the_bar_stays(monkeypatch: pytest.MonkeyPatch, error:
     scores = np.linspace(-3.0, 3.0, 64)
     values = 2.0 - scores - np.where(np.arange(64) % 2, 0.9 * error, 0.0)
     words = words_of(values).reshape(1, 64)
-    noisy = Keys(Given(scores, error), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
+    noisy = Keys(Given(scores, error), LAWS["gumbel"], OnePerKey(Uniforms(words, 64, zeros)))
     assert columns_above(noisy, 2.0) == [list(range(64))]
 
 
@@ -219,14 +225,14 @@ def test_whoever_cannot_reach_the_bar_goes(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "_BLOCK", 1)
     scores = np.linspace(-3.0, 3.0, 64)
     words = words_of(2.0 - scores - np.where(np.arange(64) % 2, 1e-2, 0.0)).reshape(1, 64)
-    noisy = Keys(Given(scores, 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
+    noisy = Keys(Given(scores, 0.0), LAWS["gumbel"], OnePerKey(Uniforms(words, 64, zeros)))
     assert columns_above(noisy, 2.0) == [list(range(0, 64, 2))]
 
 
 def test_the_bar_of_a_pilot_is_certainly_reached() -> None:
     scores = np.zeros(3000)
-    noisy = Keys(Given(scores, 0.25), LAWS["gumbel"], OneEach(replay("pilot").uniforms(1, 3000)))
-    best = np.sort(noisy.rough[0, : module._PREFIX * 40])[::-1]
+    noisy = Keys(Given(scores, 0.25), LAWS["gumbel"], OnePerKey(replay("pilot").uniforms(1, 3000)))
+    best = np.sort(noisy.rough_values[0, : module._PREFIX * 40])[::-1]
     assert module._bar_from_prefix(noisy, 40) == best[39] - noisy.error
 
 
@@ -234,8 +240,10 @@ def test_a_pilot_that_cannot_be_relied_on_leaves_nobody_out() -> None:
     """Words at the very low end in the pilot: had they counted as high, nobody would reach the bar."""
     words = replay("low").words(COLUMNS).reshape(1, COLUMNS)
     words[0, :31] = 5
-    noisy = keys(Linear(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0))
-    assert (largest(noisy, 30)[0] == np.argsort(-noisy.rough[0] - 0.0)[:30]).all()
+    noisy = build_keys(
+        LinearScores(np.zeros(COLUMNS, np.int64), Fraction(1)), LAWS["gumbel"], Uniforms(words, 64, lambda i, b: 0)
+    )
+    assert (largest_columns(noisy, 30)[0] == np.argsort(-noisy.rough_values[0] - 0.0)[:30]).all()
 
 
 def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,8 +251,8 @@ def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.Monkey
     scores = np.zeros(2000)
     scores[:3] = 1000.0
     words = np.full((2, 2000), 2**63, dtype=np.uint64)
-    noisy = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
-    top = float(noisy.rough[0, 0])
+    noisy = Keys(Given(scores, 0.5), LAWS["gumbel"], OnePerKey(Uniforms(words, 64, zeros)))
+    top = float(noisy.rough_values[0, 0])
     for off, calls in ((0.25, 2), (-0.25, 2), (0.75, 1)):
         bars = iter([top - off, -np.inf])
         asked: list[float] = []
@@ -254,8 +262,8 @@ def test_a_bar_counts_as_reached_when_it_certainly_is(monkeypatch: pytest.Monkey
             return next(bars)
 
         monkeypatch.setattr(module, "_expected_bar", bar)
-        with np.errstate(all="ignore"):  # as `largest` does
-            list(module._thinned(noisy, 3))
+        with np.errstate(all="ignore"):  # as `largest_columns` does
+            list(module._thin_by_rows(noisy, 3))
         assert len(asked) == calls
 
 
@@ -265,7 +273,7 @@ def test_rows_of_several_lengths_make_one_table() -> None:
     words = replay("cells").words(11)
     words[9] = 3  # an edge
     row, column = np.array([0, 0, 2, 2, 2]), np.array([7, 9, 1, 2, 4])
-    made = module._table(noisy, Found(np.array([5, 0]), words[:6].reshape(3, 2), row, column, words[6:]))
+    made = module._shortlist_table(noisy, SparseHits(np.array([5, 0]), words[:6].reshape(3, 2), row, column, words[6:]))
     columns, present = made.columns, made.present
     assert columns is not None
     assert present is not None
@@ -292,8 +300,8 @@ def test_rows_are_judged_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
     monkeypatch.setattr(module, "_CELLS", cells)
     monkeypatch.setattr(module, "_SPARE", spare)
     noisy = table("gumbel", "mixed", rows, Fraction(1, 1000))
-    winners = largest(noisy, 30)
-    assert (np.argsort(-noisy.rough, axis=1)[:, :30] == winners).all()
+    winners = largest_columns(noisy, 30)
+    assert (np.argsort(-noisy.rough_values, axis=1)[:, :30] == winners).all()
 
 
 @pytest.mark.parametrize(("cells", "least", "most"), [(1, 1, 1), (1000, 5, 20)])
@@ -302,8 +310,8 @@ def test_as_many_rows_at_a_time_as_fit_the_cache(
 ) -> None:
     """About fifty keys of each row stay: of a thousand cells, twenty rows at most; and never less than one."""
     monkeypatch.setattr(module, "_CELLS", cells)
-    with np.errstate(all="ignore"):  # as `largest` does
-        firsts = [first for first, _ in shortlists(table("gumbel", "mixed", 50, Fraction(1, 1000)), 31)]
+    with np.errstate(all="ignore"):  # as `largest_columns` does
+        firsts = [first for first, _ in build_shortlists(table("gumbel", "mixed", 50, Fraction(1, 1000)), 31)]
     assert firsts[0] == 0
     assert least <= min(np.diff(firsts)) <= max(np.diff(firsts)) <= most
 
@@ -315,34 +323,38 @@ def test_chosen_keys_are_those_of_the_whole_table(sort: str) -> None:
     words[1, 2], words[3, 0] = 3, 2**64 - 1
     uniforms = Uniforms(words, 40 if sort == "few bits" else 64, zeros)
     counts = np.arange(20).reshape(4, 5) if sort == "several" else np.arange(5)
-    draws: OneEach | OrderStatistics = OneEach(uniforms, Logs((1, 2, 3, 1000, 10**6)) if sort == "copies" else None)
+    draws: OnePerKey | OrderStatistics = OnePerKey(
+        uniforms, LogScores((1, 2, 3, 1000, 10**6)) if sort == "copies" else None
+    )
     if sort == "groups":
         draws = OrderStatistics(uniforms, np.full((4, 1), 9), 5)
-    made = Keys(Linear(counts, Fraction(1)), LAWS["gumbel"], draws, Fraction(2))
+    made = Keys(LinearScores(counts, Fraction(1)), LAWS["gumbel"], draws, Fraction(2))
     chosen = np.array([[0, 4], [2, 1], [3, 3], [0, 1]])
-    values, edge = module.looked_at(made, chosen)
-    assert (edge == np.take_along_axis(made.edge, chosen, axis=1)).all()
-    whole = np.take_along_axis(made.rough, chosen, axis=1)
+    values, edge = module.rough_chosen(made, chosen)
+    assert (edge == np.take_along_axis(made.unreliable, chosen, axis=1)).all()
+    whole = np.take_along_axis(made.rough_values, chosen, axis=1)
     assert values[~edge] == pytest.approx(whole[~edge])
     assert np.isfinite(values).all()
     if sort != "few bits":  # the tails are all nought, so that nothing more is ever known
-        bar = fixed(Equal(1, Real(Fraction(3))), 4)
-        assert (exceeding(made, bar, chosen) == np.take_along_axis(exceeding(made, bar), chosen, axis=1)).all()
+        bar = noiseless_keys(EqualScores(1, Real(Fraction(3))), 4)
+        assert (
+            exceeds_threshold(made, bar, chosen) == np.take_along_axis(exceeds_threshold(made, bar), chosen, axis=1)
+        ).all()
 
 
 def test_a_word_no_less_than_the_least_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     words = replay("least").words(10).reshape(1, 10)
     least = words[0] + np.array([0, 1] * 5, dtype=np.uint64)
-    monkeypatch.setattr(module, "_least", lambda keys, bar, block: least)
-    noisy = Keys(Given(np.zeros(10), 0.0), LAWS["gumbel"], OneEach(Uniforms(words, 64, zeros)))
+    monkeypatch.setattr(module, "_least_words", lambda keys, bar, block: least)
+    noisy = Keys(Given(np.zeros(10), 0.0), LAWS["gumbel"], OnePerKey(Uniforms(words, 64, zeros)))
     assert columns_above(noisy, 0.0) == [[0, 2, 4, 6, 8]]
 
 
 def test_a_key_right_at_the_bar_has_reached_it() -> None:
     noisy = Shortlist(np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0]]), np.zeros((2, 3), dtype=np.bool_))
-    assert module._reached(noisy, 2.0, 2)
-    assert not module._reached(noisy, 2.0, 3)
-    assert not module._reached(noisy, 2.5, 1)
+    assert module._all_rows_reach(noisy, 2.0, 2)
+    assert not module._all_rows_reach(noisy, 2.0, 3)
+    assert not module._all_rows_reach(noisy, 2.5, 1)
 
 
 def test_a_single_row_has_its_bar_from_a_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,7 +368,7 @@ def test_a_single_row_has_its_bar_from_a_pilot(monkeypatch: pytest.MonkeyPatch) 
 def test_there_is_no_bar_where_half_of_all_keys_would_reach_it() -> None:
     """Four wanted and five times their root: fourteen, which is half of 28 keys."""
     for columns, found in ((28, True), (27, False)):
-        noisy = Keys(Given(np.zeros(columns), 0.0), LAWS["gumbel"], OneEach(replay("half").uniforms(2, columns)))
+        noisy = Keys(Given(np.zeros(columns), 0.0), LAWS["gumbel"], OnePerKey(replay("half").uniforms(2, columns)))
         assert np.isfinite(module._expected_bar(noisy, 4)) == found
 
 
@@ -426,7 +438,7 @@ def test_a_bar_is_lowered_until_it_is_certainly_reached(
     scores = np.zeros(2000)
     scores[:3] = 1000.0
     words = np.full((2, 2000), 2**63, dtype=np.uint64)
-    noisy = Keys(Given(scores, 0.5), LAWS["gumbel"], OneEach(Uniforms(words, first_bits, zeros)))
+    noisy = Keys(Given(scores, 0.5), LAWS["gumbel"], OnePerKey(Uniforms(words, first_bits, zeros)))
     top, wanted, bars = 1000 - np.log(np.log(2)), [], iter(offs)
 
     def bar(_: object, many: int) -> float:
@@ -434,14 +446,14 @@ def test_a_bar_is_lowered_until_it_is_certainly_reached(
         return float(top - next(bars))
 
     monkeypatch.setattr(module, "_expected_bar", bar)
-    with np.errstate(all="ignore"):  # as `largest` does
-        assert module._lowered(noisy, 3).values.shape[0] == 2
+    with np.errstate(all="ignore"):  # as `largest_columns` does
+        assert module._with_lowered_bar(noisy, 3).values.shape[0] == 2
     assert wanted == asked
 
 
 def test_chosen_keys_are_looked_at_without_drawing_the_rest() -> None:
     noisy = table("gumbel", "descending", 20, Fraction(1, 10))
-    winners = largest(noisy, 30)
-    values, _ = module.looked_at(noisy, winners[:, 3:5])
+    winners = largest_columns(noisy, 30)
+    values, _ = module.rough_chosen(noisy, winners[:, 3:5])
     assert "words" not in vars(noisy.draws.uniforms)  # type: ignore[attr-defined] # nothing else was drawn
-    assert values == pytest.approx(np.take_along_axis(noisy.rough, winners[:, 3:5], axis=1))
+    assert values == pytest.approx(np.take_along_axis(noisy.rough_values, winners[:, 3:5], axis=1))

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 from crestline.randomness.entropy import replay
-from crestline.randomness.uniforms import Uniforms, interleaved, picked
+from crestline.randomness.uniforms import Uniforms, interleave, select_columns
 
 
 @pytest.mark.parametrize("bits", [1, 2, 63, 64, 65, 200])
@@ -36,7 +36,7 @@ def test_some_words_are_those_of_all_words_whether_or_not_all_were_drawn() -> No
 def test_groups_of_several_tables_stand_side_by_side() -> None:
     """Two columns for each of three groups from one table, one from another: words and tails alike."""
     wide, narrow = replay("wide").uniforms(4, 6), replay("narrow").uniforms(4, 3)
-    both = interleaved([wide, narrow], groups=3)
+    both = interleave([wide, narrow], groups=3)
     assert both.shape == (4, 9)
     assert both.first_bits == 64
     for row in range(4):
@@ -49,7 +49,7 @@ def test_groups_of_several_tables_stand_side_by_side() -> None:
 def test_picked_columns_keep_their_words_and_tails() -> None:
     """Three of five columns, others in each of three rows, one of them twice."""
     table, chosen = replay("picked").uniforms(3, 5), np.array([[4, 0, 2], [1, 1, 3], [0, 3, 4]])
-    some = picked(table, chosen)
+    some = select_columns(table, chosen)
     assert some.shape == (3, 3)
     for row in range(3):
         for place in range(3):

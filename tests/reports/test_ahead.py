@@ -18,7 +18,7 @@ from crestline.cli.main import run as command
 from crestline.errors import BudgetExhausted, LedgerError, ParameterError, SourceUnavailable
 from crestline.ledger.ledger import Ledger
 from crestline.randomness.entropy import system
-from crestline.reports.report import Report, Series, give_back_others, run
+from crestline.reports.report import Report, ReportRun, give_back_others, run_report
 
 PLAIN = replace(REPORT, since="2026-W44", question=replace(REPORT.question, k=1, mechanism="LimitedDomain"))
 AHEAD = replace(PLAIN, ahead=3)
@@ -41,8 +41,8 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLedger]
         ledger.close()
 
 
-def made(ledger: Ledger, report: Report = AHEAD, *, asking: bool = True) -> Series:
-    return run(report, source=SOURCE, ledger=ledger, entropy=system(), asking=asking)
+def made(ledger: Ledger, report: Report = AHEAD, *, asking: bool = True) -> ReportRun:
+    return run_report(report, source=SOURCE, ledger=ledger, entropy=system(), asking=asking)
 
 
 def spend_all(ledger: Ledger, period: str) -> int:
@@ -149,7 +149,7 @@ from datetime import UTC, datetime
 import crestline as cl
 from crestline.ledger.ledger import Ledger
 from crestline.randomness.entropy import system
-from crestline.reports.report import run
+from crestline.reports.report import run_report as run
 from crestline.sources.table import TableSource
 from tests.reports.test_ahead import AHEAD, SOURCE, WEEKLY
 
@@ -190,7 +190,7 @@ def test_a_reservation_for_another_question_is_given_back() -> None:
     changed = replace(AHEAD, question=replace(AHEAD.question, where="user > 0"))
     assert made(ledger, changed).editions[-1].status == "published"
     assert ledger.spent(period="2026-W45").loss <= held  # paid once, not for the earlier question as well
-    assert [entry.content["question"]["where"] for entry in ledger.waiting_ahead()] == ["user > 0"] * 3
+    assert [entry.content["question"]["where"] for entry in ledger.reserved_ahead()] == ["user > 0"] * 3
     length = len(ledger.history())
     assert made(ledger, changed).asked == 0
     assert len(ledger.history()) == length
@@ -203,7 +203,7 @@ def test_what_is_reserved_for_a_report_that_is_gone_is_given_back(make: MakeLedg
     made(ledger, replace(AHEAD, name="weekly other"))
     assert give_back_others(ledger, {"weekly"}) == [f"report weekly other 2026-W{week}" for week in (45, 46, 47)]
     assert give_back_others(ledger, {"weekly"}) == []
-    assert [entry.content["data_version"] for entry in ledger.waiting_ahead()] == [
+    assert [entry.content["data_version"] for entry in ledger.reserved_ahead()] == [
         f"report weekly 2026-W{week}" for week in (45, 46, 47)
     ]
     (first, *_) = [entry for entry in ledger.history() if entry.kind == "voided"]
@@ -229,7 +229,7 @@ def test_where_too_little_is_left_nothing_is_reserved_and_no_refusal_is_written(
 def test_a_reservation_is_taken_up_once() -> None:
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())
     made(ledger)
-    (first, *_) = [entry for entry in ledger.history() if entry.ahead]
+    (first, *_) = [entry for entry in ledger.history() if entry.is_reserved_ahead]
     question = first.content["question"]
     assert ledger.begin(first.sequence, {**question, "k": 7}) is None
     assert ledger.begin(first.sequence + 1000, question) is None

@@ -16,11 +16,11 @@ import pytest
 import crestline as cl
 from crestline.errors import ParameterError, QuestionError, SourceError
 from crestline.ledger.ledger import Ledger
-from crestline.periods.calendar import index_of, label_of
+from crestline.periods.calendar import period_index, period_label
 from crestline.question import Question
 from crestline.randomness.entropy import system
 from crestline.reports.publish import publish
-from crestline.reports.report import Report, Series, run
+from crestline.reports.report import Report, ReportRun, run_report
 from crestline.reports.tabular import to_csv, to_json
 from crestline.sources import open_source
 
@@ -55,8 +55,8 @@ REPORT = Report("weekly", Question(k=2, user="user", item=("item",)), "week", "2
 SOURCE = open_source(rows())
 
 
-def made(ledger: Ledger, report: Report = REPORT, **more: bool) -> Series:
-    return run(report, source=SOURCE, ledger=ledger, entropy=system(), **more)
+def made(ledger: Ledger, report: Report = REPORT, **more: bool) -> ReportRun:
+    return run_report(report, source=SOURCE, ledger=ledger, entropy=system(), **more)
 
 
 @pytest.mark.long
@@ -79,7 +79,7 @@ def test_each_period_that_has_ended_is_asked_once() -> None:
 
 def test_what_is_in_the_data_does_not_decide_what_is_asked() -> None:
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())
-    empty = run(REPORT, source=open_source(rows().slice(0, 0)), ledger=ledger, entropy=system())
+    empty = run_report(REPORT, source=open_source(rows().slice(0, 0)), ledger=ledger, entropy=system())
     assert [one.status for one in empty.editions] == ["stopped"] * 4
     assert made(ledger).asked == 0  # rows that came late change nothing
 
@@ -185,14 +185,14 @@ def test_the_picture_has_gaps_where_an_answer_stopped() -> None:
 def test_names_of_items_are_only_text() -> None:
     table = pa.table({"user": list(range(900)), "item": ["<script>&"] * 900, "day": [MONDAY] * 900})
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())
-    series = run(REPORT, source=open_source(table), ledger=ledger, entropy=system())
+    series = run_report(REPORT, source=open_source(table), ledger=ledger, entropy=system())
     assert "<script>" not in series.svg()
     assert ET.fromstring(series.svg()) is not None
 
 
 def test_in_a_notebook() -> None:
     data = cl.connect(rows()).dataset("rows", user="user", budget=WEEKLY)
-    since = label_of("week", index_of("week", datetime.now(UTC).date()) - 2)
+    since = period_label("week", period_index("week", datetime.now(UTC).date()) - 2)
     series = cl.report(data, "mine", every="week", since=since, k=2, item="item")
     assert series.asked == 2
     assert series._repr_html_().startswith("<svg")

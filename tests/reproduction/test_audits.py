@@ -9,7 +9,7 @@ import pytest
 
 import crestline as cl
 from crestline.audit.attack import audit
-from crestline.audit.loading import load
+from crestline.audit.import_target import load
 from crestline.randomness.entropy import replay
 from reproduction.audits.__main__ import KEPT, RESULTS, ROOT, main
 from reproduction.audits.opendp_top_k import as_issue_2911_says, under_pure_dp, under_zcdp, under_zcdp_two_items
@@ -69,7 +69,7 @@ def test_the_attack_sees_permute_and_flip_that_is_charged_as_bounded_range() -> 
             return self.inner.release(histogram, entropy)
 
     report = audit(Charged(), seconds=20, releases=20_000)
-    assert report.broken
+    assert report.is_broken
     assert report.worst is not None
     assert 0.2 < report.worst.strength < 0.3
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crestline.mechanisms.numerics.poisson_binomial import capped
+from crestline.mechanisms.numerics.poisson_binomial import count_law
 from reproduction.tilted import exactly
 
 
@@ -31,7 +31,7 @@ def _number(chances: list[float], m: int) -> float:
     """The chance of exactly m events, added up one by one."""
     if m < 0:
         return 0.0
-    law = capped(np.array(chances).reshape(-1, 1), m + 1)
+    law = count_law(np.array(chances).reshape(-1, 1), m + 1)
     return float(law[m, 0])
 
 

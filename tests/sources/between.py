@@ -12,7 +12,7 @@ import pyarrow as pa
 from crestline.answer.answer import Answer
 from crestline.ask import ask
 from crestline.guarantees.guarantee import PureDP
-from crestline.histogram.views import PAIRS
+from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.selection import Selection
 from crestline.prepare import prepare
 from crestline.question import Question
@@ -55,8 +55,8 @@ def views_stay(source: Source, write: Callable[[], Any]) -> bool:
         views: Any = reading.histogram
         first = views.users_with(1)
         write()
-        alive = views.within(key, np.ones(8, dtype=np.bool_))
-        items = alive.observed(key, weights)
+        alive = views.pairs_in_buckets(key, np.ones(8, dtype=np.bool_))
+        items = alive.observed_items(key, weights)
         named = dict(zip(items.names(range(items.size)), map(items.score_of, range(items.size)), strict=True))
         seen = [first, views.users_with(3), views.users_by_items().tolist(), named]
     expected = [oracle_views.users_with(pairs, rank) for rank in (1, 3)]
@@ -68,5 +68,5 @@ def coverage_stays(source: Source, write: Callable[[], Any]) -> bool:
     question = Question(k=1, k_bar=3, coverage=True)
     with source.reading(question, bytes(range(32))) as reading:
         write()
-        assert reading.reached is not None
-        return reading.reached([10]) == (1, 1) and reading.reached([14]) == (0, 2)
+        assert reading.coverage is not None
+        return reading.coverage([10]) == (1, 1) and reading.coverage([14]) == (0, 2)

@@ -17,9 +17,9 @@ import pytest
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Padding
+from crestline.histogram.label_order import Padding
 from crestline.question import Question, QuestionFields
-from crestline.sources.engine.running import Runner
+from crestline.sources.engine.runner import Runner
 from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
 from tests.sources import oracle, total
@@ -73,7 +73,7 @@ def ask(source: SlotSource, question: Question, key: bytes = KEY) -> Histogram:
 
 def question(k_bar: int = 50, **options: Any) -> Question:
     fields: dict[str, Any] = {"user": "user", "item": ("item",), "k": 1, "k_bar": k_bar}
-    return Question.of(cast(QuestionFields, fields | options))
+    return Question.from_fields(cast(QuestionFields, fields | options))
 
 
 def agrees(
@@ -272,7 +272,7 @@ class SourceConformance:
 
             return spy
 
-        for name in ("rows", "bound_rows"):
+        for name in ("rows", "run_prepared"):
             monkeypatch.setattr(Runner, name, spied(getattr(Runner, name)))
         for k_bar in (1, 3, 10):
             for options in ({}, {"contribution": 1}, {"where": "item <> 'a'"}):

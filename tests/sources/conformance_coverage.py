@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from crestline.errors import QuestionError
-from crestline.histogram.views import PAIRS, SLOTS, View
-from crestline.periods.calendar import index_of
+from crestline.histogram.view_kinds import PAIRS, SLOTS, View
+from crestline.periods.calendar import period_index
 from crestline.question import Question
 from crestline.sources import Source
 from tests.sources import oracle
@@ -25,8 +25,8 @@ from tests.sources.filters import WHERE
 def reached(source: Source, asked: Question, labels: Sequence[Any], view: View = SLOTS) -> tuple[int, int]:
     source.check(asked, view)
     with source.reading(asked, KEY, view) as reading:
-        assert reading.reached is not None
-        return reading.reached(labels)
+        assert reading.coverage is not None
+        return reading.coverage(labels)
 
 
 def expected(
@@ -52,12 +52,12 @@ class CoverageConformance:
             return
         source.check(one)
         with source.reading(one, KEY) as reading:
-            assert reading.reached is not None
+            assert reading.coverage is not None
             for labels in ([], items[:1], items[1:3], items):
-                assert reading.reached(labels) == expected(table, one, labels)
+                assert reading.coverage(labels) == expected(table, one, labels)
             named = [label for label in reading.histogram.items if label in items]  # type: ignore[union-attr]
             assert len(named) == len(items)  # what is named is found again
-            assert reading.reached(named) == expected(table, one, items)
+            assert reading.coverage(named) == expected(table, one, items)
 
     @pytest.mark.parametrize("view", [PAIRS, View("observed", (3, 2)), SLOTS], ids=lambda view: view.kind)
     def test_whatever_the_mechanism_looks_at(self, engine: Engine, view: View) -> None:
@@ -80,10 +80,10 @@ class CoverageConformance:
         rows = made_up()
         table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
         one = asked("2026-09", "2026-10", coverage=True, contribution=contribution)
-        months = {index_of("month", date(2026, month, 1)) for month in (9, 10)}
+        months = {period_index("month", date(2026, month, 1)) for month in (9, 10)}
 
         def there(row: oracle.Row) -> bool:
-            return row["t"] is not None and index_of("month", row["t"]) in months
+            return row["t"] is not None and period_index("month", row["t"]) in months
 
         source = engine.source(table)
         for labels in ([], ["a"], ["a", "b", "c"]):

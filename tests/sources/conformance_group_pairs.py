@@ -18,10 +18,10 @@ import pyarrow as pa
 import pytest
 
 from crestline.ask import ask
-from crestline.histogram.labels import Label
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.label_order import Label
+from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.pairs import Pairs, PairViews
-from crestline.histogram.views import PAIRS
+from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.periods.calendar import Calendar, Periods
 from crestline.prepare import prepare
@@ -58,7 +58,7 @@ def pairs(source: Source, asked: Question, key: bytes = KEY) -> Iterator[tuple[d
 
 def _every(views: PairViews) -> Sequence[Label]:
     """The numbers of all items, whatever the floor."""
-    items = cast(Pairs, views).above(1).observed(KEY, np.ones(EVERY, dtype=np.int64))
+    items = cast(Pairs, views).with_floor(1).observed_items(KEY, np.ones(EVERY, dtype=np.int64))
     return items.names(range(items.size))
 
 
@@ -72,7 +72,7 @@ def buckets_of(views: PairViews, names: Naming, key: bytes = KEY) -> dict[Any, i
     """The bucket of every item, found by leaving out all others."""
     ones, found = np.ones(EVERY, dtype=np.int64), dict[Any, int]()
     for bucket in range(BUCKETS):
-        alive = views.within(key, np.arange(BUCKETS) == bucket).observed(key, ones)
+        alive = views.pairs_in_buckets(key, np.arange(BUCKETS) == bucket).observed_items(key, ones)
         for _, label in seen(alive, names):
             assert repr(label) not in found
             found[repr(label)] = bucket
@@ -84,7 +84,7 @@ def every_view_agrees(theirs: PairViews, names: Naming, expected: oracle_views.P
     assert theirs.floor == floor
     if floor > 1:
         some_are_observed(theirs, names, expected, floor)
-        theirs = cast(Pairs, theirs).above(1)
+        theirs = cast(Pairs, theirs).with_floor(1)
     for rank in (1, 2, 3, 1000):
         assert theirs.users_with(rank) == oracle_views.users_with(expected, rank)
     assert theirs.users_by_items().tolist() == oracle_views.users_by_items(expected)
@@ -96,17 +96,17 @@ def every_view_agrees(theirs: PairViews, names: Naming, expected: oracle_views.P
     assert (ranked, slots.next_count) == oracle_views.slots(expected, 3)
     for weights in (gaussian_weights(2, EVERY), np.ones(EVERY, dtype=np.int64)):
         scores = oracle_views.in_order(oracle_views.observed(expected, KEY, weights.tolist()))
-        assert seen(theirs.observed(KEY, weights), names) == scores
+        assert seen(theirs.observed_items(KEY, weights), names) == scores
     bucket = buckets_of(theirs, names)
     placed = {(user, bucket[repr(oracle.typed(item))]) for user, item in expected}
     weights, loads = gaussian_weights(1, BUCKETS), [0] * BUCKETS
     for user, place in placed:
         loads[place] += int(weights[len([1 for other, _ in placed if other == user]) - 1])
-    assert theirs.loads(KEY, BUCKETS, weights).tolist() == loads
+    assert theirs.bucket_loads(KEY, BUCKETS, weights).tolist() == loads
     most = np.ones(2, dtype=np.int64)
     users = {user for user, _ in expected}
     kept = sum(min(2, len([1 for other, _ in expected if other == user])) for user in users)
-    assert sum(score for score, _ in seen(theirs.observed(KEY, most), names)) == kept
+    assert sum(score for score, _ in seen(theirs.observed_items(KEY, most), names)) == kept
 
 
 def some_are_observed(theirs: PairViews, names: Naming, expected: oracle_views.Pairs, floor: int) -> None:
@@ -114,7 +114,7 @@ def some_are_observed(theirs: PairViews, names: Naming, expected: oracle_views.P
     for weights in (gaussian_weights(1, EVERY), np.ones(EVERY, dtype=np.int64)):
         scores, users = oracle_views.observed(expected, KEY, weights.tolist()), oracle.counts(expected)
         above = {item: score - (floor - 1) * int(weights[0]) for item, score in scores.items() if users[item] >= floor}
-        assert seen(theirs.observed(KEY, weights), names) == oracle_views.in_order(above)
+        assert seen(theirs.observed_items(KEY, weights), names) == oracle_views.in_order(above)
 
 
 def every_view_of_periods_agrees(theirs: PairViews, names: Naming, periods: Sequence[oracle_views.Pairs]) -> None:
@@ -132,10 +132,10 @@ def every_view_of_periods_agrees(theirs: PairViews, names: Naming, periods: Sequ
     bucket, wide = buckets_of(theirs, names), gaussian_weights(1, EVERY)
     placed = [{(user, bucket[repr(oracle.typed(item))]) for user, item in part} for part in periods]
     loads = _largest(placed, wide.tolist())
-    assert theirs.loads(KEY, BUCKETS, wide).tolist() == [loads.get(place, 0) for place in range(BUCKETS)]
+    assert theirs.bucket_loads(KEY, BUCKETS, wide).tolist() == [loads.get(place, 0) for place in range(BUCKETS)]
     scores = oracle_views.in_order(_largest(periods, wide.tolist()))
-    assert seen(theirs.observed(KEY, wide), names) == scores
-    kept = theirs.observed(KEY, np.ones(1, dtype=np.int64))  # one item of each user in each period
+    assert seen(theirs.observed_items(KEY, wide), names) == scores
+    kept = theirs.observed_items(KEY, np.ones(1, dtype=np.int64))  # one item of each user in each period
     total = sum(score for score, _ in seen(kept, names))
     assert len(users) <= total <= sum(len({user for user, _ in part}) for part in periods)
 
@@ -226,12 +226,12 @@ class GroupPairConformance:
         others = pa.Table.from_pylist([row for row in every.to_pylist() if row["user"] != first], schema=every.schema)
         asked, one = grouped(groups_per_user=2), np.ones(1, dtype=np.int64)
         with pairs(engine.source(every), asked) as (theirs, names):
-            scores = {group: seen(views.observed(KEY, one), names) for group, views in theirs.items()}
+            scores = {group: seen(views.observed_items(KEY, one), names) for group, views in theirs.items()}
             placed = {group: buckets_of(views, names) for group, views in theirs.items()}
             elsewhere = {group: buckets_of(views, names, OTHER_KEY) for group, views in theirs.items()}
         assert placed != elsewhere
         with pairs(engine.source(others), asked) as (theirs, names):
-            fewer = {group: seen(views.observed(KEY, one), names) for group, views in theirs.items()}
+            fewer = {group: seen(views.observed_items(KEY, one), names) for group, views in theirs.items()}
             again = {group: buckets_of(views, names) for group, views in theirs.items()}
         assert len({*scores}) >= len({*fewer})
         moved = {group for group in scores if scores[group] != fewer.get(group)}
@@ -254,7 +254,7 @@ class GroupPairConformance:
         asked = grouped(groups_per_user=2)
         months = [[row for row in rows if row["t"].month == month] for month in (9, 10)]
         kept = [oracle_groups.pairs_of(oracle_groups.triples(part, asked), asked, KEY) for part in months]
-        span = Periods.between(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
+        span = Periods.from_labels(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
         with pairs(engine.source(table), replace(asked, period=span)) as (theirs, names):
             assert set(theirs) == {group for part in kept for group in part}
             for group, views in theirs.items():
@@ -271,13 +271,13 @@ class GroupPairConformance:
             ]
         ]  # fmt: skip
         source = engine.source(pa.table({name: [row[name] for row in rows] for name in rows[0]}))
-        span = Periods.between(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
+        span = Periods.from_labels(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
         asked, weights = replace(grouped(), period=span), gaussian_weights(1, 2)
         for floor, wanted in ((2, {"two users": ["a"], "three": ["a", "b"]}), (3, {"three": ["a"]})):
             with pairs(source, replace(asked, floor=floor)) as (theirs, names):
-                assert {group: names(views.observed(KEY, weights).names(range(len(wanted[str(group)]))))
+                assert {group: names(views.observed_items(KEY, weights).names(range(len(wanted[str(group)]))))
                         for group, views in theirs.items()} == wanted  # fmt: skip
-                score = {group: views.observed(KEY, weights).score_of(0) for group, views in theirs.items()}
+                score = {group: views.observed_items(KEY, weights).score_of(0) for group, views in theirs.items()}
         half = int(weights[1])
         assert score == {"three": 2 * half + int(weights[0]) - 2 * int(weights[0])}  # a user of two items weighs less
 
@@ -293,7 +293,9 @@ class GroupPairConformance:
         source = engine.source(table)
         fields = {"k": 3, "by": "group", "epsilon": 8, "delta": "1e-6", "mechanism": "Sieve", "groups_per_user": 2}
         for listed in (None, ["g", "nobody"]):
-            prepared = prepare(Question.of(cast(QuestionFields, {**fields, "groups": listed})), limits=source.limits)
+            prepared = prepare(
+                Question.from_fields(cast(QuestionFields, {**fields, "groups": listed})), limits=source.limits
+            )
             answer = ask(prepared, source=source, entropy=replay("stands out in groups"))
             found = {group: set(part.items) for group, part in answer.groups.items()}
             assert found == (

@@ -16,15 +16,15 @@ import pytest
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
+from crestline.histogram.histogram_table import HistogramTable
+from crestline.histogram.label_order import Label
 from crestline.histogram.observed_table import ObservedTable
-from crestline.histogram.table import HistogramTable
-from crestline.histogram.views import View
+from crestline.histogram.view_kinds import View
 from crestline.periods.calendar import Calendar, Periods
 from crestline.question import Question
 from crestline.sources import Source
-from crestline.sources.groups import observed as observed_groups
-from crestline.sources.groups import tables as group_tables
+from crestline.sources.groups import group_histograms as group_tables
+from crestline.sources.groups import observed_scores as observed_groups
 from tests.sources import oracle, oracle_groups
 from tests.sources.conformance import ITEMS, TEXTS, question
 from tests.sources.engines import Engine
@@ -100,7 +100,7 @@ def listed(source: Source, asked: Question, key: bytes = KEY) -> dict[Label, dic
         picks = [
             (group, (count, at))
             for group, part in zip(table.groups, table.histograms(), strict=True)
-            for count, many in zip(*part.distinct, strict=True)
+            for count, many in zip(*part.distinct_counts, strict=True)
             for at in range(many)
         ]
         assert reading.labels_in is not None
@@ -177,7 +177,7 @@ class GroupConformance:
             for item in ("x", "y")
         ]
         table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
-        span = Periods.between(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
+        span = Periods.from_labels(Calendar("month", "t", "UTC"), "2026-09", "2026-10")
         found = tables(engine.source(table), replace(grouped(), period=span))
         expected = oracle_groups.families([row for row in rows if row["t"] == months[0]], grouped(), KEY)
         # The rule is the same in both months, and so are the rows: each user counts once, in one group.

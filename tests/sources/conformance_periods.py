@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 from crestline.errors import QuestionError
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.views import PAIRS, View
+from crestline.histogram.view_kinds import PAIRS, View
 from crestline.mechanisms.observed.weights import gaussian_weights
-from crestline.periods.calendar import Calendar, Periods, index_of
+from crestline.periods.calendar import Calendar, Periods, period_index
 from crestline.question import Question
 from tests.sources import oracle, oracle_views
 from tests.sources.conformance import KEY, ask, question
@@ -31,7 +31,7 @@ MOMENTS = [datetime(2026, 9, 30, 21, 59, 59, 999_999), datetime(2026, 9, 30, 22)
 
 
 def asked(first: str, last: str | None = None, per: str = "month", zone: str = "UTC", **more: Any) -> Question:
-    return replace(question(20, **more), period=Periods.between(Calendar(per, "t", zone), first, last or first))
+    return replace(question(20, **more), period=Periods.from_labels(Calendar(per, "t", zone), first, last or first))
 
 
 def local(moment: datetime, zone: str, aware: bool, engine: str) -> date:
@@ -57,13 +57,13 @@ class PeriodConformance:
             {"user": list(range(len(values))), "item": list(range(len(values))), "t": pa.array(values, types[kind])}
         )
         found = ask(engine.source(table), asked("2026-10", zone=zone))
-        in_october = index_of("month", date(2026, 10, 1))
+        in_october = period_index("month", date(2026, 10, 1))
         expected = {
             place
             for place, moment in enumerate(MOMENTS)
             if moment is not None
             and abs(moment.year - 2026) < 2
-            and index_of("month", moment.date() if kind == "date" else local(moment, zone, aware, engine.name))
+            and period_index("month", moment.date() if kind == "date" else local(moment, zone, aware, engine.name))
             == in_october
         }
         assert {item for item, count in zip(found.items, found.counts, strict=True) if count} == expected
@@ -77,7 +77,7 @@ class PeriodConformance:
         assert periods.periods is not None
         kept: set[tuple[Any, Any]] = set()
         for index in periods.periods.indices:
-            inside = {(row["user"], row["item"]) for row in rows if row["t"] and index_of(per, row["t"]) == index}
+            inside = {(row["user"], row["item"]) for row in rows if row["t"] and period_index(per, row["t"]) == index}
             kept |= oracle.bounded(inside, contribution, KEY)
         found = ask(engine.source(table), replace(periods, contribution=contribution))
         counted = {item: count for item, count in zip(found.items, found.counts, strict=True) if count}
@@ -88,10 +88,10 @@ class PeriodConformance:
         rows = made_up()
         table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
         expected: Counter[str] = Counter()
-        for index in (index_of("month", date(2026, month, 1)) for month in (9, 10)):
+        for index in (period_index("month", date(2026, month, 1)) for month in (9, 10)):
             sums: Counter[tuple[int, str]] = Counter()
             for row in rows:
-                if row["t"] and index_of("month", row["t"]) == index:
+                if row["t"] and period_index("month", row["t"]) == index:
                     sums[row["user"], row["item"]] += row["v"]
             for user, item in oracle.bounded({pair for pair, units in sums.items() if units}, contribution, KEY):
                 expected[item] += min(sums[user, item], 4)
@@ -105,8 +105,10 @@ class PeriodConformance:
         rows = made_up()
         table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
         heaviest: dict[tuple[Any, Any], int] = {}
-        for index in (index_of("week", date(2026, 9, 28) + timedelta(days=7 * week)) for week in range(2)):
-            inside = {(row["user"], row["item"]) for row in rows if row["t"] and index_of("week", row["t"]) == index}
+        for index in (period_index("week", date(2026, 9, 28) + timedelta(days=7 * week)) for week in range(2)):
+            inside = {
+                (row["user"], row["item"]) for row in rows if row["t"] and period_index("week", row["t"]) == index
+            }
             many = Counter(user for user, _ in inside)
             for user, item in oracle_views.bounded(inside, len(weights), KEY):
                 weight = weights[min(many[user], len(weights)) - 1]
@@ -125,9 +127,9 @@ class PeriodConformance:
         """The views of the sieve over two weeks, of all pairs and of those in some buckets (P16.2)."""
         rows, buckets = made_up(), 8
         table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
-        weeks = [index_of("week", date(2026, 9, 28) + timedelta(days=7 * week)) for week in range(2)]
+        weeks = [period_index("week", date(2026, 9, 28) + timedelta(days=7 * week)) for week in range(2)]
         inside = [
-            {(row["user"], row["item"]) for row in rows if row["t"] and index_of("week", row["t"]) == index}
+            {(row["user"], row["item"]) for row in rows if row["t"] and period_index("week", row["t"]) == index}
             for index in weeks
         ]
         one = asked("2026-W40", "2026-W41", "week")
@@ -139,7 +141,7 @@ class PeriodConformance:
             agrees_by_period(reading.histogram, inside, buckets)
             alive = [oracle_views.within(pairs, KEY, kept.tolist()) for pairs in inside]
             assert any(alive)
-            agrees_by_period(reading.histogram.within(KEY, kept), alive, buckets)
+            agrees_by_period(reading.histogram.pairs_in_buckets(KEY, kept), alive, buckets)
 
     def test_what_is_no_time_is_refused_before_a_row_is_read(self, engine: Engine) -> None:
         source = engine.source(pa.table({"user": [1], "item": ["a"], "t": [5]}))
@@ -172,7 +174,7 @@ def agrees_by_period(views: PairViews, inside: list[oracle_views.Pairs], buckets
             weight = int(weights[different[user] - 1])
             heaviest[user, place] = max(weight, heaviest.get((user, place), 0))
     loads = [sum(weight for (_, at), weight in heaviest.items() if at == place) for place in range(buckets)]
-    assert views.loads(KEY, buckets, weights).tolist() == loads
+    assert views.bucket_loads(KEY, buckets, weights).tolist() == loads
     table = gaussian_weights(2, 3)
     scores: dict[tuple[Any, Any], int] = {}
     for pairs in inside:
@@ -183,7 +185,7 @@ def agrees_by_period(views: PairViews, inside: list[oracle_views.Pairs], buckets
     expected: Counter[Any] = Counter()
     for (_, item), weight in scores.items():
         expected[item] += weight
-    items = views.observed(KEY, table)
+    items = views.observed_items(KEY, table)
     places = range(items.size)
     assert dict(zip(items.names(places), map(items.score_of, places), strict=True)) == dict(expected)
 

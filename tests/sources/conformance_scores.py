@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from crestline.errors import QuestionError
-from crestline.histogram.histogram import Multiplicities
+from crestline.histogram.histogram import CountHistogram
 from crestline.mechanisms.selection import Selection
 from crestline.sources.table import TableSource
 from tests.sources import oracle
@@ -47,8 +47,8 @@ def multiplicities(places: dict[tuple[int, int], Any]) -> dict[int, int]:
 
 
 def groups(histogram: object) -> dict[int, int]:
-    assert isinstance(histogram, Multiplicities)
-    values, sizes = histogram.distinct
+    assert isinstance(histogram, CountHistogram)
+    values, sizes = histogram.distinct_counts
     return dict(zip(values.tolist(), sizes, strict=True))
 
 
@@ -91,8 +91,8 @@ class ScoreConformance:
         picks = tuple(sorted(places)[::-3])
         with source.reading(replace(asked, domain=given), KEY) as reading:
             assert groups(reading.histogram) == multiplicities(places)
-            assert reading.named(Selection(picks, False)).items == tuple(places[pick] for pick in picks)
-            assert reading.named(Selection((), True)).items == ()
+            assert reading.label_items(Selection(picks, False)).items == tuple(places[pick] for pick in picks)
+            assert reading.label_items(Selection((), True)).items == ()
 
     def test_a_domain_of_several_columns(self, engine: Engine) -> None:
         table = pa.table({"user": [1, 2, 3], "item": ["a", "a", "b"], "n": [1, 1, 2]})
@@ -101,10 +101,10 @@ class ScoreConformance:
         asked, domain = question(item=("item", "n")), [("a", 1), ("b", 2), ("b", 3), ("é", 0)]
         with source.reading(replace(asked, domain=domain), KEY) as reading:
             assert groups(reading.histogram) == {2: 1, 1: 1, 0: 2}
-            named = reading.named(Selection(((0, 1), (2, 0), (0, 0)), False))
+            named = reading.label_items(Selection(((0, 1), (2, 0), (0, 0)), False))
             assert named.items == (("é", 0), ("a", 1), ("b", 3))
             counts = tuple(map(Fraction, (7, 8, 9)))  # of a set they are in the order of its items
-            named = reading.named(Selection(frozenset({(0, 1), (2, 0), (0, 0)}), False, counts))
+            named = reading.label_items(Selection(frozenset({(0, 1), (2, 0), (0, 0)}), False, counts))
             assert named == Selection(frozenset({("é", 0), ("a", 1), ("b", 3)}), False, tuple(map(Fraction, (9, 7, 8))))
 
     def test_sums_over_a_public_list_are_named_and_in_their_units(self, engine: Engine) -> None:
@@ -112,7 +112,9 @@ class ScoreConformance:
         asked, domain = question(score="sum(v)", clip=4), ["a", "b", "c"]
         with engine.source(table).reading(replace(asked, domain=domain), KEY) as reading:
             assert groups(reading.histogram) == {1_000_000: 1, 875_000: 1, 0: 1}
-            named = reading.named(Selection(((1_000_000, 0), (0, 0)), False, (Fraction(1_000_000), Fraction(-250_000))))
+            named = reading.label_items(
+                Selection(((1_000_000, 0), (0, 0)), False, (Fraction(1_000_000), Fraction(-250_000)))
+            )
             assert named == Selection(("b", "c"), False, (Fraction(4), Fraction(-1)))
 
     def test_an_empty_domain(self, engine: Engine) -> None:

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from crestline.ask import ask
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.views import PAIRS, View
+from crestline.histogram.view_kinds import PAIRS, View
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.prepare import prepare
 from crestline.question import Question, QuestionFields
@@ -57,7 +57,9 @@ def agrees(
     with views(source, asked) as theirs:
         every_view_agrees(theirs, pairs)
         ranked = np.array([place % 3 > 0 for place in range(BUCKETS)])
-        every_view_agrees(theirs.within(OTHER_KEY, ranked), oracle_views.within(pairs, OTHER_KEY, ranked.tolist()))
+        every_view_agrees(
+            theirs.pairs_in_buckets(OTHER_KEY, ranked), oracle_views.within(pairs, OTHER_KEY, ranked.tolist())
+        )
 
 
 def every_view_agrees(theirs: PairViews, pairs: oracle_views.Pairs) -> None:
@@ -71,9 +73,9 @@ def every_view_agrees(theirs: PairViews, pairs: oracle_views.Pairs) -> None:
     assert theirs.users_by_items().tolist() == oracle_views.users_by_items(pairs)
     weights = gaussian_weights(1, BUCKETS)
     expected = oracle_views.loads(pairs, KEY, BUCKETS, weights.tolist())
-    assert theirs.loads(KEY, BUCKETS, weights).tolist() == expected
+    assert theirs.bucket_loads(KEY, BUCKETS, weights).tolist() == expected
     for table in (gaussian_weights(2, MANY), np.ones(MANY, dtype=np.int64)):
-        items = theirs.observed(KEY, table)
+        items = theirs.observed_items(KEY, table)
         assert items.unit == table[0]
         assert seen(items) == oracle_views.in_order(oracle_views.observed(pairs, KEY, table.tolist()))
 
@@ -121,16 +123,16 @@ class ViewConformance:
     def test_views_when_nothing_is_alive(self, engine: Engine) -> None:
         table = crowd(TEXTS, pa.string())
         with views(engine.source(table), question()) as pairs:
-            every_view_agrees(pairs.within(KEY, np.zeros(BUCKETS, dtype=np.bool_)), set())
+            every_view_agrees(pairs.pairs_in_buckets(KEY, np.zeros(BUCKETS, dtype=np.bool_)), set())
 
     @pytest.mark.parametrize("kind", ["decimal", "floating"])
     def test_equal_numbers_share_a_bucket_whoever_wrote_them(self, engine: Engine, kind: str) -> None:
         values = [Decimal("1.5"), Decimal("1.50"), Decimal("10")] if kind == "decimal" else [0.0, -0.0, 1.0]
         table = pa.table({"user": [1, 2, 3], "item": pa.array(values, ITEMS[kind][0])})
         with views(engine.source(table), question()) as pairs:
-            loads = pairs.loads(KEY, 1 << 14, gaussian_weights(1, 1 << 14))
+            loads = pairs.bucket_loads(KEY, 1 << 14, gaussian_weights(1, 1 << 14))
             assert sorted(loads[loads > 0].tolist()) == [UNIT, 2 * UNIT]
-            assert [pairs.observed(KEY, np.ones(1, dtype=np.int64)).score_of(rank) for rank in (0, 1)] == [2, 1]
+            assert [pairs.observed_items(KEY, np.ones(1, dtype=np.int64)).score_of(rank) for rank in (0, 1)] == [2, 1]
 
     def test_one_user_moves_each_view_by_what_the_theorems_say(self, engine: Engine) -> None:
         """The same table with one user more: P18.3 for the looks, P18.1 for the loads, P17.1 for the scores."""
@@ -143,10 +145,10 @@ class ViewConformance:
                 assert 0 <= with_user.users_with(rank) - without.users_with(rank) <= 1
             moved = with_user.users_by_items() - without.users_by_items()
             assert sorted(moved.tolist()) == [0] * (len(moved) - 1) + [1]
-            moved = with_user.loads(KEY, BUCKETS, rounds) - without.loads(KEY, BUCKETS, rounds)
+            moved = with_user.bucket_loads(KEY, BUCKETS, rounds) - without.bucket_loads(KEY, BUCKETS, rounds)
             assert moved.min() == 0
             assert 0 < int((moved**2).sum()) <= UNIT**2
-            scores = [dict(_by_label(pairs.observed(KEY, weights))) for pairs in (with_user, without)]
+            scores = [dict(_by_label(pairs.observed_items(KEY, weights))) for pairs in (with_user, without)]
             changes = [score - scores[1].get(label, 0) for label, score in scores[0].items()]
             assert set(scores[1]) <= set(scores[0])
             assert sorted(set(changes)) == [0, int(weights[MANY - 1])]
@@ -167,7 +169,8 @@ class ViewConformance:
         table = pa.table({"user": [*users, *users, "u0"], "item": ["a"] * 400 + ["é"] * 400 + ["of one"]})
         source = engine.source(table)
         prepared = prepare(
-            Question.of(cast(QuestionFields, {"k": 3, "epsilon": 8, "delta": "1e-6"} | options)), limits=source.limits
+            Question.from_fields(cast(QuestionFields, {"k": 3, "epsilon": 8, "delta": "1e-6"} | options)),
+            limits=source.limits,
         )
         answer = ask(prepared, source=source, entropy=replay("stands out"))
         assert set(answer.items) == {"a", "é"}

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crestline.sources import open_source
-from crestline.sources.databases import named_domain
+from crestline.sources.databases import find_domain
 from crestline.sources.engine.connection import Connection
 from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
@@ -79,7 +79,7 @@ class Embedded:
             Connection(engine, 600),
             name="events",
             embedded=True,
-            lookup=lambda other: named_domain(engine, other),
+            lookup=lambda other: find_domain(engine, other),
         )
 
 

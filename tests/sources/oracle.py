@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label, label_order
+from crestline.histogram.label_order import Label, label_order
 from crestline.question import Question
 
 Row = Mapping[str, Any]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label, label_order
+from crestline.histogram.label_order import Label, label_order
 from crestline.question import Question
 from tests.sources.oracle import Row, bounded, counts, digest, missing, plain
 

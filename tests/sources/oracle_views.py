@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from crestline.histogram.labels import Label, label_order
+from crestline.histogram.label_order import Label, label_order
 from tests.sources import oracle
 
 Pairs = set[tuple[Any, Label]]

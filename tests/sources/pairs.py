@@ -17,14 +17,14 @@ from typing import Any
 from crestline.audit.program import failing_filters as battery
 from crestline.audit.program.failing_filters import Column
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Padding
+from crestline.histogram.label_order import Padding
 from crestline.question import Question
 from crestline.score import Sum
 from crestline.sources.source import SlotSource
 
 KEY = bytes(range(32))
 ITEMS = frozenset({"tea", "cocoa"})
-"""The one user's items in the tables of `crestline.audit.program.tables`."""
+"""The one user's items in the tables of `crestline.audit.program.neighbouring_files`."""
 
 REFUSALS = ("QuestionError", "ParameterError")
 Outcome = Histogram | tuple[str, str]
@@ -53,7 +53,7 @@ class Pair:
         return self.start + self.columns.index(column)
 
     def literals(self, column: Column) -> list[str]:
-        return battery.in_order(battery.LITERALS) if self.untyped else column.literals
+        return battery.sort_literals(battery.LITERALS) if self.untyped else column.literals
 
 
 def question(**options: Any) -> Question:
@@ -110,7 +110,7 @@ def failed(seen: Outcome) -> str | None:
 
 def chains(pair: Pair, column: Column) -> Iterator[str]:
     """Every comparison of this column with all literals that it can be compared with, in few conditions."""
-    yield from battery.chains(column.name, _taken(pair.with_user, column.name, pair.literals(column)))
+    yield from battery.comparison_chains(column.name, _taken(pair.with_user, column.name, pair.literals(column)))
 
 
 def _taken(source: SlotSource, name: str, literals: list[str]) -> list[str]:
@@ -130,7 +130,7 @@ def filters(pair: Pair, column: Column) -> Iterator[str]:
     turn = pair.turn(column)
     for number, condition in enumerate([*chains(pair, column), *_others(column)]):
         if (number + turn) % pair.every == 0:
-            yield battery.attacks(condition)[0 if number % 4 else 1 + (number // 4 + turn) % 2]
+            yield battery.filter_variants(condition)[0 if number % 4 else 1 + (number // 4 + turn) % 2]
 
 
 def _others(column: Column) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from crestline.audit.program.failing_filters import COLUMNS
-from crestline.audit.program.tables import typed_table
+from crestline.audit.program.neighbouring_files import typed_table
 from crestline.errors import QuestionError
 from crestline.sources import open_source
 from crestline.sources.engine.dialects import datafusion

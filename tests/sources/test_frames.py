@@ -116,7 +116,7 @@ EMPTY: dict[str, Any] = {
 @pytest.mark.parametrize("name", EMPTY)
 @pytest.mark.parametrize("options", [{}, {"contribution": 1}, {"where": "item is not null"}])
 def test_a_frame_without_rows_is_legal(name: str, options: dict[str, Any]) -> None:
-    asked = Question.of(cast(QuestionFields, {"user": "user", "item": "item", "k": 1, "k_bar": 1} | options))
+    asked = Question.from_fields(cast(QuestionFields, {"user": "user", "item": "item", "k": 1, "k_bar": 1} | options))
     source = open_source(EMPTY[name])
     source.check(asked)
     assert source.top_counts(asked, bytes(16)).counts == (0,)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
+from crestline.histogram.label_order import Label
 from crestline.sources import open_source
-from crestline.sources.engine.running import Runner
+from crestline.sources.engine.runner import Runner
 from tests.sources import oracle, oracle_groups
 from tests.sources.conformance_groups import KEY, MANY, grouped, observed, tables
 

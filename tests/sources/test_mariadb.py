@@ -202,7 +202,7 @@ class TestPairs(PairSuite):
         self, pair: Pair, engine: MariaDB, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The power of the suite here: bits are bytes to the driver, and days that there are not are nothing to it."""
-        monkeypatch.setattr(mariadb, "_value", lambda column: column)
+        monkeypatch.setattr(mariadb, "_readable_column", lambda column: column)
         sides = [open_source(engine.url, table=name) for name in ("pair_with", "pair_without")]
         held = tuple(column for column in pair.columns if column.name == "bits")
         assert found_by_keys(Pair(sides[0], sides[1], held), held[0])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crestline.audit.program.failing_filters import COLUMNS, Column
-from crestline.audit.program.tables import TABLE, columns_of, typed_files, typed_table
+from crestline.audit.program.neighbouring_files import TABLE, columns_of, typed_table, write_typed_files
 from crestline.sources import open_source
 from crestline.sources.source import SlotSource
 from tests.sources.pairs import Pair, PairSuite
@@ -19,7 +19,7 @@ def opened(kind: str, path: str) -> SlotSource:
 
 
 def files(folder: Path, kind: str, every: int, start: int) -> Pair:
-    made = typed_files(folder, kind, 3)
+    made = write_typed_files(folder, kind, 3)
     return Pair(opened(kind, made.with_user), opened(kind, made.without), columns_of(kind), every, start)
 
 

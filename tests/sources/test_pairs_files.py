@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crestline.audit.program.broken_rows import CSV_LINES, GLOBS, JSON_LINES, Broken
+from crestline.audit.program.broken_rows import CSV_LINES, GLOBS, JSON_LINES, BrokenRow
 from crestline.audit.program.failing_filters import Column
-from crestline.audit.program.tables import arrow_column, csv_bytes, json_bytes
+from crestline.audit.program.neighbouring_files import arrow_column, csv_bytes, json_bytes
 from crestline.question import Question
 from crestline.sources import open_source
 from tests.sources.pairs import Outcome, Pair, PairSuite, difference, failed, outcome, question
@@ -28,14 +28,14 @@ QUESTIONS = (
 OWN = Column("value", "string", ("1", "2", "3"), ())
 
 
-def lines(folder: Path, kind: str, broken: Broken | None) -> str:
+def lines(folder: Path, kind: str, broken: BrokenRow | None) -> str:
     path = folder / ("with" if broken else "without") / f"events.{kind}"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(WRITERS[kind](broken, USERS))
     return str(path)
 
 
-def told_by_a_line(folder: Path, kind: str, broken: Broken) -> list[str]:
+def told_by_a_line(folder: Path, kind: str, broken: BrokenRow) -> list[str]:
     """What the questions tell of one more line, the words of a refusal included but for the folder's name."""
     with_user, without = lines(folder, kind, broken), lines(folder, kind, None)
     told = []
@@ -54,7 +54,7 @@ def outcome_of(path: str, asked: Question) -> Outcome:
 
 
 @pytest.mark.parametrize(("kind", "broken"), LINES, ids=[f"{kind}: {line.why}" for kind, line in LINES])
-def test_a_line_costs_nobody_but_its_user_anything(tmp_path: Path, kind: str, broken: Broken) -> None:
+def test_a_line_costs_nobody_but_its_user_anything(tmp_path: Path, kind: str, broken: BrokenRow) -> None:
     assert told_by_a_line(tmp_path, kind, broken) == []
 
 

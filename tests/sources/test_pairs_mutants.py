@@ -13,16 +13,16 @@ import pytest
 
 from crestline.audit.program.broken_rows import CSV_LINES, GLOBS
 from crestline.audit.program.failing_filters import COLUMNS
-from crestline.audit.program.tables import typed_table
+from crestline.audit.program.neighbouring_files import typed_table
 from crestline.errors import SourceError
 from crestline.sources import open_source, table
 from crestline.sources.arrow import tables
-from crestline.sources.expression import columns, comparing, filtering, score
-from crestline.sources.expression.snapshot import _asked
+from crestline.sources.expression import column_keys, comparisons, filter_conditions, score
+from crestline.sources.expression.public_list_snapshot import _read_in_engine
 from crestline.sources.files import parquet
-from crestline.sources.files.delimited import DelimitedRules
+from crestline.sources.files.csv_lines import DelimitedRules
 from tests.sources.between import AFTER, BEFORE, DOMAIN, answered
-from tests.sources.expression.test_snapshot import made
+from tests.sources.expression.test_public_list_snapshot import made
 from tests.sources.pairs import Pair, found_by_filters, found_by_keys, found_by_scores
 from tests.sources.test_pairs_files import told_by_a_file, told_by_a_line
 
@@ -46,7 +46,7 @@ def test_a_literal_that_the_engine_must_convert(monkeypatch: pytest.MonkeyPatch)
 
     pair = memory("int64", "decimal_38_0")
     assert [told for column in pair.columns for told in found_by_filters(pair, column)] == []
-    monkeypatch.setattr(filtering, "membership", membership)
+    monkeypatch.setattr(filter_conditions, "membership", membership)
     pair = memory("int64", "decimal_38_0")
     assert all(found_by_filters(pair, column) for column in pair.columns)
 
@@ -54,9 +54,9 @@ def test_a_literal_that_the_engine_must_convert(monkeypatch: pytest.MonkeyPatch)
 def test_moments_in_seconds_and_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = memory("at_s", "at_ms")
     assert [told for column in pair.columns for told in found_by_keys(pair, column)] == []
-    for module in (columns, comparing, score):
+    for module in (column_keys, comparisons, score):
         monkeypatch.setattr(module, "representable", uncast)
-    monkeypatch.setattr(columns, "total_cast", lambda value, kind, engine: value.cast(kind))
+    monkeypatch.setattr(column_keys, "total_cast", lambda value, kind, engine: value.cast(kind))
     pair = memory("at_s", "at_ms")
     for column in pair.columns:
         assert found_by_keys(pair, column)
@@ -64,14 +64,14 @@ def test_moments_in_seconds_and_milliseconds(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_moments_with_a_zone_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_readable", lambda table: table)
+    monkeypatch.setattr(tables, "_make_readable", lambda table: table)
     pair = memory("at_s_zone", "at_ms_zone")
     assert all(found_by_keys(pair, column) for column in pair.columns)
 
 
 def test_a_score_that_is_converted_before_it_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score, "_clipped_whole", lambda value, clip: value.cast("int64"))
-    monkeypatch.setattr(score, "attempted", uncast)
+    monkeypatch.setattr(score, "_clip_integers", lambda value, clip: value.cast("int64"))
+    monkeypatch.setattr(score, "try_else_null", uncast)
     pair = memory("uint64")
     assert found_by_scores(Pair(pair.with_user, pair.without, pair.columns), pair.columns[0])
 
@@ -81,8 +81,8 @@ def test_a_score_that_is_converted_before_it_is_clipped(monkeypatch: pytest.Monk
 )
 def test_lines_that_are_read_as_one_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
     broken = next(line for line in CSV_LINES if line.why == why)
-    monkeypatch.setattr(DelimitedRules, "regular", lambda rules, block: "\n")
-    monkeypatch.setattr(DelimitedRules, "tidied", lambda rules, block: block)
+    monkeypatch.setattr(DelimitedRules, "regular_line_ending", lambda rules, block: "\n")
+    monkeypatch.setattr(DelimitedRules, "rewrite_lines", lambda rules, block: block)
     assert told_by_a_line(tmp_path, "csv", broken)
 
 
@@ -90,16 +90,16 @@ def test_lines_that_are_read_as_one_text(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_glob_that_is_read_in_the_types_of_its_first_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, added: Any
 ) -> None:
-    monkeypatch.setattr(parquet, "_by_schema", lambda engine, files: [list(files)])
+    monkeypatch.setattr(parquet, "_group_by_schema", lambda engine, files: [list(files)])
     assert told_by_a_file(tmp_path, added)
 
 
 def test_names_that_are_read_in_a_second_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def two_statements(runner: Any, over: Any, key: bytes) -> Iterator[Any]:
-        yield _asked(runner, over, over.every_count(key))
+        yield _read_in_engine(runner, over, over.every_count(key))
 
-    monkeypatch.setattr(table, "over_list", two_statements)
+    monkeypatch.setattr(table, "open_public_list", two_statements)
     engine = ibis.duckdb.connect()
     made(engine, events=BEFORE)
     second = engine.con.cursor()

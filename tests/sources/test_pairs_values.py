@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from crestline.audit.program.broken_rows import TYPED_VALUES
-from crestline.audit.program.tables import TABLE, arrow_column, write_table
+from crestline.audit.program.neighbouring_files import TABLE, arrow_column, write_table
 from crestline.sources import open_source
 from crestline.sources.source import SlotSource
 from tests.sources.pairs import Pair, question, told_apart

@@ -12,8 +12,8 @@ import pytest
 
 import crestline as cl
 from crestline.errors import QuestionError, SourceError, SourceUnavailable
+from crestline.sources.histogram_source import ReadySource
 from crestline.sources.pool import Pool, PoolLimits
-from crestline.sources.ready import ReadySource
 from tests.patience import PATIENCE
 
 COUNTS = cl.Histogram.from_counts({"a": 9, "b": 5}, 5)

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pytest
 
 from crestline.errors import EngineDefect, QuestionError, SourceError
-from crestline.histogram.labels import Padding
-from crestline.histogram.views import SLOTS, View
+from crestline.histogram.label_order import Padding
+from crestline.histogram.view_kinds import SLOTS, View
 from crestline.sources import open_source
 from crestline.sources.expression import score
-from crestline.sources.groups import observed as observed_groups
-from crestline.sources.groups import tables as group_tables
+from crestline.sources.groups import group_histograms as group_tables
+from crestline.sources.groups import observed_scores as observed_groups
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
 from tests.sources.conformance import ask, question
 from tests.sources.conforming import Conformance

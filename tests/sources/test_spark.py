@@ -16,7 +16,7 @@ import pytest
 from crestline.errors import EngineDefect, SourceError
 from crestline.sources import open_source
 from crestline.sources.engine.dialects.spark import SPARK
-from crestline.sources.engine.small_tables import small_table
+from crestline.sources.engine.inline_tables import inline_int_table
 from crestline.sources.expression import score
 from tests.patience import PATIENCE
 from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
@@ -94,8 +94,8 @@ class TestSpark(Conformance):
 
     def test_small_tables_need_no_python_on_the_workers(self, engine: Spark) -> None:
         """As rows of Python they would be read by a Python on every worker, which it must have, for every statement."""
-        backend, weights = ibis.pyspark.connect(engine.session), small_table({"many": [1, 2]}, "pyspark")
-        with SPARK.surroundings(backend):
+        backend, weights = ibis.pyspark.connect(engine.session), inline_int_table({"many": [1, 2]}, "pyspark")
+        with SPARK.around_statement(backend):
             backend._run_pre_execute_hooks(weights)
             plan = backend.raw_sql(backend.compile(weights))._jdf.queryExecution().optimizedPlan().toString()
         assert plan.startswith("LocalRelation")
@@ -193,7 +193,7 @@ class TestPairs(PairSuite):
         self, engine: Spark, pair: Pair, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The power of the suite here: Spark fails on a double that is converted before it is clipped."""
-        monkeypatch.setattr(score, "_clipped_double", lambda value, clip, engine: value.cast("int64").cast("float64"))
+        monkeypatch.setattr(score, "_clip_doubles", lambda value, clip, engine: value.cast("int64").cast("float64"))
         first, second = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
         naked = Pair(first, second, pair.columns, every=1)
         doubles = [column for column in pair.columns if column.name == "double"]

@@ -210,7 +210,7 @@ class TestPairs(PairSuite):
     def test_a_guard_that_is_taken_out_is_found(self, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
         """The power of the suite here: a value of another type than its column's makes the reading of it fail."""
         folder = Path(pair.with_user._runner._engine.con.execute("pragma database_list").fetchone()[2]).parent  # type: ignore[attr-defined] # its file
-        monkeypatch.setattr(sqlite_values, "_value", lambda column: column)
+        monkeypatch.setattr(sqlite_values, "_readable_column", lambda column: column)
         first, second = (
             open_source(f"sqlite:///{folder}/{with_user}.sqlite", table="t") for with_user in (True, False)
         )

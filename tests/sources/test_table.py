@@ -6,17 +6,17 @@ import pandas
 import pytest
 
 from crestline.errors import QuestionError
-from crestline.histogram.labels import Padding
+from crestline.histogram.label_order import Padding
 from crestline.question import Question
 from crestline.sources.expression import where
-from crestline.sources.expression.filtering import Filter
-from crestline.sources.opening import open_source
+from crestline.sources.expression.filter_conditions import Filter
+from crestline.sources.open import open_source
 
 VISITS = pandas.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": list("abacad"), "year": [1, 2, 2, 2, 2, 2]})
 
 
 def asked(**options: object) -> Question:
-    return Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": 3, **options})  # type: ignore[typeddict-item] # options
+    return Question.from_fields({"user": "user", "item": ("item",), "k": 1, "k_bar": 3, **options})  # type: ignore[typeddict-item] # options
 
 
 def test_a_question_is_built_once_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,9 +27,9 @@ def test_a_question_is_built_once_however_often_it_is_asked(monkeypatch: pytest.
     source.check(question)
     first, second = (source.top_counts(question, bytes([number]) * 32) for number in (1, 2))
     assert first.items[0] == second.items[0] == "a"
-    assert built == [where.parse("year = 2")]
+    assert built == [where.parse_filter("year = 2")]
     source.check(asked(where="year = 1"))
-    assert built == [where.parse("year = 2"), where.parse("year = 1")]
+    assert built == [where.parse_filter("year = 2"), where.parse_filter("year = 1")]
 
 
 def test_the_rows_are_read_every_time() -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from crestline.question import Question
 from crestline.sources.expression import where
-from crestline.sources.expression.filtering import Filter
+from crestline.sources.expression.filter_conditions import Filter
 from crestline.sources.table import TableSource
 
 SIGNS: dict[str, Callable[[Any, Any], bool]] = {

@@ -12,17 +12,17 @@ from crestline.guarantees.accountants import (
     total,
 )
 from crestline.guarantees.conversion import largest_rho, zcdp_epsilon
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange
-from crestline.ledger.kinds import Concentrated, Kind, Pure
+from crestline.ledger.budget_rules import BudgetRule, PureRule, ZcdpRule
 
 epsilon: Fraction = zcdp_epsilon("0.01", 1e-6)
 rho: Fraction = largest_rho(1, "1e-6")
-promise: ApproxDP | ZCDP = total(steps(BoundedRange("0.05"), 100), "1e-6")
+promise: ApproxDP | ZCDP = total(repeat_step(BoundedRange("0.05"), 100), "1e-6")
 size: Fraction = per_step_epsilon(100, 1, "1e-6")
 
 for_fixed_steps: tuple[Accountant, ...] = (Basic(), ZeroConcentrated(), Renyi(), AdaptiveOptimum())
-for_adaptive_parameters: tuple[Kind, ...] = (Pure(size, rho), Concentrated(rho, rho, rho))
+for_adaptive_parameters: tuple[BudgetRule, ...] = (PureRule(size, rho), ZcdpRule(rho, rho, rho))
 # Only the sums of a ledger may guard parameters that are chosen on the way; the checker fails if that ever changes.
-wrong: Kind = AdaptiveOptimum()  # type: ignore[assignment] # an accountant for fixed steps is no kind of budget
-also_wrong: Accountant = Pure(size, rho)  # type: ignore[assignment] # and a kind of budget is no accountant
+wrong: BudgetRule = AdaptiveOptimum()  # type: ignore[assignment] # an accountant for fixed steps is no kind of budget
+also_wrong: Accountant = PureRule(size, rho)  # type: ignore[assignment] # and a kind of budget is no accountant

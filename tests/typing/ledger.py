@@ -23,6 +23,6 @@ def keep_books(path: Path) -> str:
             receipt = ledger.reserve(mechanism.cost(), question={"k": 10}, data_version="v1", analyst="ann")
         except BudgetExhausted as refusal:
             return f"{refusal.requested} {refusal.remaining}"
-        paid = ledger.settle(receipt, mechanism.settled(Selection(("a",), True)), answer=["a"])
+        paid = ledger.settle(receipt, mechanism.settlement_cost(Selection(("a",), True)), answer=["a"])
         loss: float = float(paid.loss)
         return f"{loss} {ledger.remaining('ann')} {ledger.verify().ok}"

@@ -6,9 +6,9 @@ from typing import assert_type
 
 import crestline as cl
 from crestline.pictures import Picture
+from crestline.plan.count_models import read_shape
 from crestline.plan.forecast import Simulation
-from crestline.plan.plan import Plan, plan_shape
-from crestline.plan.shapes import read_shape
+from crestline.plan.plan import Plan, plan_for_shape
 from crestline.price.price import Price
 from crestline.question import Question
 
@@ -28,9 +28,9 @@ def picture() -> None:
 def plan() -> None:
     shape = read_shape("power:1.1", users=1000)
     assert_type(
-        plan_shape(
+        plan_for_shape(
             shape,
-            Question.of({"k": 5, "epsilon": 1, "delta": "1e-6"}),
+            Question.from_fields({"k": 5, "epsilon": 1, "delta": "1e-6"}),
             Simulation(cl.entropy.system()),
             users=1000,
         ),

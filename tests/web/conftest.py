@@ -12,8 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from crestline.web.app import create_app
+from crestline.web.service_state import ServiceState, open_state
 from crestline.web.settings.reader import load_config
-from crestline.web.state import ServiceState, open_state
 
 CONFIG = """\
 ledger = "ledger.db"

@@ -13,9 +13,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from crestline.web.access.tokens import Tokens
-from crestline.web.clock import utc_now
+from crestline.web.schema import open_tables
 from crestline.web.settings.reader import load_config
-from crestline.web.tables import open_tables
+from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.servers import free_port
 

@@ -17,12 +17,12 @@ from crestline.errors import CrestlineError, EngineDefect, LedgerError, SourceEr
 from crestline.ledger.budget import Budget
 from crestline.ledger.storage.database import Database
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
-from crestline.sources.delegated import Delegated
 from crestline.sources.pool import Pool
 from crestline.sources.table import TableSource
+from crestline.sources.wrappers import PerQuestionSource
 from crestline.web.app import create_app
+from crestline.web.service_state import open_state
 from crestline.web.settings.reader import load_config
-from crestline.web.state import open_state
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
 
@@ -394,8 +394,8 @@ def test_no_connection_is_a_free_refusal_that_says_when_to_come_back(
         raise SourceUnavailable("cut", wait=3)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Delegated, "ready", lost)
-        patch.setattr(Pool, "_new", lost)
+        patch.setattr(PerQuestionSource, "ready", lost)
+        patch.setattr(Pool, "_open_connection", lost)
         refused = service.top(key="one")
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "3")
     assert "Nothing was charged" in refused.json()["error"]["message"]
@@ -438,7 +438,7 @@ def test_slow_questions_keep_nobody_from_anything_else(folder: Path, monkeypatch
     with started(folder) as service, ThreadPoolExecutor(48) as pool:
         queue = service.state.datasets["loans"].queue
         asked = [pool.submit(service.top, k=1, epsilon=f"0.00{number}1", delta="1e-10") for number in range(48)]
-        while queue.length < 48:
+        while queue.waiting_or_running < 48:
             time.sleep(0.01)
         for path in ("/healthz", "/metrics", "/v1/budget", "/v1/datasets", "/"):
             assert service.get(path, "olga").status_code == 200
@@ -449,7 +449,7 @@ def test_slow_questions_keep_nobody_from_anything_else(folder: Path, monkeypatch
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
         go_on.set()
         assert {answer.result(PATIENCE).status_code for answer in asked} == {200}
-        assert queue.length == 0
+        assert queue.waiting_or_running == 0
 
 
 def test_every_request_is_a_line_of_json_without_rows_or_addresses(

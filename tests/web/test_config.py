@@ -10,9 +10,9 @@ import pytest
 from crestline.cli.main import run
 from crestline.errors import BudgetMismatch, CrestlineError, ParameterError
 from crestline.web.config import PublicFacts
+from crestline.web.service_state import open_state
 from crestline.web.settings.reader import load_config
-from crestline.web.settings.toml import line_of
-from crestline.web.state import open_state
+from crestline.web.settings.toml import line_of_setting
 from tests.web.conftest import CONFIG
 
 
@@ -102,7 +102,9 @@ def test_what_is_no_toml_is_said_with_its_line(folder: Path) -> None:
 
 def test_lines_of_settings_that_take_several_lines() -> None:
     text = '# first\na = [\n  "x = 1",\n]\n\n[b]\nc = """\n[d]\n"""\nd.e = { f = 1 }\n'
-    assert [line_of(text, path) for path in [("a",), ("b",), ("b", "c"), ("b", "d", "e", "f"), ("b", "z"), ("y",)]] == [
+    assert [
+        line_of_setting(text, path) for path in [("a",), ("b",), ("b", "c"), ("b", "d", "e", "f"), ("b", "z"), ("y",)]
+    ] == [
         2,
         6,
         7,

@@ -10,11 +10,11 @@ import pytest
 from crestline.errors import ParameterError
 from crestline.question import Question
 from crestline.randomness.entropy import system
-from crestline.sources.kept import KeptSource
+from crestline.sources.memory_copy import CachedSource
 from crestline.sources.pool import Pool
-from crestline.web.asking import Caller, answered
+from crestline.web.permissions import Caller, ask_as_json
+from crestline.web.service_state import ServedSource, ServiceState, open_state
 from crestline.web.settings.reader import load_config
-from crestline.web.state import ServedSource, ServiceState, open_state
 
 CONFIG = """\
 ledger = "ledger.db"
@@ -47,11 +47,11 @@ def source_of(state: ServiceState) -> object:
 
 def test_questions_are_answered_from_the_copy(tmp_path: Path) -> None:
     state = opened(tmp_path, 'version = "1"\nkeep = true')
-    assert isinstance(source_of(state), KeptSource)
+    assert isinstance(source_of(state), CachedSource)
     (tmp_path / "loans.csv").write_text("user,item,country\n")  # nobody would be named any more
     caller, question = Caller(state.config.analysts["ann"], "1"), {"k": 2, "item": "item", "where": "country = 'DE'"}
-    asked = Question.of({**question, "epsilon": 4, "delta": "1e-5"})  # type: ignore[typeddict-item] # spelled out above
-    body = answered(state.datasets["loans"], caller, asked, state.config.limits, system())
+    asked = Question.from_fields({**question, "epsilon": 4, "delta": "1e-5"})  # type: ignore[typeddict-item] # spelled out above
+    body = ask_as_json(state.datasets["loans"], caller, asked, state.config.limits, system())
     assert sorted(body["items"]) == ["Bridges", "Rivers"]
     state.close()
 

@@ -93,8 +93,8 @@ WORKER = """
 import os, sys
 from crestline.web.metrics import Metrics
 metrics = Metrics()
-metrics.count("/healthz", 200)
-with metrics.dataset("loans").connection():
+metrics.count_response("/healthz", 200)
+with metrics.dataset("loans").track_connection():
     if sys.argv[1:]:
         subprocess_text = __import__("subprocess").run([sys.executable, "-c", sys.argv[1]], check=True)
     print(metrics.text({}))

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from crestline.ledger.entries import canonical
-from crestline.web import tables
+from crestline.ledger.entries import canonical_json
+from crestline.web import schema
 from tests.web.conftest import CONFIG, Service, started, write_loans
 from tests.web.pages.conftest import Visit
 
@@ -58,18 +58,18 @@ def test_nothing_that_an_analyst_is_told_counts_the_questions_of_others(tmp_path
 def test_what_requests_came_to_before_is_told_with_the_new_numbers(service: Service) -> None:
     for asked in ("bob", "ann"):
         service.top(asked, key="mine")
-    requests, written = tables.requests, service.state.tables
+    requests, written = schema.requests, service.state.tables
     ledger = service.state.datasets["loans"].ledger
     receipts = [one.receipt for one in ledger.history() if one.kind == "settled"]
     rows = written.read(lambda connection: connection.execute(select(requests).order_by(requests.c.created)).all())
     for row, receipt in zip(rows, receipts, strict=True):  # as version 4 wrote them
         outcome = json.loads(row.outcome)
         bill = {**outcome["body"]["bill"], "receipt": receipt}
-        old = canonical({**outcome, "body": {**outcome["body"], "id": receipt, "bill": bill}})
+        old = canonical_json({**outcome, "body": {**outcome["body"], "id": receipt, "bill": bill}})
         change = update(requests).where(requests.c.key == row.key).values(outcome=old)
         written.write(lambda connection, change=change: connection.execute(change))  # type: ignore[misc]
-    written.write(lambda connection: connection.execute(update(tables.service).values(version=4)))
+    written.write(lambda connection: connection.execute(update(schema.service).values(version=4)))
     assert service.top("ann", key="mine").json()["id"] == receipts[1]
-    tables.tables_in(written)
+    schema.service_tables(written)
     again = service.top("ann", key="mine").json()
     assert (again["id"], again["bill"]["receipt"]) == (1, 1)

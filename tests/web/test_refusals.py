@@ -9,10 +9,10 @@ from pathlib import Path
 
 from crestline.errors import BudgetExhausted
 from crestline.web.access.tokens import Tokens
-from crestline.web.clock import utc_now
 from crestline.web.problems import problem_of
+from crestline.web.schema import open_tables
 from crestline.web.settings.reader import load_config
-from crestline.web.tables import open_tables
+from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, write_loans
 from tests.web.processes import serving

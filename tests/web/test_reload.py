@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from crestline.web.requests.journal import LOGGER, Journal
+from crestline.web.requests.access_log import LOGGER, AccessLog
 from crestline.web.server import reload_configuration
 from tests.patience import PATIENCE
 from tests.web.conftest import Service
@@ -27,7 +27,7 @@ def follow(service: Service, folder: Path, change: tuple[str, str], caplog: pyte
     path.write_text(text.replace(*change))
     caplog.clear()
     with caplog.at_level("INFO", logger=LOGGER):
-        reload_configuration(service.client.app, path, Journal(service.state.store.now))  # type: ignore[arg-type]
+        reload_configuration(service.client.app, path, AccessLog(service.state.store.now))  # type: ignore[arg-type]
     (line,) = [json.loads(record.message) for record in caplog.records if '"event"' in record.message]
     return dict(line)
 

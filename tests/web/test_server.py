@@ -15,8 +15,8 @@ import uvicorn
 
 from crestline.web import middleware, server
 from crestline.web.app import create_app
+from crestline.web.service_state import open_state
 from crestline.web.settings.reader import load_config
-from crestline.web.state import open_state
 from tests.patience import PATIENCE
 
 HEAD = b"POST /v1/datasets/loans/top HTTP/1.1\r\nHost: here\r\n"
@@ -27,7 +27,7 @@ BODY = HEAD + b"Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
 def listening(folder: Path) -> Iterator[int]:
     state = open_state(load_config(folder / "crestline.toml"))
     here = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    config = uvicorn.Config(create_app(state), http=server.ImpatientProtocol, ws="none", log_level="critical")
+    config = uvicorn.Config(create_app(state), http=server.SlowClientProtocol, ws="none", log_level="critical")
     running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [here]})
     thread.start()

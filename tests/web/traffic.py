@@ -116,7 +116,7 @@ def check_books(ledger: str, told: Iterable[Told]) -> Counter[str]:
         assert found.ok, found.findings
         entries = books.history()
         for account in books.accounts:
-            assert account.balance.charged.fits_in(account.balance.budget.limit)
+            assert account.balance.total_charged.fits_in(account.balance.budget.limit)
     asked_for = [entry for entry in entries if entry.kind == "reserved"]
     reserved = {(entry.analyst, entry.number): entry.content["question"]["where"] for entry in asked_for}
     settled = {(entry.analyst, entry.number) for entry in entries if entry.kind == "settled"}

@@ -79,7 +79,7 @@ def probes(source: Path) -> list[str]:
     found = []
     for path in modules(source):
         inside = path.relative_to(source)
-        if inside.parts[0] == "audit" or inside.stem == "adopt":
+        if inside.parts[0] == "audit" or inside.stem == "third_party":
             continue
         adopting = {id(node) for one in _named(path, "adopt") for node in ast.walk(one)}
         calls = (node for node in nodes_of(path) if isinstance(node, ast.Call) and id(node) not in adopting)

@@ -11,12 +11,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from crestline.answer.later import Later, WithLater
+from crestline.answer.lazy_fields import HasLazyFields, LazyField
+from crestline.exact_numbers import percent
 from crestline.guarantees.guarantee import Guarantee
-from crestline.histogram.covered import Covered
-from crestline.histogram.labels import Label, label_order
+from crestline.histogram.coverage_counts import CoverageCounts
+from crestline.histogram.label_order import Label, label_order
 from crestline.histogram.route import Route
-from crestline.parameters import percent
 from crestline.question import Question
 
 # The mechanisms that compare items with a threshold, not with the next count; the second finds it by noisy looks.
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from crestline.answer.groups import GroupItems
+    from crestline.answer.group_answers import GroupItems
     from crestline.pictures import Picture
 
 
 @dataclass(frozen=True)
-class Choice(WithLater):
+class Choice(HasLazyFields):
     """Which mechanism answered, with its exact parameters, why it was chosen, and what the next best would have given.
     All of it follows from the call alone."""
 
     name: str
     parameters: Mapping[str, str]
     reason: str
-    instead: Later[str] = Later("")  # noqa: RUF009 -- a descriptor, not a value that instances would share
+    instead: LazyField[str] = LazyField("")  # noqa: RUF009 -- a descriptor, not a value that instances would share
 
 
 @dataclass(frozen=True)
@@ -64,23 +64,23 @@ class Bill:
     left_epsilon: float | None = None
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """What was paid and what is left, as people read it; in units where an earlier version wrote the bill."""
         if self.share is None or self.left is None:
             return f"{self.paid} (reserved {self.reserved}); left in the ledger {self.ledger}: {self.remaining}"
         where = f" ({self.ledger})" if self.ledger else ""
-        return f"{percent(self.share)} of the budget{where}; {self.rest}"
+        return f"{percent(self.share)} of the budget{where}; {self.remaining_text}"
 
     @property
-    def rest(self) -> str:
+    def remaining_text(self) -> str:
         """What is left, as people read it."""
         if self.left is None:
             return self.remaining
         worth = "" if self.left_epsilon is None else f" (worth epsilon {self.left_epsilon:.3g})"
-        return f"{percent(self.left)}{worth} is left, {more_like_it(self.more)}"
+        return f"{percent(self.left)}{worth} is left, {more_answers_text(self.more)}"
 
 
-def more_like_it(number: int | None) -> str:
+def more_answers_text(number: int | None) -> str:
     """How many more answers at the same price."""
     if number is None:
         return "and it cost nothing"
@@ -90,7 +90,7 @@ def more_like_it(number: int | None) -> str:
 
 
 @dataclass(frozen=True)
-class Answer(WithLater):
+class Answer(HasLazyFields):
     """What is said back.
 
     items       the released items, in the released order (a frozenset where the mechanism releases a set)
@@ -116,15 +116,15 @@ class Answer(WithLater):
     source: str
     mechanism: Choice
     counts: tuple[Fraction, ...] | None = None
-    margin: Later[float | None] = Later(None)  # noqa: RUF009 -- a descriptor
-    spread: Later[float | None] = Later(None)  # noqa: RUF009 -- a descriptor
+    margin: LazyField[float | None] = LazyField(None)  # noqa: RUF009 -- a descriptor
+    spread: LazyField[float | None] = LazyField(None)  # noqa: RUF009 -- a descriptor
     route: Route | None = None
     bill: Bill | None = None
     stored: bool = False
     replayed: bool = False
     notes: tuple[str, ...] = field(default=())
     by_group: tuple[GroupItems, ...] | None = None
-    coverage: Covered | None = None
+    coverage: CoverageCounts | None = None
 
     @cached_property
     def groups(self) -> Mapping[Label, Answer]:
@@ -132,9 +132,9 @@ class Answer(WithLater):
 
         The label is a plain value, or a tuple where groups are made by several columns.
         """
-        from crestline.answer.groups import one_group
+        from crestline.answer.group_answers import group_as_answer
 
-        return MappingProxyType({group.label: one_group(self, group) for group in self.by_group or ()})
+        return MappingProxyType({group.label: group_as_answer(self, group) for group in self.by_group or ()})
 
     @property
     def needs(self) -> str | None:
@@ -169,7 +169,7 @@ class Answer(WithLater):
     @property
     def remaining(self) -> str | None:
         """What the ledger has left, in words."""
-        return self.bill.rest if self.bill else None
+        return self.bill.remaining_text if self.bill else None
 
     def explain(self) -> str:
         """Five short lines: what came back and whether its order means anything, how popular an item had to be, how
@@ -222,11 +222,11 @@ class Answer(WithLater):
         The path ends in .svg or .png. Needs the extra `crestline[plot]`.
         """
         from crestline.answer.plot import plot
-        from crestline.answer.small_multiples import plot_groups
-        from crestline.pictures import ready_to_draw
+        from crestline.answer.plot_groups import plot_groups
+        from crestline.pictures import check_can_draw
 
         if path is not None:
-            ready_to_draw(path)
+            check_can_draw(path)
         picture = plot(self) if self.by_group is None else plot_groups(self)
         if path is not None:
             picture.save(path)

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from crestline.answer.answer import Answer, Bill, Choice
-from crestline.answer.groups import GroupItems
+from crestline.answer.group_answers import GroupItems
 from crestline.errors import ParameterError
+from crestline.exact_numbers import EXACT, Json, decimal_and_exact_fields
 from crestline.guarantees import guarantee as promises
 from crestline.guarantees.guarantee import Guarantee
-from crestline.histogram.covered import Covered
-from crestline.histogram.labels import Label
+from crestline.histogram.coverage_counts import CoverageCounts
+from crestline.histogram.label_order import Label
 from crestline.histogram.route import Route
-from crestline.parameters import EXACT, Json, decimal_and_exact
 from crestline.question import Question
 
 FORMAT = 2  # 1: counts as text, ε and δ as exact text only
@@ -68,7 +68,7 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
             counts=None if counts is None else tuple(Fraction(count) for count in counts),
             stopped=value["stopped"],
             guarantee=decode_guarantee(value["guarantee"]),
-            question=Question.of_json(value["question"]),
+            question=Question.from_json(value["question"]),
             source=value["source"],
             mechanism=Choice(**value["mechanism"]),
             margin=value["margin"],
@@ -85,7 +85,7 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
         raise ParameterError("this is not an answer written by crestline (or by a newer version of it)") from None
 
 
-def _encode_coverage(covered: Covered) -> dict[str, Any]:
+def _encode_coverage(covered: CoverageCounts) -> dict[str, Any]:
     """The two numbers of users, and what follows from them."""
     return {
         "users": covered.users,
@@ -96,8 +96,8 @@ def _encode_coverage(covered: Covered) -> dict[str, Any]:
     }
 
 
-def _decode_coverage(value: Mapping[str, Any]) -> Covered:
-    return Covered(value["users"], value["all_users"] - value["users"], value["spread"])
+def _decode_coverage(value: Mapping[str, Any]) -> CoverageCounts:
+    return CoverageCounts(value["users"], value["all_users"] - value["users"], value["spread"])
 
 
 def _encode_group(group: GroupItems) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
     for part in fields(guarantee):  # type: ignore[arg-type] # every guarantee is a frozen dataclass
         number = getattr(guarantee, part.name)
         if isinstance(number, Fraction):
-            numbers |= decimal_and_exact(part.name, number)
+            numbers |= decimal_and_exact_fields(part.name, number)
     return {
         "kind": type(guarantee).__name__,
         **numbers,

@@ -10,24 +10,24 @@ from collections.abc import Sequence
 from textwrap import fill
 
 from crestline.answer.answer import SIEVE, Answer
-from crestline.answer.groups import GroupItems, counted_in, found_in
-from crestline.answer.notes import close_pairs, too_close
-from crestline.answer.odds import approximate
-from crestline.histogram.covered import Covered
-from crestline.parameters import decimal_text
+from crestline.answer.belief_bounds import as_approximate_dp
+from crestline.answer.group_answers import GroupItems, groups_per_user_text, items_found_text
+from crestline.answer.warnings import number_of_close_pairs, smallest_clear_difference
+from crestline.exact_numbers import decimal_text
+from crestline.histogram.coverage_counts import CoverageCounts
 from crestline.periods.calendar import Periods
 
 
 def explain(answer: Answer, width: int = 100) -> str:
     """What came back, how popular an item had to be, how sure counts are, what was promised, what it cost."""
     parts = [
-        _came_back(answer),
-        _looked(answer),
-        _needed(answer),
+        _result_line(answer),
+        _look_line(answer),
+        _need_line(answer),
         _counts(answer),
-        "" if answer.coverage is None else reaching(answer.coverage, len(answer)),
-        _promised(answer),
-        _paid(answer),
+        "" if answer.coverage is None else coverage_line(answer.coverage, len(answer)),
+        _promise_line(answer),
+        _payment_line(answer),
         *answer.notes,
     ]
     if answer.replayed:
@@ -39,7 +39,7 @@ def explain(answer: Answer, width: int = 100) -> str:
     )
 
 
-def asked_for(answer: Answer) -> str:
+def question_text(answer: Answer) -> str:
     """The question in words: the 10 most popular 'sku' in sales where country = 'DE'."""
     question = answer.question
     what = " and ".join(f"'{name}'" for name in question.item)
@@ -56,22 +56,25 @@ def asked_for(answer: Answer) -> str:
     return text + (f", where {question.where}" if question.where else "")
 
 
-def _came_back(answer: Answer) -> str:
+def _result_line(answer: Answer) -> str:
     if answer.by_group is not None:
-        return _groups_came_back(answer, answer.by_group)
+        return _groups_line(answer, answer.by_group)
     number, wanted = len(answer), answer.question.k
     if not answer.stopped:
         came = "the one asked for" if wanted == 1 else f"all {wanted}"
-        return f"Answered: {came} ({asked_for(answer)}){_order(answer)}."
+        return f"Answered: {came} ({question_text(answer)}){_order_text(answer)}."
     return (
-        f"Answered: {number or 'none'} of {asked_for(answer)}{_order(answer)}; then it stopped on purpose, because the "
+        f"Answered: {number or 'none'} of {question_text(answer)}{_order_text(answer)}; then it stopped on "
+        f"purpose, because the "
         "next name could have shown whether some single user is in the data."
     )
 
 
-def _groups_came_back(answer: Answer, groups: Sequence[GroupItems]) -> str:
+def _groups_line(answer: Answer, groups: Sequence[GroupItems]) -> str:
     question = answer.question
-    text = f"Answered: {found_in(groups, question.k)} ({asked_for(answer)}; {counted_in(question)})"
+    text = (
+        f"Answered: {items_found_text(groups, question.k)} ({question_text(answer)}; {groups_per_user_text(question)})"
+    )
     if question.floor > 1:
         few = f"fewer than {question.floor} users"
         seen = f"reading groups or naming items of {few}"  # the looks of a sieve see all pairs of a group that is read
@@ -81,7 +84,7 @@ def _groups_came_back(answer: Answer, groups: Sequence[GroupItems]) -> str:
     return f"{text}. Of a group in which nothing could be named nothing is said, not even that it exists."
 
 
-def _order(answer: Answer) -> str:
+def _order_text(answer: Answer) -> str:
     if len(answer) < 2:
         return ""
     if isinstance(answer.items, tuple):
@@ -89,7 +92,7 @@ def _order(answer: Answer) -> str:
     return ", as a set: their order means nothing"
 
 
-def _looked(answer: Answer) -> str:
+def _look_line(answer: Answer) -> str:
     """What was released besides the items: the look that decided how they were found."""
     route, question = answer.route, answer.question
     if route is None:
@@ -100,7 +103,7 @@ def _looked(answer: Answer) -> str:
     )
 
 
-def _needed(answer: Answer) -> str:
+def _need_line(answer: Answer) -> str:
     if answer.needs is None:
         return ""
     group, known = " in its group" if answer.question.by else "", "the parameters, not from the data"
@@ -110,51 +113,54 @@ def _needed(answer: Answer) -> str:
 
 
 def _counts(answer: Answer) -> str:
-    bound = too_close(answer)
+    bound = smallest_clear_difference(answer)
     if bound is None or answer.spread is None:
         return ""
-    text = f"Counts: ±{within(answer.spread)} {answer.question.unit} (95% of the noise stays within)"
+    text = f"Counts: ±{rounded_users(answer.spread)} {answer.question.unit} (95% of the noise stays within)"
     if len(answer) < 2:
         return text + "."
     if isinstance(answer.items, frozenset):
-        return f"{text}. Of two items whose counts are less than {within(bound)} apart, either may be the more popular."
-    close = close_pairs(answer)
+        return (
+            f"{text}. Of two items whose counts are less than {rounded_users(bound)} apart, either may be the more "
+            f"popular."
+        )
+    close = number_of_close_pairs(answer)
     pairs = {0: "no two neighbours are", 1: "1 pair of neighbours is"}.get(close, f"{close} pairs of neighbours are")
-    return f"{text}. Counts less than {within(bound)} apart may be in the wrong order: {pairs} that close."
+    return f"{text}. Counts less than {rounded_users(bound)} apart may be in the wrong order: {pairs} that close."
 
 
-def reaching(covered: Covered, named: int) -> str:
+def coverage_line(covered: CoverageCounts, named: int) -> str:
     """How many users the named items reach, in one line; with nothing named the numbers are noise around nobody."""
     them = {0: "any of no items", 1: "this item"}.get(named, f"at least one of these {named} items")
-    text = f"{covered.users:,} (±{within(covered.spread)}) of {covered.all_users:,} users have {them}"
+    text = f"{covered.users:,} (±{rounded_users(covered.spread)}) of {covered.all_users:,} users have {them}"
     if covered.share is None or covered.share_spread is None:
         return f"Coverage: {text}, too few to speak of a share (95% of the noise in either part stays within ±)."
     off = math.ceil(1000 * covered.share_spread) / 10
     return f"Coverage: {covered.share:.1%} (±{off:.1f}%). {text} (95% of the noise stays within)."
 
 
-def _promised(answer: Answer) -> str:
-    epsilon, delta = approximate(answer.guarantee)
-    factor = odds_factor(float(epsilon))
+def _promise_line(answer: Answer) -> str:
+    epsilon, delta = as_approximate_dp(answer.guarantee)
+    factor = odds_factor_text(float(epsilon))
     period = answer.question.period
     data = f"the data of any one {period.calendar.per}" if isinstance(period, Periods) else "the data"
     text = f"Promised: this answer changes the odds that any one '{answer.question.user}' is in {data} at most {factor}"
     return text + (f", except with probability {decimal_text(delta)}." if delta else ".")
 
 
-def odds_factor(epsilon: float) -> str:
+def odds_factor_text(epsilon: float) -> str:
     """`exp(epsilon)` in words; beyond some size the number means nothing."""
     return f"{math.exp(epsilon):,.3g}-fold" if epsilon < 12 else f"e^{epsilon:.3g}-fold"
 
 
-def _paid(answer: Answer) -> str:
+def _payment_line(answer: Answer) -> str:
     if answer.stored:
         return "Paid: nothing, because this is the stored answer to the same question on the same data."
     if answer.bill is None:
         return "Paid: nothing was recorded, because no ledger was given. Promises add up with every answer."
-    return f"Paid: {answer.bill.words}."
+    return f"Paid: {answer.bill.summary}."
 
 
-def within(number: float) -> str:
+def rounded_users(number: float) -> str:
     """A number of users, rounded up."""
     return f"{math.ceil(number):,}"

@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
-from crestline.histogram.labels import Label
-from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, altair
+from crestline.histogram.label_order import Label
+from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, import_altair
 
 if TYPE_CHECKING:
     from altair import Chart, Y
@@ -20,12 +20,12 @@ _LONGEST = 48
 
 def plot(answer: Answer) -> Picture:
     """A picture of the answer; it shows nothing that the answer does not hold."""
-    alt = altair()
-    title = alt.Title(title_of(answer), subtitle=_subtitle(answer))
-    return Picture(panel(alt, answer).properties(title=title))
+    alt = import_altair()
+    title = alt.Title(question_title(answer), subtitle=_subtitle(answer))
+    return Picture(items_chart(alt, answer).properties(title=title))
 
 
-def panel(
+def items_chart(
     alt: ModuleType,
     answer: Answer,
     *,
@@ -34,11 +34,11 @@ def panel(
     nothing: str = "No item could be named.",
 ) -> Chart:
     """The items alone, without a title; names longer than `longest` letters are cut."""
-    rows = _rows(answer, longest)
+    rows = _chart_rows(answer, longest)
     if not rows:
-        layers = [sentence(alt, nothing)]
+        layers = [text_layer(alt, nothing)]
     elif answer.counts is None:
-        layers = _list(alt, rows, ordered=isinstance(answer.items, tuple))
+        layers = _ranked_list_layers(alt, rows, ordered=isinstance(answer.items, tuple))
     else:
         title = f"{answer.question.score or 'users'} (noisy {'count' if answer.question.score is None else 'sum'})"
         layers = _bars(alt, rows, title, whiskers=answer.spread is not None)
@@ -46,9 +46,9 @@ def panel(
     return made
 
 
-def _rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
+def _chart_rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
     rows = []
-    names = _distinct([plain_text(item, longest) for item in answer.listed_items])
+    names = _make_distinct([label_on_one_line(item, longest) for item in answer.listed_items])
     for place, name in enumerate(names):
         row: dict[str, Any] = {"place": place, "number": str(place + 1), "item": name}
         if answer.counts is not None:
@@ -61,7 +61,7 @@ def _rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
 
 
 def _bars(alt: ModuleType, rows: list[dict[str, Any]], title: str, *, whiskers: bool) -> list[Chart]:
-    base = alt.Chart(alt.Data(values=rows)).encode(y=_items_axis(alt, rows))
+    base = alt.Chart(alt.Data(values=rows)).encode(y=_item_axis(alt, rows))
     count = alt.X("count:Q", title=title, axis=alt.Axis(grid=False, tickCount=5, format=",.0f"))
     layers = [base.mark_bar(color=PALE, height={"band": 0.68}).encode(x=count)]
     if not whiskers:
@@ -74,7 +74,7 @@ def _bars(alt: ModuleType, rows: list[dict[str, Any]], title: str, *, whiskers: 
     return layers
 
 
-def _list(alt: ModuleType, rows: list[dict[str, Any]], *, ordered: bool) -> list[Chart]:
+def _ranked_list_layers(alt: ModuleType, rows: list[dict[str, Any]], *, ordered: bool) -> list[Chart]:
     """Numbers in discs, names beside them; a set gets plain dots, because it has no order to show."""
     place = alt.Y("place:O", axis=None)
     base = alt.Chart(alt.Data(values=rows)).encode(y=place)
@@ -86,18 +86,18 @@ def _list(alt: ModuleType, rows: list[dict[str, Any]], *, ordered: bool) -> list
     return [disc, number, names]
 
 
-def sentence(alt: ModuleType, text: str) -> Chart:
+def text_layer(alt: ModuleType, text: str) -> Chart:
     words = alt.Chart(alt.Data(values=[{"text": text}]))
     return words.mark_text(align="left", fontSize=14, color=QUIET).encode(
         x=alt.value(0), y=alt.value(_ROW), text="text:N"
     )
 
 
-def _items_axis(alt: ModuleType, rows: list[dict[str, Any]]) -> Y:
+def _item_axis(alt: ModuleType, rows: list[dict[str, Any]]) -> Y:
     return alt.Y("item:N", sort=[row["item"] for row in rows], title=None, axis=alt.Axis(ticks=False, domain=False))
 
 
-def title_of(answer: Answer) -> str:
+def question_title(answer: Answer) -> str:
     """What was asked, as a heading."""
     what = " and ".join(f"'{name}'" for name in answer.question.item)
     each = f" for every {' and '.join(answer.question.by)}" if answer.question.by else ""
@@ -110,10 +110,10 @@ def _subtitle(answer: Answer) -> list[str]:
         named += ", then it stopped on purpose"
         if answer.needs is not None:
             named += f" (an item needed {answer.needs})"
-    return [named, *subtitle_of_promise(answer)]
+    return [named, *promise_subtitle(answer)]
 
 
-def subtitle_of_promise(answer: Answer) -> list[str]:
+def promise_subtitle(answer: Answer) -> list[str]:
     """The lines below a heading that say what was promised, and how to read whiskers."""
     lines = [f"{answer.guarantee} for every single user · {answer.mechanism.name}"]
     if answer.counts is not None and answer.spread is not None:
@@ -123,13 +123,13 @@ def subtitle_of_promise(answer: Answer) -> list[str]:
     return lines
 
 
-def plain_text(item: Label, longest: int = _LONGEST) -> str:
+def label_on_one_line(item: Label, longest: int = _LONGEST) -> str:
     """A label on one line, cut where it is too long."""
     text = " · ".join(str(part) for part in item) if isinstance(item, tuple) else str(item)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _distinct(names: list[str]) -> list[str]:
+def _make_distinct(names: list[str]) -> list[str]:
     """The names, with a number after those that look the same (1 and '1', or cut to the same beginning)."""
     seen: Counter[str] = Counter()
     result = []

@@ -8,9 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
-from crestline.answer.groups import GroupItems
+from crestline.answer.group_answers import GroupItems
 from crestline.errors import ParameterError
-from crestline.histogram.labels import Label
+from crestline.histogram.label_order import Label
 
 if TYPE_CHECKING:
     import pandas
@@ -25,20 +25,20 @@ def columns(answer: Answer) -> dict[str, list[Any]]:
     """Column names to values, one value for each item: the columns that make its group, its rank (within the group)
     where there is one, the item, its noisy count."""
     names, by = answer.question.item, () if answer.by_group is None else answer.question.by
-    items = answer.listed_items if answer.by_group is None else _items_of(answer.by_group)
+    items = answer.listed_items if answer.by_group is None else _items_of_groups(answer.by_group)
     table: dict[str, list[Any]] = {}
     for place, name in enumerate(by):
-        table[name] = [_parts(group.label, len(by))[place] for group in answer.by_group or () for _ in group.items]
+        table[name] = [_item_parts(group.label, len(by))[place] for group in answer.by_group or () for _ in group.items]
     if isinstance(answer.items, tuple):
-        table[own_name(RANK, (*by, *names))] = _ranks(answer)
+        table[unused_name(RANK, (*by, *names))] = _ranks(answer)
     for place, name in enumerate(names):
-        table[name] = [_parts(item, len(names))[place] for item in items]
+        table[name] = [_item_parts(item, len(names))[place] for item in items]
     if answer.counts is not None:
-        table[own_name(COUNT, (*by, *names))] = [_number(count) for count in answer.counts]
+        table[unused_name(COUNT, (*by, *names))] = [_to_int_or_float(count) for count in answer.counts]
     return table
 
 
-def _items_of(groups: Sequence[GroupItems]) -> list[Any]:
+def _items_of_groups(groups: Sequence[GroupItems]) -> list[Any]:
     return [item for group in groups for item in group.listed_items]
 
 
@@ -47,19 +47,19 @@ def _ranks(answer: Answer) -> list[int]:
     return [rank for size in sizes for rank in range(1, size + 1)]
 
 
-def _number(count: Fraction) -> int | float:
+def _to_int_or_float(count: Fraction) -> int | float:
     """A noisy count is a whole number; a noisy sum need not be."""
     return int(count) if count.denominator == 1 else float(count)
 
 
-def own_name(name: str, taken: tuple[str, ...]) -> str:
+def unused_name(name: str, taken: tuple[str, ...]) -> str:
     """A name for a column of ours that no item column has."""
     while name in taken:
         name += "_"
     return name
 
 
-def _parts(item: Label, width: int) -> tuple[Any, ...]:
+def _item_parts(item: Label, width: int) -> tuple[Any, ...]:
     """One value for each item column; a label that does not have that many parts stands in the first."""
     if width > 1 and isinstance(item, tuple) and len(item) == width:
         return item
@@ -70,9 +70,9 @@ def to_arrow(answer: Answer) -> pyarrow.Table:
     """A `pyarrow.Table`; a column whose labels are of several kinds becomes text."""
     import pyarrow
 
-    arrays = {name: _array(values) for name, values in columns(answer).items()}
+    arrays = {name: _arrow_array(values) for name, values in columns(answer).items()}
     for name, kind in ((RANK, "int64"), (COUNT, _count_type(answer))):  # the same types when nothing came back
-        ours = own_name(name, (*answer.question.by, *answer.question.item))
+        ours = unused_name(name, (*answer.question.by, *answer.question.item))
         if ours in arrays:
             arrays[ours] = arrays[ours].cast(kind)
     return pyarrow.table(arrays)
@@ -100,15 +100,15 @@ def to_text(answer: Answer) -> str:
     table = columns(answer)
     if not answer.items:
         return "(no item could be named)"
-    lines = [list(table), *([cell_text(value) for value in row] for row in zip(*table.values(), strict=True))]
+    lines = [list(table), *([printable_text(value) for value in row] for row in zip(*table.values(), strict=True))]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table))]
     sides = [name in (*answer.question.by, *answer.question.item) for name in table]
     return "\n".join(
-        "  ".join(_aligned(*cell) for cell in zip(line, widths, sides, strict=True)).rstrip() for line in lines
+        "  ".join(_align(*cell) for cell in zip(line, widths, sides, strict=True)).rstrip() for line in lines
     )
 
 
-def _aligned(text: str, width: int, left: bool) -> str:
+def _align(text: str, width: int, left: bool) -> str:
     return text.ljust(width) if left else text.rjust(width)
 
 
@@ -124,36 +124,36 @@ def to_pandas(answer: Answer) -> pandas.DataFrame:
 def to_html(answer: Answer) -> str:
     """A table and, folded below it, the explanation. Labels are escaped: they are somebody else's text."""
     table = columns(answer)
-    head = "".join(f"<th>{_escaped(name)}</th>" for name in table)
+    head = "".join(f"<th>{_escape_cell(name)}</th>" for name in table)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{_escaped(value)}</td>" for value in row) + "</tr>"
+        "<tr>" + "".join(f"<td>{_escape_cell(value)}</td>" for value in row) + "</tr>"
         for row in zip(*table.values(), strict=True)
     )
     return (
-        f"<table><caption>{_escaped(_caption(answer))}</caption>"
+        f"<table><caption>{_escape_cell(_table_caption(answer))}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f"<details><summary>What was asked, promised and paid</summary><pre>{escape(answer.explain())}</pre></details>"
     )
 
 
-def _caption(answer: Answer) -> str:
+def _table_caption(answer: Answer) -> str:
     if answer.by_group is not None:
         return f"{len(answer)} items in {len(answer.by_group)} groups · {answer.guarantee}"
     stopped = ", stopped on purpose" if answer.stopped else ""
     return f"{len(answer)} of {answer.question.k}{stopped} · {answer.guarantee}"
 
 
-def cell_text(value: object) -> str:
+def printable_text(value: object) -> str:
     """A value as people read it; what could steer a terminal is spelled out."""
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def _escaped(value: object) -> str:
-    return escape(cell_text(value))
+def _escape_cell(value: object) -> str:
+    return escape(printable_text(value))
 
 
-def _array(values: list[Any]) -> pyarrow.Array:
+def _arrow_array(values: list[Any]) -> pyarrow.Array:
     import pyarrow
 
     if len({type(value) for value in values}) > 1:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, zip_longest
 from time import perf_counter
 
-from crestline.audit.finding import Found, Tester
-from crestline.audit.neighbours import Neighbours, Pair, every_small
-from crestline.audit.queries import OnHistogram, Opposed
+from crestline.audit.neighbours import NeighbourPair, PairGenerator, all_small_pairs
+from crestline.audit.protocols import AttackResult, Tester
+from crestline.audit.query_mechanisms import OpposedPairs, QueryAdapter
 from crestline.audit.report import Report
-from crestline.audit.subject import NOTHING_STATED, Stated, Subject, subject
-from crestline.audit.testers.effort import Effort
+from crestline.audit.target import NOTHING_STATED, AuditSubject, StatedOverrides, prepare_subject
 from crestline.audit.testers.exact import ExactTester
-from crestline.audit.testers.families import Special, Varied
-from crestline.audit.testers.probing import edges
+from crestline.audit.testers.find_edges import edges
+from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.special_pairs import SpecialPairs, VariedPairs
 from crestline.audit.testers.stated_law import is_followed
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import Entropy, system
@@ -36,7 +36,7 @@ def audit(
     mechanism: object,
     *,
     name: str = "",
-    stated: Stated = NOTHING_STATED,
+    stated: StatedOverrides = NOTHING_STATED,
     seconds: float = SECONDS,
     releases: int = RELEASES,
     significance: float = SIGNIFICANCE,
@@ -47,12 +47,12 @@ def audit(
     `stated` overrides what the mechanism states about itself. The rest is said at `attack`.
     """
     source = entropy or system()
-    tested = subject(mechanism, source, name=name, stated=stated)
+    tested = prepare_subject(mechanism, source, name=name, stated=stated)
     return attack(tested, seconds=seconds, releases=releases, significance=significance)
 
 
 def attack(
-    tested: Subject,
+    subject: AuditSubject,
     *,
     seconds: float = SECONDS,
     releases: int = RELEASES,
@@ -68,60 +68,66 @@ def attack(
     which pairs are tried, `tell` hears what is being done and how much of it is done.
     """
     tell("probing", 0.0)
-    whole = Effort(releases, seconds, clock)
-    pairs = pairs_for(tested, seed)
-    found, notes = _exactly(tested, pairs, Effort(releases, seconds * _EXACT_SHARE, clock), significance, tell)
-    sampled = Effort(releases, max(1.0, seconds - whole.spent), clock)
+    whole = AttackLimits(releases, seconds, clock)
+    pairs = pairs_to_attack(subject, seed)
+    found, notes = _attack_by_law(
+        subject, pairs, AttackLimits(releases, seconds * _EXACT_SHARE, clock), significance, tell
+    )
+    sampled = AttackLimits(releases, max(1.0, seconds - whole.seconds_used), clock)
     if not any(one.broken for one in found):
         tester: Tester = StatisticalTester(significance, sampled, lambda share: tell("sampling", share))
-        found += [one for one in [tester.test(tested, _worst_first(pairs, found))] if one]
+        found += [one for one in [tester.test(subject, _order_by_strength(pairs, found))] if one]
     return Report(
-        mechanism=tested.name,
-        promise=tested.promise,
-        unit=tested.claim.unit,
-        claimed=tested.claim.claimed,
-        contribution=tested.contribution,
-        shapes=tested.shapes,
+        mechanism=subject.name,
+        promise=subject.promise,
+        unit=subject.claim.unit,
+        claimed=subject.claim.claimed_parameter,
+        contribution=subject.contribution,
+        shapes=subject.shapes,
         found=tuple(found),
         significance=significance,
         pairs=len(pairs),
-        releases=sampled.made,
-        seconds=whole.spent,
-        notes=(*tested.notes, *notes),
+        releases=sampled.releases_made,
+        seconds=whole.seconds_used,
+        notes=(*subject.notes, *notes),
     )
 
 
-def pairs_for(tested: Subject, seed: int) -> list[Pair]:
+def pairs_to_attack(subject: AuditSubject, seed: int) -> list[NeighbourPair]:
     """The special pairs of every shape, then varied ones; shapes take turns. Those made for queries come first."""
-    levels = [edges(tested, shape) for shape in tested.shapes]
-    special = [Special(tested.k, known) for known in levels]
-    varied = [Varied(known, _VARIED // len(levels), seed) for known in levels]
-    asked = [Opposed(tested.mechanism.levels)] if isinstance(tested.mechanism, OnHistogram) else []
-    return [*_in_turn(tested, asked), *_in_turn(tested, special), *_in_turn(tested, varied)]
+    levels = [edges(subject, shape) for shape in subject.shapes]
+    special = [SpecialPairs(subject.k, known) for known in levels]
+    varied = [VariedPairs(known, _VARIED // len(levels), seed) for known in levels]
+    asked = [OpposedPairs(subject.mechanism.answer_levels)] if isinstance(subject.mechanism, QueryAdapter) else []
+    return [
+        *_interleave_pairs(subject, asked),
+        *_interleave_pairs(subject, special),
+        *_interleave_pairs(subject, varied),
+    ]
 
 
-def _in_turn(tested: Subject, generators: Sequence[Neighbours]) -> Iterable[Pair]:
-    rows = (make(shape, tested.contribution) for make, shape in zip(generators, tested.shapes, strict=False))
+def _interleave_pairs(subject: AuditSubject, generators: Sequence[PairGenerator]) -> Iterable[NeighbourPair]:
+    rows = (make(shape, subject.contribution) for make, shape in zip(generators, subject.shapes, strict=False))
     return (pair for row in zip_longest(*rows) for pair in row if pair is not None)
 
 
-def _worst_first(pairs: Sequence[Pair], found: Sequence[Found]) -> list[Pair]:
+def _order_by_strength(pairs: Sequence[NeighbourPair], found: Sequence[AttackResult]) -> list[NeighbourPair]:
     return [*(one.pair for one in found), *pairs]
 
 
-def _exactly(
-    tested: Subject, pairs: Sequence[Pair], effort: Effort, significance: float, tell: Tell
-) -> tuple[list[Found], list[str]]:
+def _attack_by_law(
+    subject: AuditSubject, pairs: Sequence[NeighbourPair], effort: AttackLimits, significance: float, tell: Tell
+) -> tuple[list[AttackResult], list[str]]:
     """What the stated law shows, if there is one and the releases follow it."""
-    if not tested.has_law:
+    if not subject.has_law:
         return [], []
-    small = chain.from_iterable(every_small(shape, tested.contribution) for shape in tested.shapes)
+    small = chain.from_iterable(all_small_pairs(shape, subject.contribution) for shape in subject.shapes)
     tester: Tester = ExactTester(effort, lambda share: tell("comparing laws", share))
     try:
-        worst = tester.test(tested, [*pairs, *small])
+        worst = tester.test(subject, [*pairs, *small])
         if worst is None:
             return [], []
-        followed = is_followed(tested, worst.pair, _LAW_TRIALS, effort.seconds / 4, effort.clock, significance)
+        followed = is_followed(subject, worst.pair, _LAW_TRIALS, effort.seconds / 4, effort.clock, significance)
     except Exception:  # somebody else's law may fail in any way; the mechanism can still be run
         return [], [_NO_LAW]
     return ([worst], []) if followed else ([], [_WRONG_LAW])

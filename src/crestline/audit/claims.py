@@ -1,8 +1,11 @@
 """What a guarantee allows: how far apart the probabilities of one event may lie on two neighbouring data sets.
 
-A promise is kept exactly when no event breaks its `ceiling`: an event that has probability q on one data set has at
-most `ceiling(q)` on the neighbour. (For zCDP and for bounded range an event is a weaker test than the whole law, which
-`needed` then uses.) One number says how much was found: the smallest `parameter` that would allow what was seen.
+A promise is kept exactly when no event breaks its `largest_allowed_chance`: an event that has probability q on one data
+set has at
+most `largest_allowed_chance(q)` on the neighbour. (For zCDP and for bounded range an event is a weaker test than the
+whole law, which
+`needed_parameter` then uses.) One number says how much was found: the smallest `parameter` that would allow what was
+seen.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import MechanismError
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, Either, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, GaussianDP, LossInterval, PureDP, WorstOfSteps
 from crestline.guarantees.guarantee import BoundedRange as BoundedRangeGuarantee
-from crestline.guarantees.search import halved
+from crestline.guarantees.root_finding import bisect_floats
 
 Floats = NDArray[np.float64]
 Law = Mapping[Any, float]
@@ -40,24 +43,24 @@ class Claim(Protocol):
         ...
 
     @property
-    def claimed(self) -> float: ...
+    def claimed_parameter(self) -> float: ...
 
     @property
     def delta(self) -> float: ...
 
-    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+    def largest_allowed_chance(self, chance: Floats, parameter: float) -> Floats:
         """The largest probability that an event may have, if it has `chance` on the neighbour."""
         ...
 
-    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
+    def needed_parameter(self, first: Law, second: Law, least: float = 0.0) -> float:
         """The smallest parameter that allows both laws, in both orders; `least` when no more than that is needed."""
         ...
 
 
-def strength(claim: Claim, above: float, below: float) -> float:
+def strength_of_event(claim: Claim, above: float, below: float) -> float:
     """The smallest parameter that lets one event have probability `above` here and `below` on the neighbour."""
     seen, other = np.array([above]), np.array([below])
-    return _smallest(lambda parameter: bool(np.all(seen <= claim.ceiling(other, parameter))), 0.0)
+    return _smallest(lambda parameter: bool(np.all(seen <= claim.largest_allowed_chance(other, parameter))), 0.0)
 
 
 @singledispatch
@@ -69,45 +72,47 @@ def claim(guarantee: object) -> Claim:
             "guarantee() must return cl.PureDP(…), cl.ApproxDP(…), cl.ZCDP(…) or cl.BoundedRange(…), "
             f"not {type(guarantee).__name__}"
         )
-    return Approximate(float(epsilon), float(getattr(guarantee, "delta", 0) or 0))
+    return ApproximateClaim(float(epsilon), float(getattr(guarantee, "delta", 0) or 0))
 
 
 @claim.register(PureDP)
 @claim.register(ApproxDP)
 def _(guarantee: PureDP | ApproxDP) -> Claim:
-    return Approximate(float(guarantee.epsilon), float(guarantee.delta))
+    return ApproximateClaim(float(guarantee.epsilon), float(guarantee.delta))
 
 
 @claim.register
 def _(guarantee: GaussianDP) -> Claim:
-    return Gaussian(math.sqrt(guarantee.mu_squared))
+    return GaussianClaim(math.sqrt(guarantee.mu_squared))
 
 
 @claim.register
 def _(guarantee: ZCDP) -> Claim:
-    return Concentrated(float(guarantee.rho), float(guarantee.delta))
+    return ZcdpClaim(float(guarantee.rho), float(guarantee.delta))
 
 
 @claim.register
 def _(guarantee: BoundedRangeGuarantee) -> Claim:
-    return Range(float(guarantee.epsilon))
+    return BoundedRangeClaim(float(guarantee.epsilon))
 
 
 @claim.register
-def _(guarantee: Either) -> Claim:
-    return Approximate(float(guarantee.epsilon), 0.0)  # it promises a ρ as well; by ε alone it is not accused falsely
+def _(guarantee: WorstOfSteps) -> Claim:
+    return ApproximateClaim(
+        float(guarantee.epsilon), 0.0
+    )  # it promises a ρ as well; by ε alone it is not accused falsely
 
 
 @claim.register
 def _(guarantee: LossInterval) -> Claim:
-    return Range(float(guarantee.below + guarantee.above), cap=float(guarantee.epsilon))
+    return BoundedRangeClaim(float(guarantee.below + guarantee.above), cap=float(guarantee.epsilon))
 
 
 @dataclass(frozen=True)
-class _ByEvents(ABC):
+class _EventClaim(ABC):
     """Claims that hold for a law exactly when they hold for its events of largest ratio."""
 
-    claimed: float
+    claimed_parameter: float
     delta: float = 0.0
 
     symbol: ClassVar[str]
@@ -117,34 +122,36 @@ class _ByEvents(ABC):
         return f"{self.symbol} at δ = {self.delta:g}" if self.delta else self.symbol
 
     @abstractmethod
-    def ceiling(self, chance: Floats, parameter: float) -> Floats: ...
+    def largest_allowed_chance(self, chance: Floats, parameter: float) -> Floats: ...
 
-    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
+    def needed_parameter(self, first: Law, second: Law, least: float = 0.0) -> float:
         curves = (ratio_curve(first, second), ratio_curve(second, first))
 
-        def enough(parameter: float) -> bool:
-            return all(np.all(above - ROUNDING <= self.ceiling(below, parameter)) for above, below in curves)
+        def is_enough(parameter: float) -> bool:
+            return all(
+                np.all(above - ROUNDING <= self.largest_allowed_chance(below, parameter)) for above, below in curves
+            )
 
-        return _smallest(enough, least)
+        return _smallest(is_enough, least)
 
 
-class Approximate(_ByEvents):
+class ApproximateClaim(_EventClaim):
     """(ε, δ)-DP; δ = 0 is pure."""
 
     symbol = "ε"
 
-    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+    def largest_allowed_chance(self, chance: Floats, parameter: float) -> Floats:
         direct = math.exp(parameter) * chance + self.delta
         reverse = 1.0 - math.exp(-parameter) * (1.0 - chance - self.delta)  # the event's complement, other order
         return np.minimum(1.0, np.minimum(direct, reverse))
 
 
-class Gaussian(_ByEvents):
+class GaussianClaim(_EventClaim):
     """μ-Gaussian privacy (P2.6)."""
 
     symbol = "μ"
 
-    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+    def largest_allowed_chance(self, chance: Floats, parameter: float) -> Floats:
         from scipy.special import ndtr, ndtri
 
         result: Floats = ndtr(ndtri(chance) + parameter)
@@ -152,38 +159,40 @@ class Gaussian(_ByEvents):
 
 
 @dataclass(frozen=True)
-class Range:
+class BoundedRangeClaim:
     """Bounded range (P0.4): log ratios lie in one interval of this length; with `cap`, none exceeds the cap."""
 
-    claimed: float
+    claimed_parameter: float
     delta: float = 0.0
     unit: str = "ε of bounded range"
     cap: float = math.inf
 
-    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+    def largest_allowed_chance(self, chance: Floats, parameter: float) -> Floats:
         factor = math.exp(parameter)
         by_range = chance * factor / (1.0 - chance + chance * factor)
         if self.cap == math.inf:
             return by_range
-        capped = Approximate(self.cap).ceiling(chance, max(0.0, self.cap + parameter - self.claimed))
+        capped = ApproximateClaim(self.cap).largest_allowed_chance(
+            chance, max(0.0, self.cap + parameter - self.claimed_parameter)
+        )
         return np.minimum(by_range, capped)
 
-    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
-        above, below = _aligned(first, second)
+    def needed_parameter(self, first: Law, second: Law, least: float = 0.0) -> float:
+        above, below = _align_laws(first, second)
         with np.errstate(divide="ignore", invalid="ignore"):
             high = np.log(np.maximum(above - ROUNDING, 0.0)) - np.log(below + ROUNDING)
             low = np.log(above + ROUNDING) - np.log(np.maximum(below - ROUNDING, 0.0))
         ends = float(np.nanmax(high)), float(np.nanmin(low))
-        by_cap = max(ends[0], -ends[1]) - self.cap + self.claimed
+        by_cap = max(ends[0], -ends[1]) - self.cap + self.claimed_parameter
         return max(least, ends[0] - ends[1], by_cap)
 
 
-class Concentrated(_ByEvents):
+class ZcdpClaim(_EventClaim):
     """ρ-zCDP outside an event of probability δ: Rényi divergence of every order a is at most a·ρ (P0.4)."""
 
     symbol = "ρ"
 
-    def ceiling(self, chance: Floats, parameter: float) -> Floats:
+    def largest_allowed_chance(self, chance: Floats, parameter: float) -> Floats:
         inside = np.minimum(1.0, np.asarray(chance, dtype=np.float64) / (1.0 - self.delta))
         low, high = inside.copy(), np.ones_like(inside)
         for _ in range(44):
@@ -192,15 +201,15 @@ class Concentrated(_ByEvents):
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
         return np.minimum(1.0, high + self.delta)
 
-    def needed(self, first: Law, second: Law, least: float = 0.0) -> float:
+    def needed_parameter(self, first: Law, second: Law, least: float = 0.0) -> float:
         if self.delta:
-            return super().needed(first, second, least)
-        above, below = _aligned(first, second)
+            return super().needed_parameter(first, second, least)
+        above, below = _align_laws(first, second)
         return max(least, _renyi_rate(above, below), _renyi_rate(below, above))
 
 
 @dataclass(frozen=True)
-class Table:
+class TabulatedCeiling:
     """A claim's ceiling at its own number, tabulated: for learning, where speed matters and the last digit does not."""
 
     claim: Claim
@@ -209,19 +218,19 @@ class Table:
     def _points(self) -> tuple[Floats, Floats]:
         tail = np.logspace(-9, math.log10(0.5), 300)
         chances = np.concatenate([[0.0], tail, 1.0 - tail[-2::-1], [1.0]])
-        return chances, self.claim.ceiling(chances, self.claim.claimed)
+        return chances, self.claim.largest_allowed_chance(chances, self.claim.claimed_parameter)
 
-    def ceiling(self, chance: Floats) -> Floats:
+    def largest_allowed_chance(self, chance: Floats) -> Floats:
         return np.interp(chance, *self._points)
 
     def slope(self, chance: Floats) -> Floats:
         step = np.maximum(1e-6, 0.01 * np.minimum(chance, 1.0 - chance))
         low, high = np.maximum(chance - step, 0.0), np.minimum(chance + step, 1.0)
-        result: Floats = (self.ceiling(high) - self.ceiling(low)) / (high - low)
+        result: Floats = (self.largest_allowed_chance(high) - self.largest_allowed_chance(low)) / (high - low)
         return result
 
 
-def ratio_order(first: Law, second: Law) -> list[Any]:
+def outcomes_by_ratio(first: Law, second: Law) -> list[Any]:
     """All outcomes of both laws, those that are relatively likelier under the first law first."""
 
     def ratio(outcome: Hashable) -> float:
@@ -233,13 +242,13 @@ def ratio_order(first: Law, second: Law) -> list[Any]:
 
 def ratio_curve(first: Law, second: Law) -> tuple[Floats, Floats]:
     """Probabilities under both laws of the events that tell them apart best: outcomes added by falling ratio."""
-    above, below = _aligned(first, second)
+    above, below = _align_laws(first, second)
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.nan_to_num(above / below, nan=0.0, posinf=np.inf), kind="stable")
     return np.minimum(np.cumsum(above[order]), 1.0), np.minimum(np.cumsum(below[order]), 1.0)
 
 
-def _aligned(first: Law, second: Law) -> tuple[Floats, Floats]:
+def _align_laws(first: Law, second: Law) -> tuple[Floats, Floats]:
     outcomes = {**first, **second}
     above = np.array([first.get(outcome, 0.0) for outcome in outcomes])
     return above, np.array([second.get(outcome, 0.0) for outcome in outcomes])
@@ -254,7 +263,7 @@ def _smallest(enough: Callable[[float], bool], least: float) -> float:
         if high >= _LARGEST:
             return math.inf
         low, high = high, 2 * high
-    return halved(enough, low, high, turns=50)[1]
+    return bisect_floats(enough, low, high, turns=50)[1]
 
 
 def _binary_renyi_fits(above: Floats, below: Floats, rho: float) -> NDArray[np.bool_]:

@@ -21,10 +21,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from crestline.audit.outcomes import Outcome, Reader
-from crestline.audit.program.failing_filters import COLUMNS, KNOWN, ONLY_THE_USER, chains, in_order
+from crestline.audit.outcomes import Outcome, OutcomeReader
+from crestline.audit.program.failing_filters import COLUMNS, KNOWN, ONLY_THE_USER, comparison_chains, sort_literals
+from crestline.audit.program.neighbouring_files import (
+    NeighbouringFiles,
+    columns_of,
+    write_line_files,
+    write_plain_files,
+    write_typed_files,
+)
 from crestline.audit.program.report import Difference, ProgramReport
-from crestline.audit.program.tables import Files, columns_of, line_files, plain_files, typed_files
 
 FAILING_FILTER = "failing filter"
 BROKEN_ROW = "broken row"
@@ -32,14 +38,14 @@ BROKEN_ROW = "broken row"
 USERS = 400
 """Ordinary users of each table: their items are far more popular than anything that one user has."""
 
-_UNTYPED = in_order(("5", "'a'", "'5'", "1e300", "0.00012345678901234567", "9223372036854775807", "'2500-01-01'"))
+_UNTYPED = sort_literals(("5", "'a'", "'5'", "1e300", "0.00012345678901234567", "9223372036854775807", "'2500-01-01'"))
 
 Program = Callable[..., Any]
 Tell = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
-class Run:
+class RunOptions:
     """How a run is called, what measures its time, and who hears what is being done and how much of it is done."""
 
     name: str = ""
@@ -47,7 +53,7 @@ class Run:
     tell: Tell = lambda what, share: None
 
 
-UNWATCHED = Run()
+UNWATCHED = RunOptions()
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Trial:
     """One question of two neighbouring tables."""
 
     attack: str
-    files: Files
+    files: NeighbouringFiles
     where: str | None = None
 
 
@@ -67,7 +73,7 @@ def attack_program(
     delta: float = 1e-6,
     seconds: float = 40.0,
     significance: float = 1e-6,
-    run: Run = UNWATCHED,
+    run: RunOptions = UNWATCHED,
 ) -> ProgramReport:
     """Attack `program(table)` or `program(table, where)` with tables that are written below `folder`.
 
@@ -76,14 +82,14 @@ def attack_program(
     """
     started = run.clock()
     run.tell("writing tables", 0.0)
-    every = list(trials(folder, filters=_takes_filters(program)))
-    runner = _Runner(program, folder)
-    enough = repetitions(epsilon, delta, significance / max(1, len(every)))
+    every = list(generate_trials(folder, filters=_takes_filters(program)))
+    runner = _ProgramRunner(program, folder)
+    enough = repetitions_needed(epsilon, delta, significance / max(1, len(every)))
     found: list[Difference] = []
     made = 0
     for made, trial in enumerate(every, 1):
         run.tell(trial.attack, made / len(every))
-        found += [one for one in [_tried(runner, trial, enough)] if one]
+        found += [one for one in [_run_trial(runner, trial, enough)] if one]
         if run.clock() - started > seconds:
             break
     notes = [] if _takes_filters(program) else ["the program takes no filter: only broken rows were tried"]
@@ -104,20 +110,22 @@ def attack_program(
     )
 
 
-def repetitions(epsilon: float, delta: float, error: float) -> int:
+def repetitions_needed(epsilon: float, delta: float, error: float) -> int:
     """How many times both tables must be told apart without a single mistake, for an honest program to do so with
     probability at most `error`."""
     chance = (1.0 + delta * math.exp(-epsilon)) / (1.0 + math.exp(-epsilon))
     return math.ceil(math.log(error) / (2.0 * math.log(min(chance, 1 - 1e-12))))
 
 
-def trials(folder: Path, *, filters: bool) -> Iterator[Trial]:
+def generate_trials(folder: Path, *, filters: bool) -> Iterator[Trial]:
     """Every question that is tried; kinds of files and attacks take turns, for whoever has little time."""
-    typed = [typed_files(folder, kind, USERS) for kind in ("parquet", "duckdb")]
-    groups = [[Trial(BROKEN_ROW, files) for files in line_files(folder, kind, USERS)] for kind in ("csv", "jsonl")]
+    typed = [write_typed_files(folder, kind, USERS) for kind in ("parquet", "duckdb")]
+    groups = [
+        [Trial(BROKEN_ROW, files) for files in write_line_files(folder, kind, USERS)] for kind in ("csv", "jsonl")
+    ]
     groups.append([Trial(BROKEN_ROW, files) for files in typed])
     if filters:
-        plain = [plain_files(folder, kind, USERS) for kind in ("csv", "jsonl")]
+        plain = [write_plain_files(folder, kind, USERS) for kind in ("csv", "jsonl")]
         groups += [[Trial(FAILING_FILTER, files, where) for where in _untyped_filters()] for files in plain]
         groups += [[Trial(FAILING_FILTER, files, where) for where in _typed_filters(files.kind)] for files in typed]
     return (trial for turn in zip_longest(*groups) for trial in turn if trial is not None)
@@ -125,7 +133,7 @@ def trials(folder: Path, *, filters: bool) -> Iterator[Trial]:
 
 def _untyped_filters() -> Iterator[str]:
     yield f"{ONLY_THE_USER} and value in (5, 'a')"
-    yield from (f"{ONLY_THE_USER} and {condition}" for condition in chains("value", _UNTYPED))
+    yield from (f"{ONLY_THE_USER} and {condition}" for condition in comparison_chains("value", _UNTYPED))
 
 
 def _typed_filters(kind: str) -> Iterator[str]:
@@ -133,12 +141,12 @@ def _typed_filters(kind: str) -> Iterator[str]:
     held = {column.name for column in columns_of(kind)}
     yield from (f"{ONLY_THE_USER} and {condition}" for name, condition in KNOWN if name in held)
     for place, column in enumerate(column for column in COLUMNS if column.name in held and column.literals):
-        made = list(chains(column.name, column.literals))
+        made = list(comparison_chains(column.name, column.literals))
         yield from (f"{ONLY_THE_USER} and {made[(place + step) % len(made)]}" for step in (0, 5))
 
 
 @dataclass
-class _Runner:
+class _ProgramRunner:
     """Runs the program and reads what it says; a path below the folder is no part of what it says."""
 
     program: Program
@@ -147,7 +155,7 @@ class _Runner:
     answered: int = 0
 
     def __post_init__(self) -> None:
-        self._read = Reader()
+        self._read = OutcomeReader()
 
     def __call__(self, trial: Trial, with_user: bool) -> Outcome:
         place = trial.files.with_user if with_user else trial.files.without
@@ -161,7 +169,7 @@ class _Runner:
         return self._read(value)
 
 
-def _tried(run: _Runner, trial: Trial, enough: int) -> Difference | None:
+def _run_trial(run: _ProgramRunner, trial: Trial, enough: int) -> Difference | None:
     """What tells the two tables of a trial apart, if it does so again and again; printed numbers are left out."""
     first, second = run(trial, True), run(trial, False)
     if first.key == second.key:
@@ -169,10 +177,12 @@ def _tried(run: _Runner, trial: Trial, enough: int) -> Difference | None:
     for _ in range(enough):
         if run(trial, True).key != first.key or run(trial, False).key == first.key:
             return None
-    return Difference(trial.attack, trial.files.kind, trial.files.why, trial.where, shown(first), shown(second), enough)
+    return Difference(
+        trial.attack, trial.files.kind, trial.files.why, trial.where, outcome_text(first), outcome_text(second), enough
+    )
 
 
-def shown(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """An outcome in words, shortened."""
     key = outcome.key
     if isinstance(key, tuple) and len(key) == 3 and key[0] == "raises":

@@ -16,7 +16,7 @@ Counts = dict[str, int]
 
 
 @dataclass(frozen=True)
-class Shape:
+class HistogramShape:
     """How counts become a histogram: cut at `k_bar` and padded, or (None) every item of a public list."""
 
     k_bar: int | None
@@ -24,21 +24,21 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Pair:
+class NeighbourPair:
     """Two data sets that differ by one user, and what is special about them."""
 
     with_user: Counts
     without: Counts
-    shape: Shape
+    shape: HistogramShape
     why: str
 
     @property
-    def moved(self) -> tuple[str, ...]:
+    def items_of_user(self) -> tuple[str, ...]:
         """The user's items."""
         return tuple(label for label, number in self.with_user.items() if number != self.without.get(label, 0))
 
 
-def pairs_of(counts: Counts, together: Sequence[str] = ()) -> Pairs:
+def pairs_with_counts(counts: Counts, together: Sequence[str] = ()) -> Pairs:
     """Pairs of a user and an item with these counts: one user has the items `together`, all others one item each."""
     names = sorted(counts)
     items = [place for place, label in enumerate(names) for _ in range(counts[label] - (label in together))]
@@ -47,10 +47,10 @@ def pairs_of(counts: Counts, together: Sequence[str] = ()) -> Pairs:
     return Pairs(np.array(users + [0] * len(shared), dtype=np.int64), np.array(items + shared, dtype=np.int64), names)
 
 
-class Neighbours(Protocol):
+class PairGenerator(Protocol):
     """A generator of pairs worth attacking."""
 
-    def __call__(self, shape: Shape, contribution: int | None) -> Iterator[Pair]: ...
+    def __call__(self, shape: HistogramShape, contribution: int | None) -> Iterator[NeighbourPair]: ...
 
 
 def labels(many: int) -> list[str]:
@@ -60,7 +60,9 @@ def labels(many: int) -> list[str]:
     return [name for name, _ in zip(names, range(many), strict=False)]
 
 
-def pair(without: Counts, moved: Iterable[str], shape: Shape, why: str, contribution: int | None = None) -> Pair | None:
+def make_pair(
+    without: Counts, moved: Iterable[str], shape: HistogramShape, why: str, contribution: int | None = None
+) -> NeighbourPair | None:
     """The data set and the same with one more user; None when nothing moves or the user would hold too many items."""
     items = list(moved)
     if not items or (contribution is not None and len(items) > contribution):
@@ -68,10 +70,10 @@ def pair(without: Counts, moved: Iterable[str], shape: Shape, why: str, contribu
     with_user = dict(without)
     for label in items:
         with_user[label] = with_user.get(label, 0) + 1
-    return Pair(with_user, {label: number for label, number in without.items() if number}, shape, why)
+    return NeighbourPair(with_user, {label: number for label, number in without.items() if number}, shape, why)
 
 
-def small_pairs(
+def small_histogram_pairs(
     labels: Sequence[str] = "abcd", most: int = 3, contribution: int | None = None
 ) -> Iterator[tuple[Counts, Counts]]:
     """Every pair of histograms with counts up to `most` that differ by one user: `(with the user, without)`.
@@ -88,10 +90,10 @@ def small_pairs(
             yield with_user, without
 
 
-def every_small(shape: Shape, contribution: int | None) -> Iterator[Pair]:
-    """`small_pairs` with one item more than there are slots, as far as their number can be enumerated."""
+def all_small_pairs(shape: HistogramShape, contribution: int | None) -> Iterator[NeighbourPair]:
+    """`small_histogram_pairs` with one item more than there are slots, as far as their number can be enumerated."""
     names = list(shape.domain) or labels((shape.k_bar or 0) + 1 if (shape.k_bar or 0) > 3 else 4)
     most = {1: 3, 2: 3, 3: 3, 4: 3, 5: 2, 6: 1}.get(len(names))
     if most is not None:
-        for with_user, without in small_pairs(names, most, contribution):
-            yield Pair(with_user, without, shape, "small counts")
+        for with_user, without in small_histogram_pairs(names, most, contribution):
+            yield NeighbourPair(with_user, without, shape, "small counts")

@@ -26,7 +26,7 @@ class Outcome:
         return str(self.key)
 
 
-class Reader:
+class OutcomeReader:
     """Turns whatever a mechanism returns into outcomes; equal selections are read once."""
 
     def __init__(self) -> None:
@@ -36,48 +36,48 @@ class Reader:
         try:
             known = self._known.get(value)
         except TypeError:  # not hashable: read it every time
-            return _read(value)
+            return _read_outcome(value)
         if known is None:
-            known = _read(value)
+            known = _read_outcome(value)
             if len(self._known) < 100_000:
                 self._known[value] = known
         return known
 
 
-def raised(error: Exception) -> Outcome:
+def error_outcome(error: Exception) -> Outcome:
     """An error is an output, too: its kind can give a user away."""
     return Outcome(("raises", type(error).__name__))
 
 
-def _read(value: object) -> Outcome:
+def _read_outcome(value: object) -> Outcome:
     numbers: list[Number] = []
     if hasattr(value, "items") and hasattr(value, "stopped") and not callable(value.items):
         items = value.items
         ordered = not isinstance(items, set | frozenset)
-        names = tuple(_walk(item, numbers) for item in (items if ordered else sorted(items, key=repr)))
-        numbers += [_number(count) for count in getattr(value, "counts", None) or ()]
+        names = tuple(_split_numbers(item, numbers) for item in (items if ordered else sorted(items, key=repr)))
+        numbers += [_to_number(count) for count in getattr(value, "counts", None) or ()]
         shown = names if ordered else frozenset(names)
         return Outcome((shown, bool(value.stopped)), names, ordered, tuple(numbers))
-    key = _walk(value, numbers)
+    key = _split_numbers(value, numbers)
     names = key if isinstance(key, tuple) else (key,)
     return Outcome(key, names, not isinstance(value, set | frozenset), tuple(numbers))
 
 
-def _walk(value: object, numbers: list[Number]) -> Hashable:
+def _split_numbers(value: object, numbers: list[Number]) -> Hashable:
     """The value without its numbers, which go to the list: a printed number never repeats, so it cannot be counted."""
     if isinstance(value, str):
         return value
     if isinstance(value, float | Fraction | Decimal | np.floating):
-        numbers.append(_number(value))
+        numbers.append(_to_number(value))
         return "#"
     if isinstance(value, list | tuple):
-        return tuple(_walk(part, numbers) for part in value)
+        return tuple(_split_numbers(part, numbers) for part in value)
     if isinstance(value, set | frozenset):
-        return frozenset(_walk(part, numbers) for part in sorted(value, key=repr))
+        return frozenset(_split_numbers(part, numbers) for part in sorted(value, key=repr))
     if isinstance(value, Mapping):
-        return tuple(_walk(part, numbers) for part in sorted(value.items(), key=repr))
+        return tuple(_split_numbers(part, numbers) for part in sorted(value.items(), key=repr))
     if isinstance(value, np.ndarray):
-        return _walk(value.tolist(), numbers)
+        return _split_numbers(value.tolist(), numbers)
     try:
         hash(value)
     except TypeError:
@@ -86,7 +86,7 @@ def _walk(value: object, numbers: list[Number]) -> Hashable:
     return result
 
 
-def _number(value: SupportsFloat) -> Number:
+def _to_number(value: SupportsFloat) -> Number:
     if isinstance(value, Decimal):
         return Fraction(value) if value.is_finite() else float(value)
     return value if isinstance(value, Fraction) else float(value)

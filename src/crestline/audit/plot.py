@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from crestline.audit.finding import Found
 from crestline.audit.outcomes import Outcome
-from crestline.audit.report import table_text
-from crestline.audit.subject import Subject
-from crestline.audit.testers.features import shown
-from crestline.pictures import COLOUR, QUIET, Picture, altair
+from crestline.audit.protocols import AttackResult
+from crestline.audit.report import counts_text
+from crestline.audit.target import AuditSubject
+from crestline.audit.testers.features import kind_text
+from crestline.pictures import COLOUR, QUIET, Picture, import_altair
 
 NameOf = Callable[[Outcome], str]
 
@@ -22,18 +22,20 @@ _FLOOR = 0.4 / _TRIALS
 _WITH, _WITHOUT = "with the user", "without the user"
 
 
-def plot(subject: Subject, found: Found) -> Picture:
+def plot(subject: AuditSubject, result: AttackResult) -> Picture:
     """Draw the releases of both tables of a finding; the mechanism is run for it."""
-    return Picture(_chart(rows(subject, found), subject, found))
+    return Picture(_pair_chart(rows(subject, result), subject, result))
 
 
-def rows(subject: Subject, found: Found) -> list[dict[str, Any]]:
+def rows(subject: AuditSubject, found: AttackResult) -> list[dict[str, Any]]:
     """One row for each shown outcome and each of the two tables."""
     tables = {_WITH: found.pair.with_user, _WITHOUT: found.pair.without}
     drawn = {name: subject.sample(counts, found.pair.shape, _TRIALS) for name, counts in tables.items()}
-    name_of = _bins(drawn) if any(outcome.numbers for sample in drawn.values() for outcome in sample) else _plain
-    shares = {name: _shares(sample, name_of) for name, sample in drawn.items()}
-    telling = _telling(drawn, name_of, found)
+    name_of = (
+        _bin_names(drawn) if any(outcome.numbers for sample in drawn.values() for outcome in sample) else _outcome_name
+    )
+    shares = {name: _count_shares(sample, name_of) for name, sample in drawn.items()}
+    telling = _rows_in_event(drawn, name_of, found)
     order = sorted(set().union(*shares.values()), key=lambda row: -max(share[row] for share in shares.values()))
     kept = order[:_MOST]
     result = [
@@ -49,11 +51,11 @@ def rows(subject: Subject, found: Found) -> list[dict[str, Any]]:
     return result
 
 
-def _plain(outcome: Outcome) -> str:
-    return shown(outcome.key)
+def _outcome_name(outcome: Outcome) -> str:
+    return kind_text(outcome.key)
 
 
-def _bins(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
+def _bin_names(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
     """Outcomes with printed numbers are shown by the first number's bin."""
     values = sorted(float(o.numbers[0]) for sample in drawn.values() for o in sample if o.numbers)
     low, high = values[len(values) // 100], values[-1 - len(values) // 100]
@@ -61,7 +63,7 @@ def _bins(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
 
     def name_of(outcome: Outcome) -> str:
         if not outcome.numbers:
-            return _plain(outcome)
+            return _outcome_name(outcome)
         place = min(max(float(outcome.numbers[0]), low - width / 2), high + width / 2)
         start = low + width * ((place - low) // width)
         return f"{start:.3g} … {start + width:.3g}"
@@ -69,25 +71,25 @@ def _bins(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
     return name_of
 
 
-def _shares(sample: Counter[Outcome], name_of: NameOf) -> Counter[str]:
+def _count_shares(sample: Counter[Outcome], name_of: NameOf) -> Counter[str]:
     shares: Counter[str] = Counter()
     for outcome, times in sample.items():
         shares[name_of(outcome)] += times
     return shares
 
 
-def _telling(drawn: Mapping[str, Counter[Outcome]], name_of: NameOf, found: Found) -> set[str]:
+def _rows_in_event(drawn: Mapping[str, Counter[Outcome]], name_of: NameOf, result: AttackResult) -> set[str]:
     """The rows that lie in the event, for the most part."""
     inside: Counter[str] = Counter()
     for sample in drawn.values():
         for outcome, times in sample.items():
-            inside[name_of(outcome)] += times if found.tells(outcome) else -times
+            inside[name_of(outcome)] += times if result.tells(outcome) else -times
     return {row for row, balance in inside.items() if balance > 0}
 
 
-def _chart(values: list[dict[str, Any]], subject: Subject, found: Found) -> Any:
+def _pair_chart(values: list[dict[str, Any]], subject: AuditSubject, result: AttackResult) -> Any:
     """Two dots for each outcome on a logarithmic axis: what differential privacy bounds is their distance."""
-    alt = altair()
+    alt = import_altair()
     dots = [{**row, "probability": max(row["probability"], _FLOOR)} for row in values]
     order = list(dict.fromkeys(row["outcome"] for row in dots))
     title = f"probability, from {_TRIALS:,} releases of each table (the left edge: never seen)"
@@ -99,17 +101,17 @@ def _chart(values: list[dict[str, Any]], subject: Subject, found: Found) -> Any:
         "y": alt.Y("outcome:N", sort=order, title=None, axis=alt.Axis(labelLimit=260, grid=True)),
         "opacity": alt.condition("datum.event", alt.value(1.0), alt.value(0.35)),
     }
-    lines = alt.Chart(alt.Data(values=_spans(dots))).mark_rule(strokeWidth=3, color=QUIET)
+    lines = alt.Chart(alt.Data(values=_probability_spans(dots))).mark_rule(strokeWidth=3, color=QUIET)
     marks = alt.Chart(alt.Data(values=dots)).mark_circle(size=110)
     colours = alt.Scale(domain=[_WITH, _WITHOUT], range=[_ORANGE, COLOUR])
     legend = alt.Color("table:N", title=None, scale=colours, legend=alt.Legend(orient="top"))
     layers = lines.encode(x=alt.X("low:Q", **place), x2="high:Q", **shared) + marks.encode(
         x=alt.X("probability:Q", **place), color=legend, **shared
     )
-    return layers.properties(width=520, height=alt.Step(22), title=alt.Title(**_words(subject, found)))
+    return layers.properties(width=520, height=alt.Step(22), title=alt.Title(**_chart_title(subject, result)))
 
 
-def _spans(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _probability_spans(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """From the smaller to the larger probability of each outcome."""
     spans: dict[str, dict[str, Any]] = {}
     for dot in dots:
@@ -119,14 +121,14 @@ def _spans(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(spans.values())
 
 
-def _words(subject: Subject, found: Found) -> dict[str, Any]:
-    verdict = "the promise is broken" if found.broken else "nothing was found"
+def _chart_title(subject: AuditSubject, result: AttackResult) -> dict[str, Any]:
+    verdict = "the promise is broken" if result.broken else "nothing was found"
     return {
         "text": f"{subject.name}: {verdict}",
         "subtitle": [
-            f"claimed {subject.promise}; found {found.strength:.3g} for {subject.claim.unit}",
-            f"{_WITH}: {table_text(found.pair.with_user)}",
-            f"{_WITHOUT}: {table_text(found.pair.without)}",
+            f"claimed {subject.promise}; found {result.strength:.3g} for {subject.claim.unit}",
+            f"{_WITH}: {counts_text(result.pair.with_user)}",
+            f"{_WITHOUT}: {counts_text(result.pair.without)}",
             "full colour: the event that tells the two apart",
         ],
     }

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from crestline.audit.finding import Found
-from crestline.audit.neighbours import Counts, Shape
+from crestline.audit.neighbours import Counts, HistogramShape
+from crestline.audit.protocols import AttackResult
 
 Line: TypeAlias = tuple[str, str]  # name and value
 
@@ -28,15 +28,15 @@ class Verdict(ABC):
 
     subject: ClassVar[str]
     when_broken: ClassVar[str]
-    counted: ClassVar[str]
+    unit_of_runs: ClassVar[str]
 
     @property
     @abstractmethod
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """Whether a promise was seen broken."""
 
     @abstractmethod
-    def _times(self) -> int:
+    def _number_of_runs(self) -> int:
         """How many times the subject was run."""
 
     @abstractmethod
@@ -50,26 +50,26 @@ class Verdict(ABC):
     @property
     def verdict(self) -> str:
         """What was found, in words."""
-        return self.when_broken if self.broken else "nothing was found"
+        return self.when_broken if self.is_broken else "nothing was found"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON. An infinite strength is written as the string `infinite`."""
         return {
             **self._subject(),
-            "broken": self.broken,
+            "broken": self.is_broken,
             "verdict": self.verdict,
             **self._findings(),
             "significance": self.significance,
             "pairs": self.pairs,
-            self.counted: self._times(),
+            self.unit_of_runs: self._number_of_runs(),
             "seconds": round(self.seconds, 2),
             "notes": list(self.notes),
         }
 
-    def _last_lines(self) -> list[Line]:
-        effort = f"{self.pairs} pairs, {self._times():,} {self.counted}, {self.seconds:.1f} s"
+    def _effort_lines(self) -> list[Line]:
+        effort = f"{self.pairs} pairs, {self._number_of_runs():,} {self.unit_of_runs}, {self.seconds:.1f} s"
         fails = f"an honest {self.subject} fails with probability {self.significance:g}"
-        notes = self.notes if self.broken else (*self.notes, "that nothing was found is no proof")
+        notes = self.notes if self.is_broken else (*self.notes, "that nothing was found is no proof")
         return [("", ""), ("effort", f"{effort}; {fails}"), *(("note", note) for note in notes)]
 
 
@@ -82,24 +82,24 @@ class Report(Verdict):
     unit: str
     claimed: float
     contribution: int | None
-    shapes: tuple[Shape, ...]
-    found: tuple[Found, ...]
+    shapes: tuple[HistogramShape, ...]
+    found: tuple[AttackResult, ...]
     releases: int
 
     subject = "mechanism"
     when_broken = "the promise is broken"
-    counted = "releases"
+    unit_of_runs = "releases"
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         return any(found.broken for found in self.found)
 
     @property
-    def worst(self) -> Found | None:
+    def worst(self) -> AttackResult | None:
         """A broken promise before an unbroken one, then the larger strength."""
         return max(self.found, key=lambda found: (found.broken, found.strength), default=None)
 
-    def _times(self) -> int:
+    def _number_of_runs(self) -> int:
         return self.releases
 
     def _subject(self) -> dict[str, Any]:
@@ -108,8 +108,10 @@ class Report(Verdict):
     def _findings(self) -> dict[str, Any]:
         return {
             "claimed": {"unit": self.unit, "value": self.claimed},
-            "found": [_found(found) for found in sorted(self.found, key=lambda f: (not f.broken, -f.strength))],
-            "histograms": [_shape(shape) for shape in self.shapes],
+            "found": [
+                _result_to_dict(found) for found in sorted(self.found, key=lambda f: (not f.broken, -f.strength))
+            ],
+            "histograms": [_shape_to_dict(shape) for shape in self.shapes],
             "contribution": self.contribution,
         }
 
@@ -122,15 +124,15 @@ class Report(Verdict):
                 ("", ""),
                 (found.method, f"{self.unit}: {bound}{found.strength:.4g} found, {self.claimed:.4g} claimed"),
                 ("neighbours", found.pair.why),
-                ("with the user", table_text(found.pair.with_user)),
-                ("without", table_text(found.pair.without)),
+                ("with the user", counts_text(found.pair.with_user)),
+                ("without", counts_text(found.pair.without)),
                 ("the event", found.event),
-                ("its chance", _chances(found)),
+                ("its chance", _chances_text(found)),
             ]
-        return made + self._last_lines()
+        return made + self._effort_lines()
 
 
-def table_text(counts: Counts) -> str:
+def counts_text(counts: Counts) -> str:
     """A small table in one line: `a 6, b 5, …`; long runs of equal counts are shortened."""
     rows = sorted(((label, count) for label, count in counts.items() if count), key=lambda row: (-row[1], row[0]))
     if not rows:
@@ -139,29 +141,29 @@ def table_text(counts: Counts) -> str:
     return ", ".join(said) + (f", … ({len(rows)} items)" if len(rows) > 8 else "")
 
 
-def _found(found: Found) -> dict[str, Any]:
+def _result_to_dict(result: AttackResult) -> dict[str, Any]:
     return {
-        "method": found.method,
-        "broken": found.broken,
-        "strength": found.strength if math.isfinite(found.strength) else "infinite",
-        "with_user": {label: count for label, count in found.pair.with_user.items() if count},
-        "without_user": {label: count for label, count in found.pair.without.items() if count},
-        "why": found.pair.why,
-        "histogram": _shape(found.pair.shape),
-        "event": found.event,
-        "likelier": "with the user" if found.likelier_with_user else "without the user",
-        "chance": found.chance,
-        "chance_on_neighbour": found.chance_on_neighbour,
+        "method": result.method,
+        "broken": result.broken,
+        "strength": result.strength if math.isfinite(result.strength) else "infinite",
+        "with_user": {label: count for label, count in result.pair.with_user.items() if count},
+        "without_user": {label: count for label, count in result.pair.without.items() if count},
+        "why": result.pair.why,
+        "histogram": _shape_to_dict(result.pair.shape),
+        "event": result.event,
+        "likelier": "with the user" if result.likelier_with_user else "without the user",
+        "chance": result.chance,
+        "chance_on_neighbour": result.chance_on_neighbour,
     }
 
 
-def _shape(shape: Shape) -> dict[str, Any]:
+def _shape_to_dict(shape: HistogramShape) -> dict[str, Any]:
     if shape.k_bar is None:
         return {"domain": "known", "items": list(shape.domain)}
     return {"domain": "unknown", "k_bar": shape.k_bar}
 
 
-def _chances(found: Found) -> str:
-    words = ("", "") if found.method == "exact" else ("at least ", "at most ")
-    likelier, other = ("with", "without") if found.likelier_with_user else ("without", "with")
-    return f"{words[0]}{found.chance:.4g} {likelier} the user, {words[1]}{found.chance_on_neighbour:.4g} {other}"
+def _chances_text(result: AttackResult) -> str:
+    words = ("", "") if result.method == "exact" else ("at least ", "at most ")
+    likelier, other = ("with", "without") if result.likelier_with_user else ("without", "with")
+    return f"{words[0]}{result.chance:.4g} {likelier} the user, {words[1]}{result.chance_on_neighbour:.4g} {other}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.output import Format, console, print_json, resolved
+from crestline.cli.output import Format, make_console, print_json, resolve_format
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -77,26 +77,26 @@ def audit(
         _audit_program(program, epsilon, delta, seconds, significance, form)
         return
     from crestline.audit.attack import attack
-    from crestline.audit.loading import load
+    from crestline.audit.import_target import load
     from crestline.audit.plot import plot as draw
-    from crestline.audit.subject import Stated, subject
-    from crestline.pictures import ready_to_draw
+    from crestline.audit.target import StatedOverrides, prepare_subject
+    from crestline.pictures import check_can_draw
     from crestline.randomness.entropy import system
 
     if plot is not None:
-        ready_to_draw(plot)
+        check_can_draw(plot)
     mechanism = load(target, Path.cwd())
     kind = None if domain is None else str(domain)
-    tested = subject(mechanism, system(), name=target, stated=Stated(k_bar, kind, contribution))
+    tested = prepare_subject(mechanism, system(), name=target, stated=StatedOverrides(k_bar, kind, contribution))
     with _progress() as tell:
         report = attack(tested, seconds=seconds, significance=significance, tell=tell)
-    if resolved(Format(form)) is Format.JSON:
+    if resolve_format(Format(form)) is Format.JSON:
         print_json(report.to_dict())
     else:
-        _print_lines(report.lines(), report.broken)
+        _print_lines(report.lines(), report.is_broken)
     if plot is not None and report.worst is not None:
         draw(tested, report.worst).save(plot)
-    if report.broken:
+    if report.is_broken:
         raise typer.Exit(1)
 
 
@@ -106,10 +106,10 @@ def _audit_program(
     """The attack on a whole program; without a name it is our own."""
     from tempfile import TemporaryDirectory
 
-    from crestline.audit.end_to_end import Run, attack_program
-    from crestline.audit.loading import load_function
+    from crestline.audit.end_to_end import RunOptions, attack_program
+    from crestline.audit.import_target import load_function
 
-    attacked = _own if name is None else load_function(name, Path.cwd())
+    attacked = _own_program if name is None else load_function(name, Path.cwd())
     with TemporaryDirectory(prefix="crestline-audit-") as folder, _progress() as tell:
         report = attack_program(
             attacked,
@@ -118,17 +118,17 @@ def _audit_program(
             delta=delta,
             seconds=seconds,
             significance=significance,
-            run=Run(name or "crestline's own top_k", tell=tell),
+            run=RunOptions(name or "crestline's own top_k", tell=tell),
         )
-    if resolved(Format(form)) is Format.JSON:
+    if resolve_format(Format(form)) is Format.JSON:
         print_json(report.to_dict())
     else:
-        _print_lines(report.lines(), report.broken)
-    if report.broken or not report.ran:
-        raise typer.Exit(1 if report.broken else 2)
+        _print_lines(report.lines(), report.is_broken)
+    if report.is_broken or not report.ran:
+        raise typer.Exit(1 if report.is_broken else 2)
 
 
-def _own(table: str, where: str | None = None) -> object:
+def _own_program(table: str, where: str | None = None) -> object:
     """crestline's own program, as a person would call it."""
     from crestline.session import top_k
 
@@ -150,7 +150,7 @@ def _progress() -> Iterator[Tell]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     parts = (TextColumn("{task.description:>15}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*parts, console=console(stderr=True), transient=True) as bar:
+    with Progress(*parts, console=make_console(stderr=True), transient=True) as bar:
         task = bar.add_task("probing", total=1.0)
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
@@ -164,4 +164,4 @@ def _print_lines(lines: list[tuple[str, str]], broken: bool) -> None:
     table.add_column(overflow="fold")
     for name, value in lines:
         table.add_row(name, Text(value, style="bold red" if name == "verdict" and broken else ""))
-    console().print(table)
+    make_console().print(table)

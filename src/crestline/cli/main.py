@@ -78,11 +78,11 @@ def main() -> None:
     """Run the command. No traceback is ever shown: it could hold private rows."""
     code = run(sys.argv[1:])
     if code == EXIT_INTERRUPTED:
-        _leave(code)
+        _exit_at_once(code)
     sys.exit(code)
 
 
-def _leave(code: int) -> None:
+def _exit_at_once(code: int) -> None:
     """End without tidying up. What a command was interrupted in is in any state: drivers would wait for their threads
     or complain of what is left, and Python, once interrupted in an import, would end with another code."""
     for stream in (sys.stdout, sys.stderr):
@@ -96,12 +96,12 @@ def run(arguments: list[str]) -> int:
     try:
         app(arguments, prog_name="crestline")
     except SystemExit as end:
-        return _ended(end.code)
+        return _exit_status(end.code)
     except CrestlineError as error:
         typer.echo(f"crestline: {error}", err=True)
         return _exit_code(error)
     except KeyboardInterrupt:
-        return _ended(EXIT_INTERRUPTED)
+        return _exit_status(EXIT_INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing to complain about
         return 0
@@ -117,7 +117,7 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _ended(code: object) -> int:
+def _exit_status(code: object) -> int:
     """The command's own exit code; an interrupt, which the command line handles silently, is given its words."""
     if code == EXIT_INTERRUPTED:
         typer.echo("crestline: interrupted; what was reserved stays charged", err=True)

@@ -23,8 +23,8 @@ def mechanisms(
     """List every mechanism: what it returns, what it needs to know, what it costs, whether `auto` may take it, and the
     theorem behind it."""
     from crestline.mechanisms.catalogue import CATALOGUE
-    from crestline.prepare.rules import auto_takes
+    from crestline.prepare.auto_rules import auto_mechanism_names
 
-    taken = auto_takes()
+    taken = auto_mechanism_names()
     rows = [{**asdict(line), "auto": "yes" if line.name in taken else ""} for line in CATALOGUE]
     print_rows(COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows], form)

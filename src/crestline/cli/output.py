@@ -25,14 +25,14 @@ class Format(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")]
 
 
-def resolved(wanted: Format) -> Format:
+def resolve_format(wanted: Format) -> Format:
     """`auto` is a table in a terminal and JSON in a pipe."""
     if wanted is not Format.AUTO:
         return wanted
     return Format.TABLE if sys.stdout.isatty() else Format.JSON
 
 
-def console(*, stderr: bool = False) -> Console:
+def make_console(*, stderr: bool = False) -> Console:
     """A console that does not cut what it cannot colour: pipes get full lines."""
     from rich.console import Console
 
@@ -51,7 +51,7 @@ def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:
     """Rows with named columns in any of the three forms; `columns` maps field names to headings."""
-    form = resolved(form)
+    form = resolve_format(form)
     if form is Format.JSON:
         print_json([dict(row) for row in rows])
     elif form is Format.CSV:
@@ -65,4 +65,4 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
             table.add_column(heading, no_wrap=place == 0, overflow="fold")  # the first column names the row
         for row in rows:
             table.add_row(*(Text(str(row[name])) for name in columns))  # a name may hold [brackets]
-        console().print(table)
+        make_console().print(table)

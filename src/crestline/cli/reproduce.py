@@ -24,7 +24,7 @@ def reproduce(context: typer.Context) -> None:
     The installed package does not hold the experiments. In the folder of a checkout `python -m reproduction` is the
     same command, and --help lists its options. Example: crestline reproduce --quick --data papers/data
     """
-    if _importable():
+    if _can_import_reproduction():
         import_module("reproduction.command").app(context.args, prog_name="crestline reproduce")
     elif {"-h", "--help"} & set(context.args):
         typer.echo(context.get_help())
@@ -32,7 +32,7 @@ def reproduce(context: typer.Context) -> None:
         raise ParameterError(MISSING)
 
 
-def _importable() -> bool:
+def _can_import_reproduction() -> bool:
     """Whether `reproduction` can be imported; the folder above the `src` that crestline runs from is looked at, too."""
     if (CHECKOUT / "reproduction" / "command.py").is_file() and str(CHECKOUT) not in sys.path:
         sys.path.append(str(CHECKOUT))

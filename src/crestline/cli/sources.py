@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from crestline.cli.output import Format, FormatOption, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, print_rows, resolve_format
 
 COLUMNS = {
     "name": "source",
@@ -23,13 +23,17 @@ def sources(
     form: FormatOption = Format.AUTO,
 ) -> None:
     """List every kind of source: how to write it, what it supports, how that was tested, and what an engine cannot."""
-    from crestline.sources.supported import SUPPORTED
+    from crestline.sources.support_table import SUPPORTED
 
     rows = [
-        {**asdict(line), "run": str(line.run or ""), "gaps": "; ".join(line.run.gaps if line.run else ())}
+        {
+            **asdict(line),
+            "run": str(line.recorded_run or ""),
+            "gaps": "; ".join(line.recorded_run.gaps if line.recorded_run else ()),
+        }
         for line in SUPPORTED
     ]
-    if resolved(form) is not Format.TABLE:
+    if resolve_format(form) is not Format.TABLE:
         print_rows(COLUMNS, rows, form)
         return
     for names in (KINDS, RIGHTS, ENGINES):

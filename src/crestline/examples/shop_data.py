@@ -35,8 +35,8 @@ def write_shop(folder: Path) -> None:
     from pyarrow import parquet
 
     made = np.random.default_rng(_SEED)
-    parquet.write_table(_checkins(made), folder / "checkins.parquet")
-    tables = _sales(made)
+    parquet.write_table(_checkins_table(made), folder / "checkins.parquet")
+    tables = _sales_tables(made)
     parquet.write_table(tables["sales"], folder / "sales.parquet")
     path = folder / "shop.duckdb"
     path.unlink(missing_ok=True)
@@ -45,41 +45,41 @@ def write_shop(folder: Path) -> None:
             database.from_arrow(table).create(name)
 
 
-def _checkins(made: np.random.Generator) -> pyarrow.Table:
+def _checkins_table(generator: np.random.Generator) -> pyarrow.Table:
     """Sixty venues, a few of them popular; everybody checks in about four times."""
     import pyarrow
 
     venues = [f"{place}, {city}" for place in _PLACES for city in _CITIES]
-    user, venue = _picks(made, PEOPLE, len(venues), 4.0)
+    user, venue = _draw_picks(generator, PEOPLE, len(venues), 4.0)
     names = [venues[one] for one in venue]
     return pyarrow.table(
         {
             "user": user,
             "venue": names,
             "city": [name.rpartition(", ")[2] for name in names],
-            "day": _days(made, len(user)),
+            "day": _draw_days(generator, len(user)),
         }
     )
 
 
-def _sales(made: np.random.Generator) -> dict[str, pyarrow.Table]:
+def _sales_tables(generator: np.random.Generator) -> dict[str, pyarrow.Table]:
     import numpy as np
     import pyarrow
 
     kinds = [(category, brand, kind) for kind in _KINDS for category in _CATEGORIES for brand in _BRANDS]
     skus = [f"sku {number:03}" for number in range(1, len(kinds) + 1)]
-    customer, product = _picks(made, CUSTOMERS, len(skus), 3.0)
-    home = made.choice(len(_COUNTRIES), size=CUSTOMERS, p=[0.5, 0.2, 0.1, 0.1, 0.1])
-    prices = np.round(made.uniform(1, 40, size=len(skus)), 2)
+    customer, product = _draw_picks(generator, CUSTOMERS, len(skus), 3.0)
+    home = generator.choice(len(_COUNTRIES), size=CUSTOMERS, p=[0.5, 0.2, 0.1, 0.1, 0.1])
+    prices = np.round(generator.uniform(1, 40, size=len(skus)), 2)
     sales = {
         "customer_id": customer,
         "sku": [skus[one] for one in product],
         "category": [kinds[one][0] for one in product],
         "brand": [kinds[one][1] for one in product],
         "country": [_COUNTRIES[one] for one in home[customer]],
-        "day": _days(made, len(customer)),
+        "day": _draw_days(generator, len(customer)),
         "price": prices[product],
-        "quantity": made.integers(1, 4, size=len(customer)),
+        "quantity": generator.integers(1, 4, size=len(customer)),
     }
     products = {
         "sku": skus,
@@ -95,17 +95,17 @@ def _sales(made: np.random.Generator) -> dict[str, pyarrow.Table]:
     }
 
 
-def _picks(
-    made: np.random.Generator, people: int, things: int, each: float
+def _draw_picks(
+    generator: np.random.Generator, people: int, things: int, each: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Who picks what: at least one thing each, popular things more often."""
     import numpy as np
 
-    many = 1 + made.poisson(each - 1, size=people)
+    many = 1 + generator.poisson(each - 1, size=people)
     weights = 1.0 / np.arange(1, things + 1) ** 0.9
     who = np.repeat(np.arange(people), many)
-    return who, made.choice(things, size=len(who), p=weights / weights.sum())
+    return who, generator.choice(things, size=len(who), p=weights / weights.sum())
 
 
-def _days(made: np.random.Generator, rows: int) -> list[date]:
-    return [_FIRST_DAY + timedelta(days=int(day)) for day in made.integers(0, _DAYS, size=rows)]
+def _draw_days(generator: np.random.Generator, rows: int) -> list[date]:
+    return [_FIRST_DAY + timedelta(days=int(day)) for day in generator.integers(0, _DAYS, size=rows)]

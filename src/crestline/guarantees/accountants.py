@@ -2,7 +2,8 @@
 
 Every accountant here is valid for a list of steps whose kinds, parameters and number are fixed before the first
 answer; the questions may be chosen adaptively. So the smallest of their answers is valid too. When parameters are
-chosen on the way, only a filter is valid (P10.5): a `Kind` of budget in `crestline.ledger.kinds`, another type on
+chosen on the way, only a filter is valid (P10.5): a `Kind` of budget in `crestline.ledger.budget_rules`, another type
+on
 purpose.
 """
 
@@ -15,14 +16,14 @@ from functools import singledispatch
 from typing import Protocol
 
 from crestline.errors import ParameterError
+from crestline.exact_numbers import Exact, positive_number, proportion, whole_number
 from crestline.guarantees import gaussian, renyi
-from crestline.guarantees.composition import optimal
+from crestline.guarantees.composition import optimal_composition
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Cost, Step, steps, unknown_kind
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Either, GaussianDP, LossInterval, PureDP
-from crestline.guarantees.optimum.optimum import optimum
-from crestline.guarantees.search import largest_within
-from crestline.parameters import Exact, positive, proportion, whole
+from crestline.guarantees.cost import Cost, Step, repeat_step, unknown_kind_error
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP, WorstOfSteps
+from crestline.guarantees.optimum.optimum import adaptive_epsilon
+from crestline.guarantees.root_finding import largest_within
 
 _MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
 
@@ -30,7 +31,7 @@ _MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
 @singledispatch
 def curve_of(step: object) -> renyi.Curve:
     """The Rényi curve of a step; each kind is registered below."""
-    raise unknown_kind("Rényi composition", step)
+    raise unknown_kind_error("Rényi composition", step)
 
 
 @curve_of.register
@@ -40,18 +41,18 @@ def _(step: BoundedRange) -> renyi.Curve:
 
 @curve_of.register
 def _(step: LossInterval) -> renyi.Curve:
-    return renyi.loss_interval(step.below, step.above)
+    return renyi.loss_interval_curve(step.below, step.above)
 
 
 @curve_of.register
 def _(step: PureDP) -> renyi.Curve:
-    return renyi.loss_interval(step.epsilon, step.epsilon)
+    return renyi.loss_interval_curve(step.epsilon, step.epsilon)
 
 
 @curve_of.register(GaussianDP)
 @curve_of.register(ZCDP)
-@curve_of.register(Either)
-def _(step: GaussianDP | ZCDP | Either) -> renyi.Curve:
+@curve_of.register(WorstOfSteps)
+def _(step: GaussianDP | ZCDP | WorstOfSteps) -> renyi.Curve:
     return renyi.gaussian(2 * step.rho)  # every ρ-zCDP step: D_a ≤ a ρ
 
 
@@ -118,9 +119,9 @@ class AdaptiveOptimum:
         kinds = {replace(part.step, theorem="") for part in cost.steps if part.times}
         if all(isinstance(step, GaussianDP) for step in kinds):
             return gaussian.epsilon_of(slack, 2 * cost.rho)
-        if len(kinds) == 1 and isinstance(step := kinds.pop(), PureDP) and cost.drawn <= _MOST_PURE:
-            return optimal(cost.drawn, step.epsilon, slack)
-        return optimum(cost.steps, slack)
+        if len(kinds) == 1 and isinstance(step := kinds.pop(), PureDP) and cost.number_of_steps <= _MOST_PURE:
+            return optimal_composition(cost.number_of_steps, step.epsilon, slack)
+        return adaptive_epsilon(cost.steps, slack)
 
 
 ACCOUNTANTS: tuple[Accountant, ...] = (Basic(), ZeroConcentrated(), Renyi(), AdaptiveOptimum())
@@ -139,9 +140,9 @@ def total(cost: Cost, slack: Exact = 0, theorem: str = "") -> ApproxDP | ZCDP:
     """
     delta_slack = proportion(slack, "slack")
     if not delta_slack and cost.epsilon is None:
-        return ZCDP(cost.rho, cost.delta, _joined(theorem, ZeroConcentrated.theorem))
+        return ZCDP(cost.rho, cost.delta, _join_theorems(theorem, ZeroConcentrated.theorem))
     epsilon, composed = _best(cost, delta_slack)
-    return ApproxDP(epsilon, cost.delta + delta_slack, _joined(theorem, composed))
+    return ApproxDP(epsilon, cost.delta + delta_slack, _join_theorems(theorem, composed))
 
 
 def per_step_epsilon(
@@ -156,19 +157,19 @@ def per_step_epsilon(
     The best accountant decides unless one is named. What is returned is charged exactly: its total was computed and
     fits.
     """
-    count, budget, delta_slack = whole(k, "k"), positive(epsilon, "epsilon"), proportion(slack, "slack")
+    count, budget, delta_slack = whole_number(k, "k"), positive_number(epsilon, "epsilon"), proportion(slack, "slack")
 
-    def charged(size: Fraction) -> Fraction:
-        cost = steps(step(size), count)
-        return _named(accountant, cost, delta_slack) if accountant else total_epsilon(cost, delta_slack)
+    def total_of_size(size: Fraction) -> Fraction:
+        cost = repeat_step(step(size), count)
+        return _epsilon_or_refuse(accountant, cost, delta_slack) if accountant else total_epsilon(cost, delta_slack)
 
     start = budget / count  # where the search starts; what is returned was tried
     if accountant is None and delta_slack:  # a cheap accountant brings the search close
         start = max(start, per_step_epsilon(count, budget, delta_slack, Renyi(), step))
-    return largest_within(charged, budget, start=start)
+    return largest_within(total_of_size, budget, start=start)
 
 
-def _named(accountant: Accountant, cost: Cost, slack: Fraction) -> Fraction:
+def _epsilon_or_refuse(accountant: Accountant, cost: Cost, slack: Fraction) -> Fraction:
     bound = accountant.epsilon(cost, slack)
     if bound is None:
         raise ParameterError(
@@ -185,5 +186,5 @@ def _best(cost: Cost, slack: Fraction) -> tuple[Fraction, str]:
     return min(valid, key=lambda pair: pair[0])
 
 
-def _joined(*theorems: str) -> str:
+def _join_theorems(*theorems: str) -> str:
     return "; ".join(theorem for theorem in theorems if theorem)

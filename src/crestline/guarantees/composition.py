@@ -16,38 +16,38 @@ from typing import TypeAlias
 
 from flint import arb
 
+from crestline.exact_numbers import Exact, non_negative_number, probability, whole_number
 from crestline.guarantees import renyi
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Repeated
+from crestline.guarantees.cost import RepeatedStep
 from crestline.guarantees.guarantee import BoundedRange
-from crestline.guarantees.optimum.optimum import optimum
-from crestline.guarantees.rounding import BITS, ball, precision, upper
-from crestline.parameters import Exact, not_negative, probability, whole
+from crestline.guarantees.optimum.optimum import adaptive_epsilon
+from crestline.guarantees.rounding import BITS, ball, decimal_above, precision
 
 Theorem: TypeAlias = Callable[[int, Exact, Exact], Fraction]
 
 
-def basic(k: int, epsilon: Exact) -> Fraction:
+def basic_composition(k: int, epsilon: Exact) -> Fraction:
     """k ε-DP steps are kε-DP (B1; Dwork, McSherry, Nissim & Smith 2006)."""
-    return whole(k, "k", at_least=0) * not_negative(epsilon, "epsilon")
+    return whole_number(k, "k", at_least=0) * non_negative_number(epsilon, "epsilon")
 
 
-def advanced(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+def advanced_composition(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """k ε-DP steps: kε(e^ε - 1) + ε√(2k ln(1/δ)) (Dwork, Rothblum & Vadhan 2010, Theorem III.3)."""
-    steps, size, slack = _checked(k, epsilon, delta)
+    steps, size, slack = _checked_balls(k, epsilon, delta)
     with precision():
-        return upper(steps * size * size.expm1() + size * (-2 * steps * slack.log()).sqrt())
+        return decimal_above(steps * size * size.expm1() + size * (-2 * steps * slack.log()).sqrt())
 
 
-def optimal(k: int, epsilon: Exact, delta: Exact) -> Fraction:
+def optimal_composition(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """k ε-DP steps, and no bound for all of them is smaller (Kairouz, Oh & Viswanath 2015; [DR] Lemma A.1).
 
     Randomised response with loss ±ε dominates every ε-DP step, so the worst case is a binomial law of losses (k -
     2l)ε. With P_j and Q_j the masses of the j largest losses under the two laws, (a, δ) holds iff `P_j - e^a Q_j <=
     δ` for all j.
     """
-    count = whole(k, "k", at_least=0)
-    size, slack = not_negative(epsilon, "epsilon"), probability(delta, "delta")
+    count = whole_number(k, "k", at_least=0)
+    size, slack = non_negative_number(epsilon, "epsilon"), probability(delta, "delta")
     if not count * size:
         return Fraction(0)
     with precision():
@@ -62,33 +62,35 @@ def optimal(k: int, epsilon: Exact, delta: Exact) -> Fraction:
                 break  # smaller losses weigh less than what was reached: they only lower the quotient
             mass *= ball(Fraction(count - fewer, fewer + 1)) / growth
             ratio *= growth**2
-        return upper(best.log())
+        return decimal_above(best.log())
 
 
 def bounded_range(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """k ε-bounded-range steps: kε²/2 + ε√(k ln(1/δ)/2) (B2; [DR] Lemma 4.4)."""
-    steps, size, slack = _checked(k, epsilon, delta)
+    steps, size, slack = _checked_balls(k, epsilon, delta)
     with precision():
-        return upper(steps * size**2 / 2 + size * _deviation(steps, slack))
+        return decimal_above(steps * size**2 / 2 + size * _azuma_deviation(steps, slack))
 
 
 def dong_durfee_rogers(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """k ε-bounded-range steps, with their exact mean loss (B3; Dong, Durfee & Rogers 2020; [FW] Equation 12)."""
-    if not_negative(epsilon, "epsilon") == 0:
+    if non_negative_number(epsilon, "epsilon") == 0:
         return Fraction(0)
-    steps, size, slack = _checked(k, epsilon, delta)
+    steps, size, slack = _checked_balls(k, epsilon, delta)
     with precision():
-        return upper(steps * _mean_loss(not_negative(epsilon, "epsilon")) + size * _deviation(steps, slack))
+        return decimal_above(
+            steps * _mean_loss(non_negative_number(epsilon, "epsilon")) + size * _azuma_deviation(steps, slack)
+        )
 
 
 def zero_concentrated(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """k ε-bounded-range steps, each ε²/8-zCDP: Z(kε²/8, δ) (B4; Cesar & Rogers 2021, P2.2, P10.2)."""
-    return zcdp_epsilon(whole(k, "k", at_least=0) * not_negative(epsilon, "epsilon") ** 2 / 8, delta)
+    return zcdp_epsilon(whole_number(k, "k", at_least=0) * non_negative_number(epsilon, "epsilon") ** 2 / 8, delta)
 
 
 def renyi_bounded_range(k: int, epsilon: Exact, delta: Exact) -> Fraction:
     """k ε-bounded-range steps, with the exact Rényi curve of one step (B5)."""
-    count, size = whole(k, "k", at_least=0), not_negative(epsilon, "epsilon")
+    count, size = whole_number(k, "k", at_least=0), non_negative_number(epsilon, "epsilon")
     curves = ((renyi.bounded_range(size), count),) if size else ()
     return renyi.epsilon(curves, probability(delta, "delta"))
 
@@ -98,13 +100,13 @@ def adaptive_optimum(k: int, epsilon: Exact, delta: Exact) -> Fraction:
 
     Beyond some thousand steps, where that takes too long to compute, B5 stands in: some per cent more.
     """
-    count, size = whole(k, "k", at_least=0), not_negative(epsilon, "epsilon")
-    found = optimum((Repeated(BoundedRange(size), count),), probability(delta, "delta"))
-    return min(basic(count, size), renyi_bounded_range(count, size, delta)) if found is None else found
+    count, size = whole_number(k, "k", at_least=0), non_negative_number(epsilon, "epsilon")
+    found = adaptive_epsilon((RepeatedStep(BoundedRange(size), count),), probability(delta, "delta"))
+    return min(basic_composition(count, size), renyi_bounded_range(count, size, delta)) if found is None else found
 
 
 @dataclass(frozen=True)
-class Bound:
+class CompositionTheorem:
     """A theorem with its name, for tables that show several side by side."""
 
     name: str
@@ -113,27 +115,27 @@ class Bound:
 
 
 BOUNDS = (
-    Bound("basic", "basic composition (B1)", lambda k, epsilon, delta: basic(k, epsilon)),
-    Bound("advanced", "advanced composition (Dwork, Rothblum & Vadhan)", advanced),
-    Bound("optimal DP", "optimal for pure steps (Kairouz, Oh & Viswanath)", optimal),
-    Bound("bounded range", "bounded range (B2, [DR] Lemma 4.4)", bounded_range),
-    Bound("Dong et al.", "bounded range with the exact mean (B3)", dong_durfee_rogers),
-    Bound("zCDP", "zCDP composition and conversion (B4, P10.2)", zero_concentrated),
-    Bound("Rényi", "Rényi composition with exact curves (B5)", renyi_bounded_range),
-    Bound("optimum", "exact adaptive optimum, certified (B6)", adaptive_optimum),
+    CompositionTheorem("basic", "basic composition (B1)", lambda k, epsilon, delta: basic_composition(k, epsilon)),
+    CompositionTheorem("advanced", "advanced composition (Dwork, Rothblum & Vadhan)", advanced_composition),
+    CompositionTheorem("optimal DP", "optimal for pure steps (Kairouz, Oh & Viswanath)", optimal_composition),
+    CompositionTheorem("bounded range", "bounded range (B2, [DR] Lemma 4.4)", bounded_range),
+    CompositionTheorem("Dong et al.", "bounded range with the exact mean (B3)", dong_durfee_rogers),
+    CompositionTheorem("zCDP", "zCDP composition and conversion (B4, P10.2)", zero_concentrated),
+    CompositionTheorem("Rényi", "Rényi composition with exact curves (B5)", renyi_bounded_range),
+    CompositionTheorem("optimum", "exact adaptive optimum, certified (B6)", adaptive_optimum),
 )
 
 
-def _checked(k: int, epsilon: Exact, delta: Exact) -> tuple[arb, arb, arb]:
+def _checked_balls(k: int, epsilon: Exact, delta: Exact) -> tuple[arb, arb, arb]:
     with precision():
         return (
-            ball(whole(k, "k", at_least=0)),
-            ball(not_negative(epsilon, "epsilon")),
+            ball(whole_number(k, "k", at_least=0)),
+            ball(non_negative_number(epsilon, "epsilon")),
             ball(probability(delta, "delta")),
         )
 
 
-def _deviation(steps: arb, slack: arb) -> arb:
+def _azuma_deviation(steps: arb, slack: arb) -> arb:
     """√(k ln(1/δ)/2): Azuma's inequality for losses of range one."""
     return (-steps * slack.log() / 2).sqrt()
 

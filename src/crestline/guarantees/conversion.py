@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from flint import arb
 
-from crestline.guarantees.rounding import ball, precision, upper
-from crestline.guarantees.search import halved, largest
-from crestline.parameters import Exact, not_negative, probability
+from crestline.exact_numbers import Exact, non_negative_number, probability
+from crestline.guarantees.root_finding import bisect_floats, largest_fitting
+from crestline.guarantees.rounding import ball, decimal_above, precision
 
 _LARGEST = 700.0  # a logarithm whose exponential is finite
 
@@ -26,36 +26,36 @@ def zcdp_epsilon(rho: Exact, delta: Exact) -> Fraction:
     >>> round(float(zcdp_epsilon("0.1", "1e-6")), 6)
     2.141939
     """
-    return _epsilon(not_negative(rho, "rho"), probability(delta, "delta"))
+    return _cached_epsilon(non_negative_number(rho, "rho"), probability(delta, "delta"))
 
 
 def largest_rho(epsilon: Exact, delta: Exact) -> Fraction:
     """The largest ρ, rounded down, with `zcdp_epsilon(ρ, δ) <= ε`."""
-    budget, slack = not_negative(epsilon, "epsilon"), probability(delta, "delta")
-    return largest(lambda rho: _epsilon(rho, slack) <= budget)
+    budget, slack = non_negative_number(epsilon, "epsilon"), probability(delta, "delta")
+    return largest_fitting(lambda rho: _cached_epsilon(rho, slack) <= budget)
 
 
 @lru_cache(maxsize=4096)
-def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+def _cached_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     if rho == 0:
         return Fraction(0)
     with precision():
-        excess = Fraction(_best_excess(float(rho), float((1 / ball(delta)).log())))
+        excess = Fraction(_best_order_excess(float(rho), float((1 / ball(delta)).log())))
         order, gap = ball(1 + excess), ball(excess)
         # P10.2: a ρ + ln(1/(a d))/(a - 1) + ln(1 - 1/a)
         bound = order * ball(rho) - (order * ball(delta)).log() / gap + (gap / order).log()
-        return upper(bound.max(arb(0)))
+        return decimal_above(bound.max(arb(0)))
 
 
-def _best_excess(rho: float, log_inverse_delta: float) -> float:
+def _best_order_excess(rho: float, log_inverse_delta: float) -> float:
     """a - 1 at the minimum of P10.2: the derivative is ρ - ln(1/(a d))/(a - 1)², so `ρ e² = ln(1/d) - ln(1 + e)`.
 
     The left side grows and the right side falls, so there is one root; any positive answer gives a valid bound.
     """
 
-    def beyond(log_excess: float) -> bool:
+    def is_beyond(log_excess: float) -> bool:
         excess = math.exp(min(log_excess, _LARGEST))
         return rho * excess * excess >= log_inverse_delta - math.log1p(excess)
 
-    low, _ = halved(beyond, -_LARGEST, log_inverse_delta, turns=200)  # it ends before
+    low, _ = bisect_floats(is_beyond, -_LARGEST, log_inverse_delta, turns=200)  # it ends before
     return math.exp(min(low, _LARGEST))

@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from crestline.errors import MechanismError
-from crestline.guarantees.guarantee import ZCDP, BoundedRange, Either, GaussianDP, LossInterval, PureDP
+from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP, WorstOfSteps
 
-Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP | ZCDP | Either
+Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP | ZCDP | WorstOfSteps
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedStep:
     """The same kind of step, `times` times in a row."""
 
     step: Step
@@ -28,7 +28,7 @@ class Repeated:
 class Cost:
     """Steps in the order in which they are run, and `delta`: the probability of an outcome that they do not cover."""
 
-    steps: tuple[Repeated, ...] = ()
+    steps: tuple[RepeatedStep, ...] = ()
     delta: Fraction = Fraction(0)
 
     @property
@@ -48,7 +48,7 @@ class Cost:
         return total
 
     @property
-    def drawn(self) -> int:
+    def number_of_steps(self) -> int:
         """How many steps there are."""
         return sum(part.times for part in self.steps)
 
@@ -56,11 +56,11 @@ class Cost:
         return Cost(self.steps + other.steps, self.delta + other.delta)
 
 
-def unknown_kind(who: str, step: object) -> MechanismError:
+def unknown_kind_error(who: str, step: object) -> MechanismError:
     """The error of a calculation for which a kind of step was never registered."""
     return MechanismError(f"{who} does not know what to do with {type(step).__name__}: register that kind with it")
 
 
-def steps(step: Step, times: int = 1, *, delta: Fraction = Fraction(0)) -> Cost:
+def repeat_step(step: Step, times: int = 1, *, delta: Fraction = Fraction(0)) -> Cost:
     """A cost made of one kind of step."""
-    return Cost((Repeated(step, times),) if times else (), delta)
+    return Cost((RepeatedStep(step, times),) if times else (), delta)

@@ -12,34 +12,34 @@ from functools import lru_cache
 
 from flint import arb
 
-from crestline.guarantees.rounding import ball, precision, upper
-from crestline.guarantees.search import largest, smallest
-from crestline.parameters import Exact, not_negative, positive, probability
+from crestline.exact_numbers import Exact, non_negative_number, positive_number, probability
+from crestline.guarantees.root_finding import largest_fitting, smallest_fitting
+from crestline.guarantees.rounding import ball, decimal_above, precision
 
 
-def sigma(epsilon: Exact, delta: Exact, sensitivity_squared: Exact = 1) -> Fraction:
+def sigma_for(epsilon: Exact, delta: Exact, sensitivity_squared: Exact = 1) -> Fraction:
     """G(ε, δ, s): a σ, rounded up, whose Gaussian noise makes values of squared L2-sensitivity s² (ε, δ)-DP."""
-    squared = positive(sensitivity_squared, "sensitivity_squared")
+    squared = positive_number(sensitivity_squared, "sensitivity_squared")
     ratio = largest_mu_squared(epsilon, delta)
     with precision():
-        return upper((ball(squared) / ball(ratio)).sqrt())
+        return decimal_above((ball(squared) / ball(ratio)).sqrt())
 
 
 def largest_mu_squared(epsilon: Exact, delta: Exact) -> Fraction:
     """The largest μ² = s²/σ², rounded down, that is (ε, δ)-DP."""
-    budget, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
-    return largest(lambda squared: _delta(budget, squared) <= slack)
+    budget, slack = positive_number(epsilon, "epsilon"), probability(delta, "delta")
+    return largest_fitting(lambda squared: _cached_delta(budget, squared) <= slack)
 
 
 def delta_of(epsilon: Exact, mu_squared: Exact) -> Fraction:
     """δ(ε), rounded up, of the Gaussian mechanism with μ² = s²/σ²."""
-    return _delta(not_negative(epsilon, "epsilon"), not_negative(mu_squared, "mu_squared"))
+    return _cached_delta(non_negative_number(epsilon, "epsilon"), non_negative_number(mu_squared, "mu_squared"))
 
 
 def epsilon_of(delta: Exact, mu_squared: Exact) -> Fraction:
     """ε(δ), rounded up, of the Gaussian mechanism with μ² = s²/σ²."""
-    slack, squared = probability(delta, "delta"), not_negative(mu_squared, "mu_squared")
-    return smallest(lambda budget: _delta(budget, squared) <= slack)
+    slack, squared = probability(delta, "delta"), non_negative_number(mu_squared, "mu_squared")
+    return smallest_fitting(lambda budget: _cached_delta(budget, squared) <= slack)
 
 
 def delta_ball(epsilon: arb, mu: arb) -> arb:
@@ -55,8 +55,8 @@ def normal_cdf(place: arb) -> arb:
 
 
 @lru_cache(maxsize=4096)
-def _delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
+def _cached_delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     if mu_squared == 0:
         return Fraction(0)
     with precision():
-        return min(upper(delta_ball(ball(epsilon), ball(mu_squared).sqrt())), Fraction(1))
+        return min(decimal_above(delta_ball(ball(epsilon), ball(mu_squared).sqrt())), Fraction(1))

@@ -10,8 +10,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-from crestline.fields import Number, field, value
-from crestline.parameters import decimal_text, not_negative, proportion
+from crestline.exact_fields import Number, field, value
+from crestline.exact_numbers import decimal_text, non_negative_number, proportion
 
 
 class Adjacency(Enum):
@@ -54,7 +54,7 @@ class _NeverFails:
 class PureDP(_NeverFails):
     """ε-differential privacy; ε²/2-zCDP (Bun and Steinke 2016; U1)."""
 
-    epsilon: Number = field(not_negative)
+    epsilon: Number = field(non_negative_number)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -70,7 +70,7 @@ class PureDP(_NeverFails):
 class BoundedRange(_NeverFails):
     """The log ratio of the two laws lies in one interval of length ε (P0.4); ε-DP and ε²/8-zCDP (P2.2)."""
 
-    epsilon: Number = field(not_negative)
+    epsilon: Number = field(non_negative_number)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -87,8 +87,8 @@ class LossInterval(_NeverFails):
     """The log ratio of the two laws lies in `[-below, above]` for one order of the neighbours, and in the mirror image
     for the other (P2.4). Pure cost `max(below, above)`; by its range, `(below + above)²/8`-zCDP."""
 
-    below: Number = field(not_negative)
-    above: Number = field(not_negative)
+    below: Number = field(non_negative_number)
+    above: Number = field(non_negative_number)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -105,14 +105,14 @@ class LossInterval(_NeverFails):
 
 
 @value
-class Either(_NeverFails):
+class WorstOfSteps(_NeverFails):
     """One of several steps, whichever a choice that was released before takes: ε-DP and ρ-zCDP, the most of any.
 
     The dearest step by ε need not be the dearest by ρ. No worst pair of laws is known of it.
     """
 
-    epsilon: Number = field(not_negative)
-    rho: Number = field(not_negative)
+    epsilon: Number = field(non_negative_number)
+    rho: Number = field(non_negative_number)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -124,7 +124,7 @@ class Either(_NeverFails):
 class ZCDP:
     """ρ-zero-concentrated differential privacy outside an event of probability δ (P0.4)."""
 
-    rho: Number = field(not_negative)
+    rho: Number = field(non_negative_number)
     delta: Number = field(proportion, default=0)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
@@ -142,7 +142,7 @@ class ZCDP:
 class GaussianDP(_NeverFails):
     """As good as the Gaussian mechanism with sensitivity over σ equal to μ, `mu_squared = μ²` (P2.6); μ²/2-zCDP."""
 
-    mu_squared: Number = field(not_negative)
+    mu_squared: Number = field(non_negative_number)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -162,7 +162,7 @@ class GaussianDP(_NeverFails):
 class ApproxDP:
     """(ε, δ)-differential privacy."""
 
-    epsilon: Number = field(not_negative)
+    epsilon: Number = field(non_negative_number)
     delta: Number = field(proportion)
     theorem: str = ""
     adjacency: Adjacency = Adjacency.ADD_REMOVE

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from flint import arb
 
-from crestline.guarantees.rounding import ball, precision, upper
+from crestline.guarantees.rounding import ball, decimal_above, precision
 
 Curve: TypeAlias = Callable[[arb], arb]
 
@@ -37,16 +37,18 @@ def bounded_range(epsilon: Fraction) -> Curve:
     return curve
 
 
-def loss_interval(below: Fraction, above: Fraction) -> Curve:
+def loss_interval_curve(below: Fraction, above: Fraction) -> Curve:
     """The worst over all steps whose loss lies in `[-below, above]` or in the mirror image: the two ends alone."""
 
     def curve(order: arb) -> arb:
-        return two_point(order, ball(above), ball(below)).max(two_point(order, ball(below), ball(above)))
+        return two_point_divergence(order, ball(above), ball(below)).max(
+            two_point_divergence(order, ball(below), ball(above))
+        )
 
     return curve
 
 
-def two_point(order: arb, above: arb, below: arb) -> arb:
+def two_point_divergence(order: arb, above: arb, below: arb) -> arb:
     """`ln E_Q[R^a]` when the ratio R is `e^above` or `e^-below` and has mean one under Q."""
     spread = above.exp() - (-below).exp()
     high, low = -(-below).expm1() / spread, above.expm1() / spread
@@ -68,19 +70,21 @@ def epsilon(curves: Sequence[tuple[Curve, int]], delta: Fraction) -> Fraction:
     if not used:
         return Fraction(0)
     with precision(64):  # a good order is enough: every order gives a bound
-        best = _golden(lambda place: float(_bound(used, delta, Fraction(math.exp(place))).mid()), *_LOG_EXCESS)
+        best = _golden_section(
+            lambda place: float(_epsilon_at_order(used, delta, Fraction(math.exp(place))).mid()), *_LOG_EXCESS
+        )
     with precision():
-        return upper(_bound(used, delta, Fraction(math.exp(best))).max(arb(0)))
+        return decimal_above(_epsilon_at_order(used, delta, Fraction(math.exp(best))).max(arb(0)))
 
 
-def _bound(curves: Sequence[tuple[Curve, int]], delta: Fraction, excess: Fraction) -> arb:
+def _epsilon_at_order(curves: Sequence[tuple[Curve, int]], delta: Fraction, excess: Fraction) -> arb:
     """P10.2 at order 1 + excess."""
     order, gap = ball(1 + excess), ball(excess)
     divergence = sum((curve(order) * times for curve, times in curves), arb(0)) / gap
     return divergence - (order * ball(delta)).log() / gap + (gap / order).log()
 
 
-def _golden(value: Callable[[float], float], low: float, high: float) -> float:
+def _golden_section(value: Callable[[float], float], low: float, high: float) -> float:
     """Golden-section search for a good argument; every argument gives a valid bound, so the best is not needed."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)

@@ -15,7 +15,17 @@ from flint import arb, fmpq
 
 from crestline.precision import BITS, precision
 
-__all__ = ["BITS", "DIGITS", "SMALLEST", "ball", "lower", "precision", "round_down", "round_up", "upper"]
+__all__ = [
+    "BITS",
+    "DIGITS",
+    "SMALLEST",
+    "ball",
+    "decimal_above",
+    "decimal_below",
+    "precision",
+    "round_down",
+    "round_up",
+]
 
 DIGITS = sys.float_info.dig  # significant decimals kept: those that survive as a float; coarser than the balls
 # What a number that is closer to zero is rounded to, away from zero.
@@ -28,20 +38,20 @@ def ball(number: Fraction | int) -> arb:
     return arb(fmpq(exact.numerator, exact.denominator))
 
 
-def upper(number: arb, digits: int = DIGITS) -> Fraction:
+def decimal_above(number: arb, digits: int = DIGITS) -> Fraction:
     """A decimal that is certainly not below the ball."""
     top = number.upper()
     if _is_tiny(top):
         return SMALLEST if top > 0 else Fraction(0)
-    return round_up(_exact(top), digits)
+    return round_up(_exact_rational(top), digits)
 
 
-def lower(number: arb, digits: int = DIGITS) -> Fraction:
+def decimal_below(number: arb, digits: int = DIGITS) -> Fraction:
     """A decimal that is certainly not above the ball."""
     bottom = number.lower()
     if _is_tiny(bottom):
         return -SMALLEST if bottom < 0 else Fraction(0)
-    return round_down(_exact(bottom), digits)
+    return round_down(_exact_rational(bottom), digits)
 
 
 def round_up(number: Fraction, digits: int = DIGITS) -> Fraction:
@@ -50,7 +60,7 @@ def round_up(number: Fraction, digits: int = DIGITS) -> Fraction:
     >>> round_up(Fraction(2, 3), 3)
     Fraction(667, 1000)
     """
-    return Fraction(_quotient(number, Context(prec=digits, rounding=ROUND_CEILING, traps=[])))
+    return Fraction(_rounded_decimal(number, Context(prec=digits, rounding=ROUND_CEILING, traps=[])))
 
 
 def round_down(number: Fraction, digits: int = DIGITS) -> Fraction:
@@ -59,22 +69,22 @@ def round_down(number: Fraction, digits: int = DIGITS) -> Fraction:
     >>> round_down(Fraction(2, 3), 3)
     Fraction(333, 500)
     """
-    return Fraction(_quotient(number, Context(prec=digits, rounding=ROUND_FLOOR, traps=[])))
+    return Fraction(_rounded_decimal(number, Context(prec=digits, rounding=ROUND_FLOOR, traps=[])))
 
 
 def next_up(number: Fraction, digits: int = DIGITS) -> Fraction:
     """The smallest decimal with `digits` significant digits above one that has no more."""
     context = Context(prec=digits, traps=[])
-    return Fraction(context.next_plus(_quotient(number, context)))
+    return Fraction(context.next_plus(_rounded_decimal(number, context)))
 
 
 def next_down(number: Fraction, digits: int = DIGITS) -> Fraction:
     """The largest decimal with `digits` significant digits below one that has no more."""
     context = Context(prec=digits, traps=[])
-    return Fraction(context.next_minus(_quotient(number, context)))
+    return Fraction(context.next_minus(_rounded_decimal(number, context)))
 
 
-def _quotient(number: Fraction, context: Context) -> Decimal:
+def _rounded_decimal(number: Fraction, context: Context) -> Decimal:
     """The number as a decimal, rounded once, as the context says."""
     return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
@@ -84,7 +94,7 @@ def _is_tiny(point: arb) -> bool:
     return bool(abs(point) < ball(SMALLEST))
 
 
-def _exact(point: arb) -> Fraction:
+def _exact_rational(point: arb) -> Fraction:
     """The rational behind a ball of radius zero."""
     if not point.is_finite():
         raise ArithmeticError("the bound is not finite: the parameters are out of range")

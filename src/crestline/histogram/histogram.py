@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
-from crestline.histogram.labels import Label, Padding, label_order
-from crestline.parameters import whole
+from crestline.exact_numbers import whole_number
+from crestline.histogram.label_order import Label, Padding, label_order
 
 # A count beyond this is read as this: capping is monotone and 1-Lipschitz, so it costs utility only, never privacy,
 # and no error has to tell that a count was large.
@@ -58,7 +58,7 @@ class Histogram:
         self.domain_size = domain_size
         self.unit = unit
         self.padded = padded
-        self.filled = _filled(items, domain_size) if filled is None else filled
+        self.filled = _filled_slots(items, domain_size) if filled is None else filled
         self._kept: tuple[object, Any] | None = None
 
     @property
@@ -75,8 +75,8 @@ class Histogram:
         >>> Histogram.from_counts({"a": 5, "b": 3, "c": 3, "d": 1}, k_bar=3).items
         ('a', 'b', 'c')
         """
-        whole(k_bar, "k_bar")
-        best = heapq.nsmallest(k_bar + 1, _positive(counts), key=lambda pair: (-pair[1], label_order(pair[0])))
+        whole_number(k_bar, "k_bar")
+        best = heapq.nsmallest(k_bar + 1, _positive_counts(counts), key=lambda pair: (-pair[1], label_order(pair[0])))
         return cls.from_ranked(best, k_bar, unit=unit, pad=pad)
 
     @classmethod
@@ -98,27 +98,27 @@ class Histogram:
 
         With `k_bar` only the best `k_bar` slots are kept, and the mechanism knows how many were left out.
         """
-        pairs = list(_checked(counts))
+        pairs = list(_check_counts(counts))
         size = len(pairs)
-        kept = size if k_bar is None else min(whole(k_bar, "k_bar"), size)
+        kept = size if k_bar is None else min(whole_number(k_bar, "k_bar"), size)
         column = np.fromiter((count for _, count in pairs), dtype=np.int64, count=size)
-        order = _rank(column, [label for label, _ in pairs])
+        order = _rank_counts(column, [label for label, _ in pairs])
         ranked = column[order]
         next_count = int(ranked[kept]) if kept < size else None
         items = tuple(pairs[i][0] for i in order[:kept])
         return cls(items, ranked[:kept].copy(), next_count, domain_size=size, unit=unit)
 
     @classmethod
-    def from_multiplicities(cls, how_many: Mapping[int, int], *, unit: int = 1) -> Multiplicities:
+    def from_multiplicities(cls, how_many: Mapping[int, int], *, unit: int = 1) -> CountHistogram:
         """Over a public list of which only `{count: how many items have it}` is known (D9)."""
-        return Multiplicities(how_many, unit=unit)
+        return CountHistogram(how_many, unit=unit)
 
     @property
     def k_bar(self) -> int:
         """How many slots there are."""
         return len(self.array)
 
-    def cut(self, k_bar: int) -> Histogram:
+    def cut_to(self, k_bar: int) -> Histogram:
         """What would have been seen with fewer slots: the next count is that of the first slot cut off."""
         if k_bar >= self.k_bar:
             return self
@@ -137,7 +137,7 @@ class Histogram:
         return tuple(self.array.tolist())
 
     @cached_property
-    def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    def distinct_counts(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:
         """The different counts, largest first, and how many slots have each."""
         values, sizes = np.unique(self.array, return_counts=True)
         return values[::-1].copy(), tuple(int(size) for size in sizes[::-1])
@@ -164,7 +164,7 @@ class Histogram:
         found: Anything = kept[1]
         return found
 
-    def names_of_rows(self, positions: NDArray[np.int64]) -> Iterator[tuple[Label, ...]]:
+    def labels_of_rows(self, positions: NDArray[np.int64]) -> Iterator[tuple[Label, ...]]:
         """The items at the ranks of each row of a table, which must have columns."""
         return zip(*self._labels.take(positions).T.tolist(), strict=True)
 
@@ -176,11 +176,13 @@ class Histogram:
         return f"Histogram(k_bar={self.k_bar})"
 
 
-class Multiplicities(Histogram):
+class CountHistogram(Histogram):
     """A public list known by its multiplicities; its items are `(count, index within that count)` pairs."""
 
     def __init__(self, how_many: Mapping[int, int], *, unit: int = 1) -> None:
-        groups = sorted(((_count(count), whole(size, "how_many", at_least=0)) for count, size in how_many.items()))
+        groups = sorted(
+            ((_count(count), whole_number(size, "how_many", at_least=0)) for count, size in how_many.items())
+        )
         groups = [(count, size) for count, size in reversed(groups) if size]
         self._values = np.array([count for count, _ in groups], dtype=np.int64)
         self._sizes = tuple(size for _, size in groups)
@@ -195,7 +197,7 @@ class Multiplicities(Histogram):
         return self._starts[-1]
 
     @property
-    def distinct(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # no cache: it is stored
+    def distinct_counts(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # no cache: it is stored
         return self._values, self._sizes
 
     def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
@@ -208,18 +210,18 @@ class Multiplicities(Histogram):
         return (int(self._values[group]), position - self._starts[group])
 
 
-def _filled(items: Sequence[Label], domain_size: int | None) -> int:
+def _filled_slots(items: Sequence[Label], domain_size: int | None) -> int:
     """How many slots hold an item: all of a public list, and those before the first empty slot otherwise."""
     if domain_size is not None:
         return len(items)
     return next((place for place, item in enumerate(items) if isinstance(item, Padding)), len(items))
 
 
-def _positive(counts: Counts) -> Iterable[tuple[Label, int]]:
-    return (pair for pair in _checked(counts) if pair[1] > 0)
+def _positive_counts(counts: Counts) -> Iterable[tuple[Label, int]]:
+    return (pair for pair in _check_counts(counts) if pair[1] > 0)
 
 
-def _checked(counts: Counts) -> Iterable[tuple[Label, int]]:
+def _check_counts(counts: Counts) -> Iterable[tuple[Label, int]]:
     pairs = counts.items() if isinstance(counts, Mapping) else counts
     seen: set[Label] = set()
     for label, count in pairs:
@@ -237,7 +239,7 @@ def _count(value: int) -> int:
     return min(int(value), LARGEST_COUNT)
 
 
-def _rank(column: NDArray[np.int64], labels: list[Label]) -> NDArray[np.int64]:
+def _rank_counts(column: NDArray[np.int64], labels: list[Label]) -> NDArray[np.int64]:
     """Positions by count descending; label order decides ties, and is computed only where there are ties."""
     order = np.argsort(-column, kind="stable")
     ranked = column[order]

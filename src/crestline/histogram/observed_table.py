@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.histogram.labels import Label
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.label_order import Label
+from crestline.histogram.observed_items import ObservedItems
 
 Indices = NDArray[np.int64]
 Pick: TypeAlias = tuple[int, int, int]  # a row of the table, a score, and a place among the row's items of that score
@@ -39,7 +39,7 @@ class ObservedTable:
     floor: int = 1
 
     @classmethod
-    def of(cls, histograms: Sequence[tuple[Label, ObservedItems]]) -> ObservedTable:
+    def from_histograms(cls, histograms: Sequence[tuple[Label, ObservedItems]]) -> ObservedTable:
         """From observed items of each group, with the same unit and floor."""
         parts = [part for _, part in histograms]
 
@@ -69,7 +69,7 @@ class ObservedTable:
         for row in range(len(self)):
             part = slice(int(self.starts[row]), int(self.starts[row + 1]))
             how_many = dict(zip(self.scores[part].tolist(), self.sizes[part].tolist(), strict=True))
-            yield ObservedItems(how_many, unit=self.unit, floor=self.floor, named=partial(self._named, row))
+            yield ObservedItems(how_many, unit=self.unit, floor=self.floor, named=partial(self._label_picks, row))
 
-    def _named(self, row: int, picks: Sequence[tuple[int, int]]) -> Sequence[Label]:
+    def _label_picks(self, row: int, picks: Sequence[tuple[int, int]]) -> Sequence[Label]:
         return self.names([(row, score, place) for score, place in picks])

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.histogram.labels import Label
-from crestline.histogram.pairs import Counts, Mixing, Pairs
+from crestline.histogram.label_order import Label
+from crestline.histogram.pairs import Counts, Pairs, SplitMixHashing
 from crestline.histogram.period_pairs import PeriodPairs
 
 
 @dataclass(frozen=True)
-class Digests:
+class LabelHashes:
     """A keyed hash of the label of every user and of every item, by their numbers.
 
     Hashes with other keys are made of these. So they are functions of labels and keys alone, also where numbers depend
@@ -29,7 +29,7 @@ class Digests:
 
 
 @dataclass(frozen=True)
-class Coded:
+class PairColumns:
     """Distinct pairs as numbers: the group, the user and the item of each; over several periods its period as well."""
 
     groups: Counts
@@ -37,10 +37,10 @@ class Coded:
     items: Counts
     periods: Counts | None = None
 
-    def chosen(self, which: Counts | NDArray[np.bool_]) -> Coded:
+    def take(self, which: Counts | NDArray[np.bool_]) -> PairColumns:
         """Some of the pairs, or all of them in another order."""
         periods = None if self.periods is None else self.periods[which]
-        return Coded(self.groups[which], self.users[which], self.items[which], periods)
+        return PairColumns(self.groups[which], self.users[which], self.items[which], periods)
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ class PairTable:
 
     groups: Sequence[Label]
     starts: Counts
-    pairs: Coded
-    digests: Digests
+    pairs: PairColumns
+    digests: LabelHashes
     floor: int = 1
 
     @classmethod
-    def of(cls, groups: Sequence[Label], pairs: Coded, digests: Digests, floor: int = 1) -> PairTable:
+    def from_pairs(cls, groups: Sequence[Label], pairs: PairColumns, digests: LabelHashes, floor: int = 1) -> PairTable:
         """From pairs in any order, whose groups are places among `groups`."""
         starts = np.cumsum(np.append(0, np.bincount(pairs.groups, minlength=len(groups))))
-        ordered = pairs.chosen(np.lexsort((pairs.items, pairs.users, pairs.groups)))
+        ordered = pairs.take(np.lexsort((pairs.items, pairs.users, pairs.groups)))
         return cls(groups, starts, ordered, digests, floor)
 
     def __len__(self) -> int:
@@ -82,10 +82,12 @@ class PairTable:
         users, user = np.unique(self.pairs.users[part], return_inverse=True)
         items, item = np.unique(self.pairs.items[part], return_inverse=True)
 
-        def named(chosen: list[int]) -> list[Label]:
+        def label_picks(chosen: list[int]) -> list[Label]:
             return [*items[chosen].tolist()]
 
-        hashing = Mixing(self.digests.users[users], self.digests.items[items])
+        hashing = SplitMixHashing(self.digests.users[users], self.digests.items[items])
         if self.pairs.periods is None:
-            return Pairs.distinct(user, item, named, hashing).above(self.floor)
-        return PeriodPairs.over((user, self.pairs.periods[part]), item, named, hashing).above(self.floor)
+            return Pairs.from_distinct(user, item, label_picks, hashing).with_floor(self.floor)
+        return PeriodPairs.from_periods((user, self.pairs.periods[part]), item, label_picks, hashing).with_floor(
+            self.floor
+        )

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
-from crestline.histogram.observed import ObservedItems, taken_off
+from crestline.histogram.label_order import Label
+from crestline.histogram.observed_items import ObservedItems, floor_reduction
 
 Counts = NDArray[np.int64]
 Naming: TypeAlias = Callable[[list[int]], list[Label]]  # from items' numbers to their labels, in their order
@@ -51,16 +51,16 @@ class PairViews(Protocol):
         """How many users have 1, 2, 3–4, 5–8, … items, in `CELLS` cells. Users without an item are in none."""
         ...
 
-    def loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
+    def bucket_loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
         """For every bucket the sum of `weights[d - 1]` over the users who have an item in it, where d is the number of
         *different* buckets of that user. The bucket of an item is a keyed hash of its label."""
         ...
 
-    def within(self, key: bytes, kept: NDArray[np.bool_]) -> PairViews:
-        """The pairs whose items lie in buckets that were kept, by the hash of `loads` with the same key."""
+    def pairs_in_buckets(self, key: bytes, kept_buckets: NDArray[np.bool_]) -> PairViews:
+        """The pairs whose items lie in buckets that were kept, by the hash of `bucket_loads` with the same key."""
         ...
 
-    def observed(self, key: bytes, weights: Counts) -> ObservedItems:
+    def observed_items(self, key: bytes, weights: Counts) -> ObservedItems:
         """Every item that some user keeps, with its score: each user keeps at most `len(weights)` items, those of
         smallest keyed hash, and each of m kept items scores `weights[m - 1]`. With a floor, every item that so many
         users keep, with what its score is above it."""
@@ -71,14 +71,14 @@ class PairViews(Protocol):
         ...
 
 
-class Hashing(Protocol):
+class PairHashing(Protocol):
     """Keyed hashes of pairs in memory. For every key, what is said of an item is said for all its users."""
 
     def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
         """The bucket of each of the first so many items."""
         ...
 
-    def places(self, key: bytes, users: Counts, items: Counts) -> Counts | NDArray[np.uint64]:
+    def pair_ranks(self, key: bytes, users: Counts, items: Counts) -> Counts | NDArray[np.uint64]:
         """For every pair a number: each user keeps the items of the smallest."""
         ...
 
@@ -95,18 +95,18 @@ class Pairs:
         width = int(items.max(initial=-1)) + 1
         distinct = sorted_distinct(users.astype(np.int64) * max(width, 1) + items)
         self._users, self._items = np.divmod(distinct, max(width, 1))
-        self._named: Naming = _numbers if labels is None else lambda chosen: [labels[item] for item in chosen]
+        self._named: Naming = _to_labels if labels is None else lambda chosen: [labels[item] for item in chosen]
         numbers = np.arange(max(self._users.max(initial=-1), self._items.max(initial=-1)) + 1)
-        self._hashing: Hashing = Mixing(numbers, numbers)
+        self._hashing: PairHashing = SplitMixHashing(numbers, numbers)
 
     @classmethod
-    def distinct(cls, users: Counts, items: Counts, named: Naming, hashing: Hashing) -> Self:
+    def from_distinct(cls, users: Counts, items: Counts, named: Naming, hashing: PairHashing) -> Self:
         """Pairs that are known to be distinct, with a naming and with hashes of their own."""
         made = cls.__new__(cls)
         made._users, made._items, made._named, made._hashing = users, items, named, hashing
         return made
 
-    def above(self, floor: int) -> Self:
+    def with_floor(self, floor: int) -> Self:
         """The same pairs with a floor under what is observed."""
         made = copy(self)
         made.floor = floor
@@ -118,36 +118,36 @@ class Pairs:
 
     def users_by_items(self) -> Counts:
         many = self._most_items[self._most_items > 0]
-        cells: Counts = np.bincount(cell_of(many), minlength=CELLS)
+        cells: Counts = np.bincount(cell_of_count(many), minlength=CELLS)
         return cells
 
-    def loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
+    def bucket_loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
         placed = sorted_distinct(self._users * buckets + self._buckets(key, buckets)[self._items])
-        users, bucket = _divided(placed, buckets)
+        users, bucket = _divide_with_rest(placed, buckets)
         different = np.bincount(users)
-        return self._summed(users, bucket, weights[different[users] - 1], buckets)
+        return self._sum_weights(users, bucket, weights[different[users] - 1], buckets)
 
-    def within(self, key: bytes, kept: NDArray[np.bool_]) -> Pairs:
-        alive = kept[self._buckets(key, len(kept))[self._items]]
-        return self._some(self._users[alive], self._items[alive])
+    def pairs_in_buckets(self, key: bytes, kept_buckets: NDArray[np.bool_]) -> Pairs:
+        alive = kept_buckets[self._buckets(key, len(kept_buckets))[self._items]]
+        return self._take(self._users[alive], self._items[alive])
 
-    def observed(self, key: bytes, weights: Counts) -> ObservedItems:
-        users, items = self._capped(key, len(weights))
+    def observed_items(self, key: bytes, weights: Counts) -> ObservedItems:
+        users, items = self._cap_items(key, len(weights))
         many, size = np.bincount(users), int(items.max(initial=-1)) + 1
-        scores = self._summed(users, items, weights[many[users] - 1], size)
+        scores = self._sum_weights(users, items, weights[many[users] - 1], size)
         there = np.flatnonzero(scores)  # no weight is zero
         if self.floor > 1:
-            there = np.flatnonzero(self._summed(users, items, np.ones_like(users), size) >= self.floor)
-            scores = scores - taken_off(self.floor, _full(weights))
+            there = np.flatnonzero(self._sum_weights(users, items, np.ones_like(users), size) >= self.floor)
+            scores = scores - floor_reduction(self.floor, _full_weight(weights))
         ranked = there[np.argsort(-scores[there], kind="stable")]
         values, first, sizes = np.unique(-scores[ranked], return_index=True, return_counts=True)
         start = dict(zip((-values).tolist(), first.tolist(), strict=True))
 
-        def named(picks: Sequence[tuple[int, int]]) -> list[Label]:
+        def label_picks(picks: Sequence[tuple[int, int]]) -> list[Label]:
             return self._named([int(ranked[start[score] + index]) for score, index in picks])
 
         how_many = dict(zip((-values).tolist(), sizes.tolist(), strict=True))
-        return ObservedItems(how_many, unit=_full(weights), floor=self.floor, named=named)
+        return ObservedItems(how_many, unit=_full_weight(weights), floor=self.floor, named=label_picks)
 
     def slots(self, k_bar: int) -> Histogram:
         counts = np.bincount(self._items)
@@ -170,22 +170,22 @@ class Pairs:
         """By how many items a user is counted among others."""
         return self._items_of_users
 
-    def _summed(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
+    def _sum_weights(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
         """For each of so many items or buckets the sum of the weights that users have there."""
         result = np.zeros(size, dtype=np.int64)
         np.add.at(result, places, weights)
         return result
 
-    def _some(self, users: Counts, items: Counts) -> Pairs:
+    def _take(self, users: Counts, items: Counts) -> Pairs:
         """Some of these pairs."""
-        return self.distinct(users, items, self._named, self._hashing).above(self.floor)
+        return self.from_distinct(users, items, self._named, self._hashing).with_floor(self.floor)
 
-    def _capped(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
+    def _cap_items(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
         over = self._items_of_users[self._users] > cap
         if not over.any():
             return self._users, self._items
         users, items = self._users[over], self._items[over]
-        order = _by_place(users, items, self._hashing.places(key, users, items))
+        order = _order_by_rank(users, items, self._hashing.pair_ranks(key, users, items))
         first = np.cumsum(np.append(0, np.bincount(users)))
         place = np.arange(len(users)) - first[users[order]]
         kept = order[place < cap]
@@ -196,7 +196,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Mixing:
+class SplitMixHashing:
     """Hashes made of numbers that stand for users and items: of keyed hashes of their labels; or, in simulations and
     audits, of the numbers by which they are called, where a number always means the same item."""
 
@@ -204,14 +204,14 @@ class Mixing:
     items: Counts
 
     def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
-        placed: Counts = (_mixed(key, self.items[:items]) % np.uint64(buckets)).astype(np.int64)
+        placed: Counts = (_hash_columns(key, self.items[:items]) % np.uint64(buckets)).astype(np.int64)
         return placed
 
-    def places(self, key: bytes, users: Counts, items: Counts) -> NDArray[np.uint64]:
-        return _mixed(key, self.users[users], self.items[items])
+    def pair_ranks(self, key: bytes, users: Counts, items: Counts) -> NDArray[np.uint64]:
+        return _hash_columns(key, self.users[users], self.items[items])
 
 
-def _by_place(users: Counts, items: Counts, places: Counts | NDArray[np.uint64]) -> Counts:
+def _order_by_rank(users: Counts, items: Counts, places: Counts | NDArray[np.uint64]) -> Counts:
     """The order of pairs by user, then by place, then by item. Small numbers are compared as one: pairs that come user
     after user are sorted several times as fast."""
     if (
@@ -223,11 +223,11 @@ def _by_place(users: Counts, items: Counts, places: Counts | NDArray[np.uint64])
     return order
 
 
-def _numbers(chosen: list[int]) -> list[Label]:
+def _to_labels(chosen: list[int]) -> list[Label]:
     return [*chosen]
 
 
-def _divided(numbers: Counts, by: int) -> tuple[Counts, Counts]:
+def _divide_with_rest(numbers: Counts, by: int) -> tuple[Counts, Counts]:
     """Quotients and rests. Of a power of two they are bits, which are found ten times as fast."""
     if by & (by - 1):
         return np.divmod(numbers, by)
@@ -240,18 +240,18 @@ def sorted_distinct(numbers: Counts) -> Counts:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-def cell_of(many: Counts) -> Counts:
+def cell_of_count(many: Counts) -> Counts:
     """The cell of a user with so many items: 1 → 0, 2 → 1, 3–4 → 2, 5–8 → 3, …"""
     exponent: Counts = np.frexp(np.maximum(many, 1) - 1)[1].astype(np.int64)  # bits of m - 1: exact for whole numbers
     return np.minimum(exponent, CELLS - 1)
 
 
-def _full(weights: Counts) -> int:
+def _full_weight(weights: Counts) -> int:
     """The weight of a user with one item, which counts in full."""
     return int(weights[0])
 
 
-def _mixed(key: bytes, *columns: Counts) -> NDArray[np.uint64]:
+def _hash_columns(key: bytes, *columns: Counts) -> NDArray[np.uint64]:
     """64 bits that depend on the key and the numbers: a keyed hash for pairs in memory (splitmix64, once per part).
 
     Privacy holds for every fixed hash; a fresh random key makes the choice unbiased.

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.pairs import Counts, Mixing, Naming, Pairs, sorted_distinct
+from crestline.histogram.pairs import Counts, Naming, Pairs, SplitMixHashing, sorted_distinct
 
 
 class PeriodPairs(Pairs):
@@ -22,16 +22,20 @@ class PeriodPairs(Pairs):
     _owners: Counts  # the user of each user in one period
 
     @classmethod
-    def over(cls, whose: tuple[Counts, Counts], items: Counts, named: Naming, hashing: Mixing) -> PeriodPairs:
+    def from_periods(
+        cls, whose: tuple[Counts, Counts], items: Counts, named: Naming, hashing: SplitMixHashing
+    ) -> PeriodPairs:
         """From the user and the period of each pair; hashes are those of users, whatever the period."""
         users, periods = whose
         numbers, period = np.unique(periods, return_inverse=True)
         alone, mine = np.unique(users * max(len(numbers), 1) + period, return_inverse=True)
         owners = alone // max(len(numbers), 1)
-        return cls._made(owners, cls.distinct(mine, items, named, replace(hashing, users=hashing.users[owners])))
+        return cls._with_owners(
+            owners, cls.from_distinct(mine, items, named, replace(hashing, users=hashing.users[owners]))
+        )
 
     @classmethod
-    def _made(cls, owners: Counts, pairs: Pairs) -> PeriodPairs:
+    def _with_owners(cls, owners: Counts, pairs: Pairs) -> PeriodPairs:
         made = cls.__new__(cls)
         vars(made).update(vars(pairs))
         made._owners = owners
@@ -39,19 +43,19 @@ class PeriodPairs(Pairs):
 
     @cached_property
     def _users_of_items(self) -> Counts:
-        return self._once._users_of_items
+        return self._distinct_over_periods._users_of_items
 
     def slots(self, k_bar: int) -> Histogram:
-        return self._once.slots(k_bar)
+        return self._distinct_over_periods.slots(k_bar)
 
     @cached_property
-    def _once(self) -> Pairs:
+    def _distinct_over_periods(self) -> Pairs:
         """Each user with each item once, whatever the periods."""
         width = int(self._items.max(initial=-1)) + 1
         users, items = np.divmod(
             sorted_distinct(self._owners[self._users] * max(width, 1) + self._items), max(width, 1)
         )
-        return Pairs.distinct(users, items, self._named, self._hashing)
+        return Pairs.from_distinct(users, items, self._named, self._hashing)
 
     @property
     def _most_items(self) -> Counts:
@@ -60,12 +64,12 @@ class PeriodPairs(Pairs):
         np.maximum.at(most, self._owners[: len(many)], many)
         return most
 
-    def _summed(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
+    def _sum_weights(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
         at = self._owners[users] * max(size, 1) + places
         order = np.lexsort((weights, at))
         last = np.append(at[order][1:] != at[order][:-1], True)[: len(order)]  # of equal ones the largest weight
         chosen = order[last]
-        return super()._summed(users[chosen], places[chosen], weights[chosen], size)
+        return super()._sum_weights(users[chosen], places[chosen], weights[chosen], size)
 
-    def _some(self, users: Counts, items: Counts) -> Pairs:
-        return self._made(self._owners, super()._some(users, items))
+    def _take(self, users: Counts, items: Counts) -> Pairs:
+        return self._with_owners(self._owners, super()._take(users, items))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, lcm
 
 from crestline.errors import ParameterError
-from crestline.parameters import decimal_text
+from crestline.exact_numbers import decimal_text
 
 # Bits of a numerator or denominator that is charged; far beyond any number a person would write.
 _LONGEST = 512
@@ -31,11 +31,11 @@ class Amount:
     failure: Fraction
 
     def __add__(self, other: Amount) -> Amount:
-        self._same_units(other)
+        self._check_same_units(other)
         return Amount(self.units, self.loss + other.loss, self.failure + other.failure)
 
     def __sub__(self, other: Amount) -> Amount:
-        self._same_units(other)
+        self._check_same_units(other)
         return Amount(self.units, self.loss - other.loss, self.failure - other.failure)
 
     def __mul__(self, times: int) -> Amount:
@@ -43,7 +43,7 @@ class Amount:
 
     def fits_in(self, other: Amount) -> bool:
         """Whether neither part is larger than the other's."""
-        self._same_units(other)
+        self._check_same_units(other)
         return self.loss <= other.loss and self.failure <= other.failure
 
     @property
@@ -61,18 +61,18 @@ class Amount:
         return cls(units, read_fraction(value[units[0]]), read_fraction(value[units[1]]))
 
     @classmethod
-    def of_entry(cls, value: Mapping[str, str]) -> Amount:
+    def from_entry(cls, value: Mapping[str, str]) -> Amount:
         """The amount that `to_json` wrote, in the units it names."""
         return cls.from_json(value, units_of(value))
 
     def __str__(self) -> str:
-        return f"{self.units[0]} {shortened(self.loss)}, {self.units[1]} {shortened(self.failure)}"
+        return f"{self.units[0]} {short_decimal(self.loss)}, {self.units[1]} {short_decimal(self.failure)}"
 
-    def _same_units(self, other: Amount) -> None:
+    def _check_same_units(self, other: Amount) -> None:
         assert self.units == other.units, "amounts of two kinds of budget were mixed"
 
 
-def zero(units: tuple[str, str]) -> Amount:
+def zero_amount(units: tuple[str, str]) -> Amount:
     """An amount of nothing, in these units."""
     return Amount(units, Fraction(0), Fraction(0))
 
@@ -97,7 +97,7 @@ def units_of(value: Mapping[str, str]) -> tuple[str, str]:
     return next(units for units in _UNITS if units[0] in value)
 
 
-def chargeable(amount: Amount) -> Amount:
+def check_length(amount: Amount) -> Amount:
     """The amount itself, if its numbers are short enough to be kept in a ledger."""
     for part in (amount.loss, amount.failure):
         if max(part.numerator.bit_length(), part.denominator.bit_length()) > _LONGEST:
@@ -105,20 +105,20 @@ def chargeable(amount: Amount) -> Amount:
     return amount
 
 
-def bounded(amount: Amount, total: Amount) -> Amount:
+def round_up_if_too_long(amount: Amount, total: Amount) -> Amount:
     """The amount, rounded up to a grid of 2^-256 where the exact sum with `total` would be too long to write down.
 
     Without it, questions with ever new denominators would make the ledger grow without end.
     """
-    return Amount(amount.units, _bounded(amount.loss, total.loss), _bounded(amount.failure, total.failure))
+    return Amount(amount.units, _round_up_part(amount.loss, total.loss), _round_up_part(amount.failure, total.failure))
 
 
-def shortened(number: Fraction) -> str:
+def short_decimal(number: Fraction) -> str:
     """A number of an amount as a short decimal for people, rounded up."""
     return decimal_text(number) if number == 0 or abs(number) >= _INVISIBLE else "under 1e-300"
 
 
-def _bounded(part: Fraction, total: Fraction) -> Fraction:
+def _round_up_part(part: Fraction, total: Fraction) -> Fraction:
     if lcm(part.denominator, total.denominator).bit_length() <= _LARGEST_SUM:
         return part
     return Fraction(ceil(part * _GRID), _GRID)

@@ -8,25 +8,25 @@ from fractions import Fraction
 from typing import Any, TypedDict, Unpack
 
 from crestline.errors import ParameterError
-from crestline.guarantees.cost import Cost
-from crestline.guarantees.guarantee import Adjacency, ApproxDP
-from crestline.ledger.amount import Amount, chargeable, fraction_text
-from crestline.ledger.kinds import Concentrated, Homogeneous, Kind, Pure, concentrated, homogeneous
-from crestline.parameters import (
+from crestline.exact_numbers import (
     Exact,
     decimal_text,
-    fill,
-    not_negative,
-    positive,
+    non_negative_number,
+    positive_number,
     probability,
     proportion,
-    spelled_out,
-    whole,
+    set_frozen_fields,
+    whole_number,
+    with_typed_dict_signature,
 )
+from crestline.guarantees.cost import Cost
+from crestline.guarantees.guarantee import Adjacency, ApproxDP
+from crestline.ledger.amount import Amount, check_length, fraction_text
+from crestline.ledger.budget_rules import BudgetRule, PerItemRule, PureRule, ZcdpRule, per_item_rule, zcdp_rule
 from crestline.periods.calendar import MOST_PERIODS, Calendar
 
-_KINDS: dict[str, type[Concentrated] | type[Pure] | type[Homogeneous]] = {
-    kind.name: kind for kind in (Concentrated, Pure, Homogeneous)
+_KINDS: dict[str, type[ZcdpRule] | type[PureRule] | type[PerItemRule]] = {
+    kind.name: kind for kind in (ZcdpRule, PureRule, PerItemRule)
 }
 
 
@@ -64,18 +64,18 @@ class Budget:
 
     epsilon: Fraction
     delta: Fraction
-    terms: Kind
+    terms: BudgetRule
     calendar: Calendar | None = None
     cap: Window | None = None
 
-    @spelled_out(BudgetOptions, {})
+    @with_typed_dict_signature(BudgetOptions, {})
     def __init__(self, epsilon: Exact, delta: Exact = 0, kind: str = "zcdp", **options: Unpack[BudgetOptions]) -> None:
         _refuse_unknown(options)
-        total, failure = positive(epsilon, "epsilon"), _delta(delta)
+        total, failure = positive_number(epsilon, "epsilon"), _delta(delta)
         calendar, cap = _calendar(kind, options), options.get("cap")
         if cap is not None:
             cap.check(kind)
-        _fill(self, total, failure, _terms(kind, total, failure, options), calendar, cap)
+        _set_fields(self, total, failure, _build_rule(kind, total, failure, options), calendar, cap)
 
     @property
     def kind(self) -> str:
@@ -89,7 +89,7 @@ class Budget:
 
     def measure(self, cost: Cost) -> Amount:
         """What a cost takes from this budget; `BudgetMismatch` where this kind of budget cannot pay for it."""
-        return chargeable(self.terms.measure(cost))
+        return check_length(self.terms.measure(cost))
 
     def guarantee(self) -> ApproxDP:
         """What holds for everything that is ever charged to this budget, taken together; with a calendar, for a user's
@@ -98,7 +98,7 @@ class Budget:
             return ApproxDP(self.epsilon, self.delta, theorem=self.terms.theorem)
         return ApproxDP(self.epsilon, self.delta, theorem="P16.1", adjacency=Adjacency.USER_PERIOD)
 
-    def same_as(self, other: Budget) -> bool:
+    def has_same_terms(self, other: Budget) -> bool:
         """Whether both were opened with the same choices. ρ follows from them; another release may round it closer."""
         mine, theirs = self.to_json(), other.to_json()
         for written in (mine, theirs):
@@ -121,7 +121,7 @@ class Budget:
         calendar = Calendar(**value["calendar"]) if "calendar" in value else None
         cap = Window.from_json(value["cap"]) if "cap" in value else None
         budget = cls.__new__(cls)
-        _fill(budget, Fraction(value["epsilon"]), Fraction(value["delta"]), terms, calendar, cap)
+        _set_fields(budget, Fraction(value["epsilon"]), Fraction(value["delta"]), terms, calendar, cap)
         return budget
 
     def __str__(self) -> str:
@@ -142,16 +142,16 @@ class Window:
     budget: Budget
 
     def __init__(self, periods: int, epsilon: Exact, delta: Exact = 0, kind: str = "zcdp") -> None:
-        whole(periods, "periods", at_least=2, at_most=MOST_PERIODS)
-        if kind == Homogeneous.name:
+        whole_number(periods, "periods", at_least=2, at_most=MOST_PERIODS)
+        if kind == PerItemRule.name:
             raise ParameterError("a cap is of kind 'zcdp' or 'pure', like the budget it belongs to")
-        fill(self, periods=periods, budget=Budget(epsilon, delta, kind))
+        set_frozen_fields(self, periods=periods, budget=Budget(epsilon, delta, kind))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Window:
         """What the budget of a ledger wrote."""
         window = cls.__new__(cls)
-        fill(window, periods=value["periods"], budget=Budget.from_json(value))
+        set_frozen_fields(window, periods=value["periods"], budget=Budget.from_json(value))
         return window
 
     def check(self, kind: str) -> None:
@@ -171,38 +171,38 @@ def _refuse_unknown(options: BudgetOptions) -> None:
         raise TypeError(f"{', '.join(unknown)}: no such argument; known: {', '.join(sorted(known))}")
 
 
-def _terms(kind: str, epsilon: Fraction, delta: Fraction, options: BudgetOptions) -> Kind:
-    if kind != Homogeneous.name:
-        _refuse(options, "items", "questions", "item_epsilon", "question_delta", kind=kind)
-    if kind == Concentrated.name:
-        return concentrated(epsilon, delta, _slack(options.get("slack"), delta, kind))
-    if kind == Pure.name:
-        _refuse(options, "slack", kind=kind)
-        return Pure(epsilon, delta)
-    if kind == Homogeneous.name:
-        return _homogeneous(epsilon, delta, _slack(options.get("slack"), delta, kind), options)
+def _build_rule(kind: str, epsilon: Fraction, delta: Fraction, options: BudgetOptions) -> BudgetRule:
+    if kind != PerItemRule.name:
+        _refuse_options(options, "items", "questions", "item_epsilon", "question_delta", kind=kind)
+    if kind == ZcdpRule.name:
+        return zcdp_rule(epsilon, delta, _check_slack(options.get("slack"), delta, kind))
+    if kind == PureRule.name:
+        _refuse_options(options, "slack", kind=kind)
+        return PureRule(epsilon, delta)
+    if kind == PerItemRule.name:
+        return _per_item_rule(epsilon, delta, _check_slack(options.get("slack"), delta, kind), options)
     raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
 
 
 def _calendar(kind: str, options: BudgetOptions) -> Calendar | None:
     per, time, zone = options.get("per"), options.get("time"), options.get("zone")
     if per is None:
-        given = _given(options, "time", "zone", "cap")
+        given = _given_options(options, "time", "zone", "cap")
         if given:
             raise ParameterError(f"{', '.join(given)} goes with per, such as per='month', time='day'")
         return None
-    if kind == Homogeneous.name:
+    if kind == PerItemRule.name:
         raise ParameterError("a budget by period is of kind 'zcdp' or 'pure': items and questions are counted once")
     if time is None:
         raise ParameterError("per needs time, the column that says when: per='month', time='day'")
     return Calendar(per, time, zone or "UTC")
 
 
-def _fill(
-    budget: Budget, epsilon: Fraction, delta: Fraction, terms: Kind, calendar: Calendar | None, cap: Window | None
+def _set_fields(
+    budget: Budget, epsilon: Fraction, delta: Fraction, terms: BudgetRule, calendar: Calendar | None, cap: Window | None
 ) -> None:
-    fill(budget, epsilon=epsilon, delta=delta, terms=terms, calendar=calendar, cap=cap)
-    chargeable(budget.limit)
+    set_frozen_fields(budget, epsilon=epsilon, delta=delta, terms=terms, calendar=calendar, cap=cap)
+    check_length(budget.limit)
 
 
 def _delta(value: Exact) -> Fraction:
@@ -212,7 +212,7 @@ def _delta(value: Exact) -> Fraction:
     return delta
 
 
-def _slack(value: Exact | None, delta: Fraction, kind: str) -> Fraction:
+def _check_slack(value: Exact | None, delta: Fraction, kind: str) -> Fraction:
     """The `d` of P10.5: strictly inside (0, 1), not above `delta`, and independent of any data."""
     if delta == 0:
         raise ParameterError(f"a budget of kind {kind!r} needs a delta larger than zero: give one, or use kind='pure'")
@@ -224,24 +224,24 @@ def _slack(value: Exact | None, delta: Fraction, kind: str) -> Fraction:
     return slack
 
 
-def _homogeneous(epsilon: Fraction, delta: Fraction, slack: Fraction, options: BudgetOptions) -> Homogeneous:
+def _per_item_rule(epsilon: Fraction, delta: Fraction, slack: Fraction, options: BudgetOptions) -> PerItemRule:
     per_item, per_question = options.get("item_epsilon"), options.get("question_delta")
-    return homogeneous(
+    return per_item_rule(
         epsilon,
         delta,
         slack,
-        items=whole(options.get("items"), "items"),
-        questions=whole(options.get("questions"), "questions"),
-        item_epsilon=None if per_item is None else positive(per_item, "item_epsilon"),
-        question_delta=None if per_question is None else not_negative(per_question, "question_delta"),
+        items=whole_number(options.get("items"), "items"),
+        questions=whole_number(options.get("questions"), "questions"),
+        item_epsilon=None if per_item is None else positive_number(per_item, "item_epsilon"),
+        question_delta=None if per_question is None else non_negative_number(per_question, "question_delta"),
     )
 
 
-def _refuse(options: BudgetOptions, *names: str, kind: str) -> None:
-    given = _given(options, *names)
+def _refuse_options(options: BudgetOptions, *names: str, kind: str) -> None:
+    given = _given_options(options, *names)
     if given:
         raise ParameterError(f"{', '.join(given)} cannot be set for a budget of kind {kind!r}")
 
 
-def _given(options: BudgetOptions, *names: str) -> list[str]:
+def _given_options(options: BudgetOptions, *names: str) -> list[str]:
     return [name for name in names if options.get(name) is not None]

@@ -49,7 +49,7 @@ class Entry:
     number: int | None = None
 
     @property
-    def told(self) -> int:
+    def analyst_number(self) -> int:
         """The number that whoever asked is told: their own, or that of the entry where no analyst is named."""
         return self.sequence if self.number is None else self.number
 
@@ -65,7 +65,7 @@ class Entry:
         return str(self.content["time"])
 
     @property
-    def ahead(self) -> bool:
+    def is_reserved_ahead(self) -> bool:
         """Whether it is a reservation for a question that is asked later, such as a report that is not due yet."""
         return self.kind == "reserved" and bool((self.content.get("question") or {}).get("ahead"))
 
@@ -77,7 +77,7 @@ class Entry:
         """
         assert analyst in (None, self.analyst), "this entry charges nothing to other analysts"
         charges = self.content["charge"]  # the data set's, then the analyst's own where there is one
-        return Amount.of_entry(charges[0 if analyst is None else -1])
+        return Amount.from_entry(charges[0 if analyst is None else -1])
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class Draft:
     number: int | None = None
 
 
-def chained(draft: Draft, *, sequence: int, previous: str, time: datetime) -> Entry:
+def chain_entry(draft: Draft, *, sequence: int, previous: str, time: datetime) -> Entry:
     """The draft as entry number `sequence`, after the entry whose hash is `previous`."""
-    body = canonical(
+    body = canonical_json(
         {
             **(draft.details or {}),
             "sequence": sequence,
             "previous": previous,
-            "time": stamp(time),
+            "time": utc_text(time),
             "kind": draft.kind,
             "dataset": draft.dataset,
             "analyst": draft.analyst,
@@ -109,15 +109,15 @@ def chained(draft: Draft, *, sequence: int, previous: str, time: datetime) -> En
         }
     )
     lookup = (draft.kind, draft.dataset, draft.analyst, draft.receipt, draft.answer_key)
-    return Entry(sequence, *lookup, body, digest(body), draft.number)
+    return Entry(sequence, *lookup, body, entry_hash(body), draft.number)
 
 
-def digest(body: str) -> str:
+def entry_hash(body: str) -> str:
     """The SHA-256 of an entry's text, in hexadecimal: what the next entry repeats."""
     return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def canonical(value: object) -> str:
+def canonical_json(value: object) -> str:
     """The one JSON spelling of a value: sorted keys, no spaces, ASCII only, exact numbers as text."""
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_exact_text)
@@ -134,10 +134,10 @@ def answer_key(dataset: str, question: Mapping[str, Any], data_version: str | No
     """
     if data_version is None:
         return None
-    return hashlib.sha256(canonical([dataset, question, data_version, owner]).encode()).hexdigest()
+    return hashlib.sha256(canonical_json([dataset, question, data_version, owner]).encode()).hexdigest()
 
 
-def stamp(time: datetime) -> str:
+def utc_text(time: datetime) -> str:
     """A moment as text, in UTC. Order in the ledger comes from the sequence number, never from this."""
     if time.tzinfo is None:
         raise ParameterError("the ledger's clock must give times with a time zone, such as datetime.now(UTC)")

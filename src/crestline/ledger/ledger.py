@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from crestline.errors import LedgerError, ParameterError
+from crestline.exact_numbers import whole_number, with_typed_dict_signature
 from crestline.guarantees.cost import Cost
-from crestline.ledger import rules
+from crestline.ledger import balance_rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import Entry, canonical
-from crestline.ledger.periods import Reach
-from crestline.ledger.reading import LedgerReader, stored
-from crestline.ledger.receipt import Asking, Clock, Order, Receipt, Settlement, StoredAnswer
-from crestline.parameters import spelled_out, whole
+from crestline.ledger.entries import Entry, canonical_json
+from crestline.ledger.periods import PeriodCharge
+from crestline.ledger.reader import LedgerReader, stored_answer
+from crestline.ledger.receipt import Clock, LedgerRequest, Receipt, ReserveOptions, Settlement, StoredAnswer
 
 if TYPE_CHECKING:  # the database interface is heavy, and only loaded when a ledger is opened
-    from crestline.ledger.storage.drawn import Part
+    from crestline.ledger.storage.charged_accounts import ChargedAccount
     from crestline.ledger.storage.store import Store
 
 DEFAULT = "default"
@@ -32,7 +32,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Opening(TypedDict, total=False):
+class OpenOptions(TypedDict, total=False):
     """How a ledger is opened; `Ledger.open` says what each means."""
 
     clock: Clock
@@ -40,7 +40,7 @@ class Opening(TypedDict, total=False):
     witness: Address | None
 
 
-_with_opening = spelled_out(Opening, {"clock": _utc_now, "timeout": PATIENCE})
+_with_opening = with_typed_dict_signature(OpenOptions, {"clock": _utc_now, "timeout": PATIENCE})
 
 
 class Ledger(LedgerReader):
@@ -68,7 +68,7 @@ class Ledger(LedgerReader):
         dataset: str = DEFAULT,
         user: str | None = None,
         analysts: Mapping[str, Budget] | None = None,
-        **opening: Unpack[Opening],
+        **opening: Unpack[OpenOptions],
     ) -> Ledger:
         """Open a budget at a path or `postgresql://` address; the ledger is made if there is none.
 
@@ -79,16 +79,16 @@ class Ledger(LedgerReader):
         from crestline.ledger.storage.store import Store
 
         budgets: dict[str | None, Budget] = {None: budget}
-        budgets.update({_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
-        _name(dataset, "dataset")
-        _user(user)
-        store = _opened(Store.create, address, **opening)
+        budgets.update({_check_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
+        _check_name(dataset, "dataset")
+        _check_user_name(user)
+        store = _open_store(Store.create, address, **opening)
         store.open_accounts(dataset, budgets, user)
         return cls(store, dataset)
 
     @classmethod
     @_with_opening
-    def open(cls, address: Address, *, dataset: str | None = None, **opening: Unpack[Opening]) -> Ledger:
+    def open(cls, address: Address, *, dataset: str | None = None, **opening: Unpack[OpenOptions]) -> Ledger:
         """The ledger at an address; `dataset` may be left out where there is only one.
 
         `clock` gives the times of entries, and `timeout` is how many seconds to wait for a lock.
@@ -97,8 +97,8 @@ class Ledger(LedgerReader):
         """
         from crestline.ledger.storage.store import Store
 
-        store = _opened(Store.open, address, **opening)
-        return cls(store, _chosen(store, dataset))
+        store = _open_store(Store.open, address, **opening)
+        return cls(store, _choose_dataset(store, dataset))
 
     @classmethod
     @_with_opening
@@ -109,18 +109,18 @@ class Ledger(LedgerReader):
         *,
         dataset: str = DEFAULT,
         user: str | None = None,
-        **opening: Unpack[Opening],
+        **opening: Unpack[OpenOptions],
     ) -> Ledger:
         """The budget of a data set, opened at the first call; at every other, `budget` and `user` must be those in the
         ledger. `witness` is as in `open`."""
         from crestline.ledger.storage.store import Store
 
-        return cls.in_store(_opened(Store.create, address, **opening), budget, dataset=dataset, user=user)
+        return cls.in_store(_open_store(Store.create, address, **opening), budget, dataset=dataset, user=user)
 
     @classmethod
     def in_store(cls, store: Store, budget: Budget, *, dataset: str, user: str | None = None) -> Ledger:
         """`open_or_create` in a store that is open already."""
-        store.ensure_account(_name(dataset, "dataset"), budget, _user(user))
+        store.ensure_account(_check_name(dataset, "dataset"), budget, _check_user_name(user))
         return cls(store, dataset)
 
     @classmethod
@@ -137,10 +137,10 @@ class Ledger(LedgerReader):
 
         From the first such budget on, named analysts without one are refused.
         """
-        self._store.open_accounts(self.dataset, {_name(analyst, "analyst"): budget})
+        self._store.open_accounts(self.dataset, {_check_name(analyst, "analyst"): budget})
 
-    @spelled_out(Asking, {})
-    def reserve(self, cost: Cost, **asking: Unpack[Asking]) -> Receipt:
+    @with_typed_dict_signature(ReserveOptions, {})
+    def reserve(self, cost: Cost, **asking: Unpack[ReserveOptions]) -> Receipt:
         """Hold the worst case, durably, before any row is read; `BudgetExhausted` if it does not fit.
 
         `question` is plain JSON and must name everything the answer depends on besides the data; neither it nor
@@ -149,26 +149,28 @@ class Ledger(LedgerReader):
         the same users. Where the budget is by period, `reach` names the periods: each of their accounts is charged,
         or none.
         """
-        return self._store.reserve(self._order(**asking), lambda parts: (cost, None))
+        return self._store.reserve(self._build_request(**asking), lambda parts: (cost, None))
 
-    @spelled_out(Asking, {})
-    def reserve_largest(self, cost_of_k: Callable[[int], Cost], k: int, **asking: Unpack[Asking]) -> Receipt:
+    @with_typed_dict_signature(ReserveOptions, {})
+    def reserve_largest(self, cost_of_k: Callable[[int], Cost], k: int, **asking: Unpack[ReserveOptions]) -> Receipt:
         """`reserve` with the largest number up to `k` that fits, which is `receipt.k`; refused if not even 1 fits.
 
         `cost_of_k` is called inside the transaction: keep it short. Its cost must not fall as k grows.
         """
-        wanted = whole(k, "k")
+        wanted = whole_number(k, "k")
 
-        def choose(parts: list[Part]) -> tuple[Cost, int]:
-            size = rules.largest_k(cost_of_k, wanted, [(part.account.balance, part.times) for part in parts]) or 1
+        def choose(parts: list[ChargedAccount]) -> tuple[Cost, int]:
+            size = (
+                balance_rules.largest_k(cost_of_k, wanted, [(part.account.balance, part.times) for part in parts]) or 1
+            )
             return cost_of_k(size), size  # one item that does not fit is refused like any other cost
 
-        return self._store.reserve(self._order(**asking), choose)
+        return self._store.reserve(self._build_request(**asking), choose)
 
     def begin(self, number: int, question: Mapping[str, Any]) -> Receipt | None:
         """The receipt of a reservation that was made ahead for this question, which is about to be asked; None where it
         was made for another. It is taken up once, durably: what is lost after that is not asked again."""
-        return self._store.begin(number, json.loads(canonical(question)))
+        return self._store.begin(number, json.loads(canonical_json(question)))
 
     def give_back(self, ahead: Entry) -> None:
         """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile."""
@@ -186,7 +188,7 @@ class Ledger(LedgerReader):
 
     def settlement(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Settlement:
         """`settle`, and how the account stands that paid."""
-        canonical(answer)
+        canonical_json(answer)
         return self._store.settle(receipt, cost, answer)
 
     def void(self, receipt: Receipt) -> None:
@@ -197,14 +199,14 @@ class Ledger(LedgerReader):
         """
         self._store.void(receipt)
 
-    @spelled_out(Asking, {})
+    @with_typed_dict_signature(ReserveOptions, {})
     def find_or_reserve(
-        self, cost: Cost, *, usable: Callable[[object], bool] = lambda _: True, **asking: Unpack[Asking]
+        self, cost: Cost, *, usable: Callable[[object], bool] = lambda _: True, **asking: Unpack[ReserveOptions]
     ) -> StoredAnswer | Receipt:
         """The stored answer, as `find_answer` gives it, or else a reservation, as `reserve` makes it; both in one
         transaction, so that nobody pays for what was paid for a moment ago."""
-        found = self._store.find_or_reserve(self._order(**asking), lambda parts: (cost, None), usable)
-        return found if isinstance(found, Receipt) else stored(found)
+        found = self._store.find_or_reserve(self._build_request(**asking), lambda parts: (cost, None), usable)
+        return found if isinstance(found, Receipt) else stored_answer(found)
 
     def find_answer(
         self,
@@ -220,25 +222,25 @@ class Ledger(LedgerReader):
         Without a version nothing is ever served again. An analyst with a budget of their own is served what they paid
         for, and nothing that others did. An answer that is not `usable` is not served.
         """
-        order = self._order(question, data_version, analyst, None)
+        order = self._build_request(question, data_version, analyst, None)
         entry = self._store.find_answer(order, usable=usable, record=record)
-        return None if entry is None else stored(entry)
+        return None if entry is None else stored_answer(entry)
 
-    def _order(
+    def _build_request(
         self,
         question: Mapping[str, Any] | None = None,
         data_version: str | None = None,
         analyst: str | None = None,
         mechanism: str | None = None,
-        reach: Reach | None = None,
-    ) -> Order:
+        reach: PeriodCharge | None = None,
+    ) -> LedgerRequest:
         if analyst is not None:
-            _name(analyst, "analyst")
-        canonical(question)
-        return Order(self.dataset, analyst, question or {}, data_version, mechanism, reach)
+            _check_name(analyst, "analyst")
+        canonical_json(question)
+        return LedgerRequest(self.dataset, analyst, question or {}, data_version, mechanism, reach)
 
 
-def _chosen(store: Store, dataset: str | None) -> str:
+def _choose_dataset(store: Store, dataset: str | None) -> str:
     known = store.datasets()
     if dataset in known:
         return str(dataset)
@@ -250,7 +252,7 @@ def _chosen(store: Store, dataset: str | None) -> str:
     raise LedgerError(f"ledger {store.address}: {wanted}; it has: {listed}")
 
 
-def _opened(
+def _open_store(
     make: Callable[[Address, Clock, float, Address | None], Store],
     address: Address,
     clock: Clock = _utc_now,
@@ -260,13 +262,13 @@ def _opened(
     return make(address, clock, timeout, witness)
 
 
-def _user(user: str | None) -> str | None:
+def _check_user_name(user: str | None) -> str | None:
     if user is not None and (not isinstance(user, str) or not user):
         raise ParameterError("user must name the column that holds the user")
     return user
 
 
-def _name(name: str, what: str) -> str:
+def _check_name(name: str, what: str) -> str:
     if not isinstance(name, str) or not name or len(name) > 200 or not name.isprintable():
         raise ParameterError(f"{what} must be a name of 1 to 200 printable characters")
     return name

@@ -19,8 +19,8 @@ from typing import Literal, TypeAlias
 from crestline.errors import BudgetMismatch
 from crestline.guarantees.guarantee import ApproxDP
 from crestline.ledger.budget import Budget
-from crestline.ledger.kinds import Concentrated
-from crestline.periods.calendar import Periods, label_of
+from crestline.ledger.budget_rules import ZcdpRule
+from crestline.periods.calendar import Periods, period_label
 
 _YEAR = 12  # periods for which a person's promise is always stated
 
@@ -28,7 +28,7 @@ Person: TypeAlias = Literal["once", "each", "sum"]
 
 
 @dataclass(frozen=True)
-class Reach:
+class PeriodCharge:
     """The periods that a question reads, and how it is paid for by a person who is in several of them."""
 
     periods: Periods
@@ -40,15 +40,15 @@ class Reach:
         return {"first": labels[0], "last": labels[-1], "person": self.person}
 
     @classmethod
-    def of_json(cls, value: Mapping[str, str], budget: Budget) -> Reach:
+    def from_json(cls, value: Mapping[str, str], budget: Budget) -> PeriodCharge:
         """The periods that `to_json` wrote into an entry, in the calendar of the budget."""
         assert budget.calendar is not None, "only a budget by period is charged for periods"
         person: dict[str, Person] = {"once": "once", "each": "each", "sum": "sum"}
-        return cls(Periods.between(budget.calendar, value["first"], value["last"]), person[value["person"]])
+        return cls(Periods.from_labels(budget.calendar, value["first"], value["last"]), person[value["person"]])
 
 
 @dataclass(frozen=True)
-class Share:
+class AccountShare:
     """One account that a question draws on, and how many times its cost.
 
     period   the label of the period; of a window, of its first
@@ -60,18 +60,19 @@ class Share:
     times: int
 
 
-def check_reach(whose: str, budget: Budget, reach: Reach | None) -> None:
+def check_reach(account_name: str, budget: Budget, reach: PeriodCharge | None) -> None:
     """Refuse a question that says nothing about periods where the budget is by period, or the other way round."""
     if budget.calendar is None and reach is None:
         return
     if budget.calendar is None:
-        raise BudgetMismatch(f"{whose} is not by period: ask without period, since and last")
+        raise BudgetMismatch(f"{account_name} is not by period: ask without period, since and last")
     if reach is None:
         raise BudgetMismatch(
-            f"{whose} is for {budget.calendar}: name the periods, with period=, with since= and until=, or with last="
+            f"{account_name} is for {budget.calendar}: name the periods, with period=, with since= and until=, or "
+            f"with last="
         )
     if reach.periods.calendar != budget.calendar:
-        raise BudgetMismatch(f"{whose} is for {budget.calendar}, and this is about {reach.periods.calendar}")
+        raise BudgetMismatch(f"{account_name} is for {budget.calendar}, and this is about {reach.periods.calendar}")
 
 
 def check_same_calendar(dataset: Budget, analyst: Budget) -> None:
@@ -81,11 +82,11 @@ def check_same_calendar(dataset: Budget, analyst: Budget) -> None:
         raise BudgetMismatch(f"the budget of the data set is {kept}: open the analyst's budget in the same way")
 
 
-def shares(budget: Budget, reach: Reach) -> Iterator[Share]:
+def account_shares(budget: Budget, reach: PeriodCharge) -> Iterator[AccountShare]:
     """The accounts of the periods, then the windows that meet them."""
     periods = reach.periods
     for label in periods.labels:
-        yield Share(label, 1, 1)
+        yield AccountShare(label, 1, 1)
     if budget.cap is None:
         return
     size = budget.cap.periods
@@ -96,23 +97,23 @@ def shares(budget: Budget, reach: Reach) -> Iterator[Share]:
                 "this budget has a cap over several periods, and a sum over several periods cannot be charged to it "
                 "(P16.3): ask for one period, or without score"
             )
-        yield Share(label_of(periods.calendar.per, start), size, met if reach.person == "each" else 1)
+        yield AccountShare(period_label(periods.calendar.per, start), size, met if reach.person == "each" else 1)
 
 
-def limit_of(budget: Budget, span: int) -> Budget:
+def budget_of_span(budget: Budget, span: int) -> Budget:
     """The budget of a period's account, or of a window."""
     assert span == 1 or (budget.cap is not None and budget.cap.periods == span), "a window that this budget has not"
     return budget if span == 1 or budget.cap is None else budget.cap.budget
 
 
-def for_a_person(budget: Budget, periods: int) -> ApproxDP | None:
+def promise_per_person(budget: Budget, periods: int) -> ApproxDP | None:
     """What everything together promises a person who is in so many periods, at the budgets (P16.1); None: nothing.
 
     It holds as long as no question asks for a sum over several periods. Within a window the cap promises too, and what
     it says is taken where its ε is smaller.
     """
     terms = budget.terms
-    if isinstance(terms, Concentrated):
+    if isinstance(terms, ZcdpRule):
         from crestline.guarantees.conversion import zcdp_epsilon  # ball arithmetic, not needed to keep a ledger
 
         found = zcdp_epsilon(periods * terms.rho, terms.slack), periods * terms.delta + terms.slack
@@ -124,22 +125,22 @@ def for_a_person(budget: Budget, periods: int) -> ApproxDP | None:
     return _promise(*found)
 
 
-def promises(budget: Budget, opened: int) -> tuple[str, ...]:
+def promise_texts(budget: Budget, periods_open: int) -> tuple[str, ...]:
     """Both promises of a budget by period, in words: for a user and a period, and for a person in several periods.
     Then, where such sums are allowed, what is left of the second when a sum over several periods is asked for."""
     if budget.calendar is None:
         return ()
     per = budget.calendar.per
     text = f"{budget.guarantee()} for one user's rows of one {per}"
-    longer = [(_YEAR, f"any {_YEAR} {per}s"), (opened, f"all {opened} {per}s that were asked about so far")]
+    longer = [(_YEAR, f"any {_YEAR} {per}s"), (periods_open, f"all {periods_open} {per}s that were asked about so far")]
     for periods, words in longer:
-        promise = for_a_person(budget, periods) if periods > 1 else None
+        promise = promise_per_person(budget, periods) if periods > 1 else None
         if promise is not None:
             text += f"; {promise} for a person who is in {words}"
     whole = f"All answers together, at the budget: {text}"
     if budget.cap is not None:  # it refuses such sums
         return (f"{whole} (P16.1, P16.3).",)
-    sums = with_sums(budget, _YEAR)
+    sums = promise_with_sums(budget, _YEAR)
     group = "nothing" if sums is None else f"only {sums}"
     return (
         f"{whole}, unless a sum over several {per}s is asked for (P16.1).",
@@ -147,13 +148,13 @@ def promises(budget: Budget, opened: int) -> tuple[str, ...]:
     )
 
 
-def with_sums(budget: Budget, periods: int) -> ApproxDP | None:
+def promise_with_sums(budget: Budget, periods: int) -> ApproxDP | None:
     """The same where sums over several periods are asked for: group privacy alone is left (P16.1)."""
-    from crestline.guarantees.rounding import ball, precision, upper
+    from crestline.guarantees.rounding import ball, decimal_above, precision
 
     total = periods * budget.epsilon
     with precision():
-        factor = upper(((ball(total)).exp() - 1) / (ball(budget.epsilon).exp() - 1))
+        factor = decimal_above(((ball(total)).exp() - 1) / (ball(budget.epsilon).exp() - 1))
     return _promise(total, budget.delta * factor)
 
 

@@ -9,25 +9,25 @@ from typing import Any, TypeAlias, TypedDict
 
 from crestline.errors import BudgetExhausted
 from crestline.ledger.amount import Amount
+from crestline.ledger.balance_rules import Balance
 from crestline.ledger.entries import Draft, Entry, answer_key
-from crestline.ledger.periods import Reach
-from crestline.ledger.rules import Balance
+from crestline.ledger.periods import PeriodCharge
 
 Clock: TypeAlias = Callable[[], datetime]
 
 
-class Asking(TypedDict, total=False):
+class ReserveOptions(TypedDict, total=False):
     """What may be said of a release when its cost is reserved; `Ledger.reserve` says what each means."""
 
     question: Mapping[str, Any] | None
     data_version: str | None
     analyst: str | None
     mechanism: str | None
-    reach: Reach | None
+    reach: PeriodCharge | None
 
 
 @dataclass(frozen=True)
-class Order:
+class LedgerRequest:
     """Who asks what. All of it is kept in the ledger; none of it may depend on private rows."""
 
     dataset: str
@@ -35,7 +35,7 @@ class Order:
     question: Mapping[str, Any]
     data_version: str | None
     mechanism: str | None
-    reach: Reach | None = None  # which periods, where the budget is by period
+    reach: PeriodCharge | None = None  # which periods, where the budget is by period
 
     def answer_key(self, owner: str | None) -> str | None:
         """Where the answer is found again; `owner` is the analyst who pays for it from a budget of their own."""
@@ -46,18 +46,18 @@ class Order:
         keys = (self.answer_key(owner) for owner in {None, self.analyst})
         return tuple(key for key in keys if key is not None)
 
-    def asked(self, k: int | None) -> dict[str, Any]:
+    def question_fields(self, k: int | None) -> dict[str, Any]:
         """What the entry of a reservation or a refusal says about the question; `k` where the ledger chose it."""
         largest = {} if k is None else {"k": k}
         asked = {"question": self.question, "data_version": self.data_version, "mechanism": self.mechanism}
         return {**asked, **largest, **({} if self.reach is None else {"periods": self.reach.to_json()})}
 
-    def refused(self, refusal: BudgetExhausted) -> Draft:
+    def refusal_draft(self, refusal: BudgetExhausted) -> Draft:
         """The entry that says that the cost did not fit."""
         amounts = {"requested": refusal.requested.to_json(), "remaining": refusal.remaining.to_json()}
-        return Draft("refused", self.dataset, self.analyst, details={**self.asked(None), **amounts})
+        return Draft("refused", self.dataset, self.analyst, details={**self.question_fields(None), **amounts})
 
-    def served(self, found: Entry) -> Draft:
+    def served_again_draft(self, found: Entry) -> Draft:
         """The entry that says that an answer which was settled before was given again."""
         return Draft("answered", self.dataset, self.analyst, found.receipt, found.answer_key)
 
@@ -66,7 +66,8 @@ class Order:
 class Receipt:
     """Proof of a reservation: what settles it. `k` is set where the largest k that fits was asked for.
 
-    `number` is that of the ledger's entry; `told` is what the analyst is told, who must not learn how much others ask.
+    `number` is that of the ledger's entry; `analyst_number` is what the analyst is told, who must not learn how much
+    others ask.
 
     `reserved` is what the analyst's own account holds for it; the data set's where they have none.
     """
@@ -77,13 +78,13 @@ class Receipt:
     analyst: str | None
     reserved: Amount
     k: int | None = None
-    reach: Reach | None = None
-    own: int | None = None
+    reach: PeriodCharge | None = None
+    own_number: int | None = None
 
     @property
-    def told(self) -> int:
-        """As `Entry.told`."""
-        return self.number if self.own is None else self.own
+    def analyst_number(self) -> int:
+        """As `Entry.analyst_number`."""
+        return self.number if self.own_number is None else self.own_number
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,12 @@ class Settlement:
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """An answer that was paid for: `number` is its receipt's, `told` what its analyst knows it by, `answer` what
+    """An answer that was paid for: `number` is its receipt's, `analyst_number` what its analyst knows it by, `answer`
+    what
     `settle` was given, `time` when."""
 
     number: int
-    told: int
+    analyst_number: int
     dataset: str
     analyst: str | None
     answer: Any

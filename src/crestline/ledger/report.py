@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from crestline.ledger.amount import Amount
-from crestline.ledger.entries import ENDINGS, Entry, canonical
-from crestline.ledger.shares import part_of, times, usual_share, worth
-from crestline.periods.grid import calendar_grid
+from crestline.ledger.budget_fractions import epsilon_worth, fraction_of, how_often_fits, usual_share
+from crestline.ledger.entries import ENDINGS, Entry, canonical_json
+from crestline.periods.calendar_grid import calendar_grid
 
 if TYPE_CHECKING:
-    from crestline.ledger.storage.records import Account
+    from crestline.ledger.storage.queries import Account
 
 ACCOUNT_COLUMNS = {
     "whose": "data set / analyst",
@@ -42,29 +42,29 @@ def account_row(account: Account) -> dict[str, str]:
     if balance.budget.calendar is not None and account.period is None:
         by_period = dict.fromkeys(("used", "left", "pays", "units"), "by period")
         return {
-            "whose": _whose(account.dataset, account.analyst),
+            "whose": _account_name(account.dataset, account.analyst),
             "budget": str(balance.budget).replace(", ", "\n"),
             **by_period,
         }
-    part, pays = used(account), usual_questions(account)
+    part, pays = fraction_used(account), usual_questions(account)
     return {
-        "whose": _whose(account.dataset, account.analyst),
+        "whose": _account_name(account.dataset, account.analyst),
         "budget": str(balance.budget).replace(", ", "\n"),
         "used": f"{part:.1%}",
-        "left": f"{1 - part:.1%}, worth\nepsilon {worth(balance.budget, balance.remaining):.3g}",
+        "left": f"{1 - part:.1%}, worth\nepsilon {epsilon_worth(balance.budget, balance.remaining):.3g}",
         "pays": "any number" if pays is None else f"{pays:,} usual\nquestions",
         "units": str(balance.remaining).replace(", ", "\n"),
     }
 
 
-def calendar_of(accounts: Sequence[Account]) -> tuple[list[str], list[list[str]]]:
+def period_calendar(accounts: Sequence[Account]) -> tuple[list[str], list[list[str]]]:
     """The accounts of periods as a calendar: how much is left of each, and how much is reserved; windows left out."""
-    return calendar_grid({one.period: _left(one) for one in accounts if one.period and one.span == 1})
+    return calendar_grid({one.period: _remaining_text(one) for one in accounts if one.period and one.span == 1})
 
 
-def _left(account: Account) -> str:
-    held = part_of(account.balance.held, account.balance.budget.limit)
-    return f"{1 - used(account):.0%}" + (f", {held:.0%} reserved" if held else "")
+def _remaining_text(account: Account) -> str:
+    held = fraction_of(account.balance.held, account.balance.budget.limit)
+    return f"{1 - fraction_used(account):.0%}" + (f", {held:.0%} reserved" if held else "")
 
 
 def account_fields(account: Account) -> list[list[str]]:
@@ -85,14 +85,14 @@ def account_json(account: Account) -> dict[str, Any]:
     if account.period is not None:
         whose |= {"period": account.period, "periods": account.span}
     epsilons = {
-        "used_epsilon": worth(balance.budget, balance.charged),
-        "left_epsilon": worth(balance.budget, balance.remaining),
+        "used_epsilon": epsilon_worth(balance.budget, balance.total_charged),
+        "left_epsilon": epsilon_worth(balance.budget, balance.remaining),
     }
     return {
         **whose,
         "budget": balance.budget.to_json(),
         **exact,
-        "used": round(used(account), 6),
+        "used": round(fraction_used(account), 6),
         **{name: float(f"{epsilon:.6g}") for name, epsilon in epsilons.items()},
         "usual_questions": usual_questions(account),
     }
@@ -118,14 +118,14 @@ def _decimals(written: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def used(account: Account) -> float:
+def fraction_used(account: Account) -> float:
     """The part of the budget that is charged, by the unit that is nearer to its end."""
-    return part_of(account.balance.charged, account.balance.budget.limit)
+    return fraction_of(account.balance.total_charged, account.balance.budget.limit)
 
 
 def usual_questions(account: Account) -> int | None:
     """How many questions at the usual share what is left pays for, if each returns all that it asks for."""
-    return times(usual_share(account.balance.budget), account.balance.remaining)
+    return how_often_fits(usual_share(account.balance.budget), account.balance.remaining)
 
 
 def entry_row(entry: Entry) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def entry_row(entry: Entry) -> dict[str, Any]:
         "sequence": entry.sequence,
         "time": content["time"][:19].replace("T", " "),
         "kind": entry.kind,
-        "whose": _whose(entry.dataset, entry.analyst),
+        "whose": _account_name(entry.dataset, entry.analyst),
         "charge": _charge(entry),
         "question": " ".join(part for part in asked if part),
     }
@@ -146,9 +146,9 @@ def entry_fields(entry: Entry) -> list[Any]:
     """One entry for CSV: amounts exact, the question whole."""
     content = entry.content
     charged = content.get("charge") or content.get("requested") or content.get("budget") or ""
-    asked = canonical(content["question"]) if "question" in content else ""
+    asked = canonical_json(content["question"]) if "question" in content else ""
     who = [entry.dataset, entry.analyst or "", entry.receipt or "", content.get("mechanism") or ""]
-    return [entry.sequence, content["time"], entry.kind, *who, charged and canonical(charged), asked, entry.hash]
+    return [entry.sequence, content["time"], entry.kind, *who, charged and canonical_json(charged), asked, entry.hash]
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def entry_line(entry: Entry) -> str:
     return json.dumps(entry_json(entry), sort_keys=True)
 
 
-def _whose(dataset: str, analyst: str | None) -> str:
+def _account_name(dataset: str, analyst: str | None) -> str:
     return dataset if analyst is None else f"{dataset} / {analyst}"
 
 
@@ -173,7 +173,7 @@ def _charge(entry: Entry) -> str:
 
         return str(Budget.from_json(content["budget"]))
     if "requested" in content:
-        return f"refused: {Amount.of_entry(content['requested'])}"
+        return f"refused: {Amount.from_entry(content['requested'])}"
     if entry.kind == "voided":
         return "nothing: given back, it was never asked"
     return str(entry.charge_of(None)) if "charge" in content else "nothing"
@@ -183,5 +183,5 @@ def _question(content: dict[str, Any]) -> str:
     """The question, cut to fit; escaped, so that nothing in it can reach the terminal."""
     if content["kind"] in ("begun", *ENDINGS, "answered"):
         return f"question {content['receipt']}"
-    text = canonical(content["question"]) if content.get("question") else ""
+    text = canonical_json(content["question"]) if content.get("question") else ""
     return text if len(text) <= _LONGEST_QUESTION else text[: _LONGEST_QUESTION - 1] + "…"

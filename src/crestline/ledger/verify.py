@@ -18,10 +18,10 @@ from typing import Any
 
 from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
+from crestline.ledger.balance_rules import Balance, user_of_question
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, UNREADABLE, Entry, canonical, digest
-from crestline.ledger.periods import Reach, limit_of, shares
-from crestline.ledger.rules import Balance, named_user
+from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, UNREADABLE, Entry, canonical_json, entry_hash
+from crestline.ledger.periods import PeriodCharge, account_shares, budget_of_span
 
 Key = tuple[str, str | None, str | None, int]  # data set, analyst, period, and how many periods a window has
 Balances = Mapping[Key, Balance | None]  # None: a row that cannot be read
@@ -54,14 +54,14 @@ def verify(
     entries: Iterable[Entry], length: int, head: str, balances: Balances, users: Users, checksum: str | None = None
 ) -> Verification:
     """Check all entries in order against the head row, the stored balances and users, and a checksum kept elsewhere."""
-    audit = _Audit(_read_checksum(checksum))
+    audit = _ChainAudit(_read_checksum(checksum))
     for entry in entries:
-        audit.take(entry)
+        audit.check_entry(entry)
     audit.close(length, head, balances, users)
     return Verification(tuple(audit.findings), audit.count, f"{length}:{head}", audit.backwards)
 
 
-class _Audit:
+class _ChainAudit:
     def __init__(self, checksum: tuple[int, str] | None) -> None:
         self.findings: list[str] = []
         self.count = 0
@@ -72,13 +72,13 @@ class _Audit:
         self._hash = GENESIS
         self._time = ""
         self._replay = _Replay()
-        self._numbers = _Numbers()
+        self._numbers = _AnalystNumbers()
 
-    def take(self, entry: Entry) -> None:
+    def check_entry(self, entry: Entry) -> None:
         """Check the next entry: its place in the chain, its hash, and what it says against the rules."""
         self.count += 1
-        self._follow(entry)
-        if not isinstance(entry.body, str) or digest(entry.body) != entry.hash:
+        self._check_link(entry)
+        if not isinstance(entry.body, str) or entry_hash(entry.body) != entry.hash:
             self.findings.append(f"entry {entry.sequence}: its text does not match its hash; it was edited")
         try:
             self._content(entry, json.loads(entry.body))
@@ -91,9 +91,11 @@ class _Audit:
     def close(self, length: int, head: str, balances: Balances, users: Users) -> None:
         """Once all entries were taken, hold them against the head row, the stored balances and the stored users."""
         if self._sequence < length:
-            self.findings.append(f"{_span(self._sequence + 1, length)} missing at the end; removed")
+            self.findings.append(f"{_missing_entries_text(self._sequence + 1, length)} missing at the end; removed")
         elif self._sequence > length:
-            self.findings.append(f"{_span(length + 1, self._sequence)} not known to the head row; inserted")
+            self.findings.append(
+                f"{_missing_entries_text(length + 1, self._sequence)} not known to the head row; inserted"
+            )
         elif self._hash != head:
             self.findings.append("the last entry is not the one the head row names; one of the two was edited")
         if not self._met:
@@ -105,9 +107,9 @@ class _Audit:
             if users.get(dataset) != self._replay.users.get(dataset):
                 self.findings.append(f"data set {dataset!r}: the stored user column is not the one its entries fix")
 
-    def _follow(self, entry: Entry) -> None:
+    def _check_link(self, entry: Entry) -> None:
         if entry.sequence != self._sequence + 1:
-            self.findings.append(f"{_span(self._sequence + 1, entry.sequence - 1)} missing; removed")
+            self.findings.append(f"{_missing_entries_text(self._sequence + 1, entry.sequence - 1)} missing; removed")
         self._sequence = entry.sequence
 
     def _content(self, entry: Entry, content: dict[str, Any]) -> None:
@@ -115,22 +117,22 @@ class _Audit:
             self.findings.append(
                 f"entry {entry.sequence}: it does not follow the one before it; removed, moved or edited"
             )
-        number = self._numbers.of(content)
+        number = self._numbers.next_number(content)
         if entry.number != number or any(content[name] != getattr(entry, name) for name in _KEPT_TWICE):
             self.findings.append(f"entry {entry.sequence}: its columns do not match its text; they were edited")
         self.backwards += content["time"] < self._time
         self._time = content["time"]
-        self.findings += [f"entry {entry.sequence}: {fault}" for fault in self._replay.apply(content)]
+        self.findings += [f"entry {entry.sequence}: {fault}" for fault in self._replay.apply_entry(content)]
 
 
-class _Numbers:
+class _AnalystNumbers:
     """The numbers that analysts know their questions by."""
 
     def __init__(self) -> None:
         self._asked: Counter[str] = Counter()
         self._open: dict[int, int] = {}
 
-    def of(self, content: dict[str, Any]) -> int | None:
+    def next_number(self, content: dict[str, Any]) -> int | None:
         """The number of the next entry: it counts its analyst's questions, or is that of the question it ends."""
         if content["kind"] in COUNTED and content["analyst"] is not None:
             self._asked[content["analyst"]] += 1
@@ -151,31 +153,31 @@ class _Replay:
         self._held: dict[int, list[tuple[Key, Amount, int]]] = {}
         self._begun: set[int] = set()
 
-    def apply(self, content: dict[str, Any]) -> list[str]:
+    def apply_entry(self, content: dict[str, Any]) -> list[str]:
         """Charge what an entry says, and say what the rules would not have allowed."""
         if content["kind"] == "opened":
-            return self._opened(content)
+            return self._replay_opened(content)
         if content["kind"] == "reserved":
-            return self._reserved(content)
+            return self._replay_reserved(content)
         if content["kind"] in ENDINGS:
-            return self._ended(content)
+            return self._replay_ended(content)
         if content["kind"] == "begun":
-            return self._began(content["receipt"])
+            return self._replay_taken_up(content["receipt"])
         return [] if content["kind"] in ("answered", "refused", "witnessed", "token") else ["its kind is not known"]
 
-    def _opened(self, content: dict[str, Any]) -> list[str]:
+    def _replay_opened(self, content: dict[str, Any]) -> list[str]:
         key = (content["dataset"], content["analyst"], None, 1)
         twice = key in self.balances
-        self.balances[key] = Balance.opened(Budget.from_json(content["budget"]))
+        self.balances[key] = Balance.open_account(Budget.from_json(content["budget"]))
         faults = [f"{_title(key)} is opened twice"] if twice else []
-        return faults + self._about(content["dataset"], named_user(content))
+        return faults + self._check_user_column(content["dataset"], user_of_question(content))
 
-    def _reserved(self, content: dict[str, Any]) -> list[str]:
+    def _replay_reserved(self, content: dict[str, Any]) -> list[str]:
         payers = [None, content["analyst"]][: len(content["charge"])]
         charged: list[tuple[Key, Amount, int]] = []
         for payer, exact in zip(payers, content["charge"], strict=True):
-            amount = self._amount((content["dataset"], payer, None, 1), exact)
-            charged += [(key, amount, times) for key, times in self._drawn(content, payer)]
+            amount = self._parse_amount((content["dataset"], payer, None, 1), exact)
+            charged += [(key, amount, times) for key, times in self._charged_accounts(content, payer)]
         faults = []
         for key, amount, times in charged:
             balance = self.balances[key]
@@ -183,9 +185,9 @@ class _Replay:
             if amount.is_negative or self.balances[key].remaining.is_negative:
                 faults.append(f"{_title(key)} is charged more than there is, or less than nothing")
         self._held[content["sequence"]] = charged
-        return faults + self._about(content["dataset"], named_user(content["question"]))
+        return faults + self._check_user_column(content["dataset"], user_of_question(content["question"]))
 
-    def _about(self, dataset: str, user: str | None) -> list[str]:
+    def _check_user_column(self, dataset: str, user: str | None) -> list[str]:
         """The first entry that names a user column fixes it."""
         if user is None or self.users.setdefault(dataset, user) == user:
             return []
@@ -194,14 +196,14 @@ class _Replay:
             f"{self.users[dataset]!r}: its budget bounds neither"
         ]
 
-    def _began(self, receipt: int) -> list[str]:
+    def _replay_taken_up(self, receipt: int) -> list[str]:
         """A reservation that was made ahead is taken up once, and before it is settled."""
         if receipt not in self._held or receipt in self._begun:
             return ["it takes up what is not reserved, or was taken up already"]
         self._begun.add(receipt)
         return []
 
-    def _ended(self, content: dict[str, Any]) -> list[str]:
+    def _replay_ended(self, content: dict[str, Any]) -> list[str]:
         """A settlement pays what a theorem allows; what is given back as never asked pays nothing."""
         if content["receipt"] not in self._held:
             return ["it settles what is not reserved, or is settled already"]
@@ -211,35 +213,35 @@ class _Replay:
         paid_by = dict(zip(payers, content["charge"], strict=True))
         faults = []
         for key, held, times in held_for:
-            paid = self._amount(key, paid_by[key[1]])
+            paid = self._parse_amount(key, paid_by[key[1]])
             balance = self.balances[key]
             self.balances[key] = replace(
                 balance, held=balance.held - held * times, settled=balance.settled + paid * times
             )
-            if not (paid == held - held if voided else _payable(paid, held)):
+            if not (paid == held - held if voided else _is_valid_payment(paid, held)):
                 faults.append(f"{_title(key)} pays what the rules do not allow")
         return faults
 
-    def _drawn(self, content: dict[str, Any], payer: str | None) -> list[tuple[Key, int]]:
+    def _charged_accounts(self, content: dict[str, Any], payer: str | None) -> list[tuple[Key, int]]:
         """The accounts of a payer that a reservation is charged to, and how many times; new ones are opened."""
         whole: Key = (content["dataset"], payer, None, 1)
         budget = self.balances[whole].budget
         if budget.calendar is None:
             return [(whole, 1)]
         found: list[tuple[Key, int]] = []
-        for share in shares(budget, Reach.of_json(content["periods"], budget)):
+        for share in account_shares(budget, PeriodCharge.from_json(content["periods"], budget)):
             key = (content["dataset"], payer, share.period, share.span)
-            self.balances.setdefault(key, Balance.opened(limit_of(budget, share.span)))
+            self.balances.setdefault(key, Balance.open_account(budget_of_span(budget, share.span)))
             found.append((key, share.times))
         return found
 
-    def _amount(self, key: Key, exact: dict[str, str]) -> Amount:
+    def _parse_amount(self, key: Key, exact: dict[str, str]) -> Amount:
         amount = Amount.from_json(exact, self.balances[key].budget.limit.units)
-        assert canonical(amount.to_json()) == canonical(exact), "an amount is not in its one spelling"
+        assert canonical_json(amount.to_json()) == canonical_json(exact), "an amount is not in its one spelling"
         return amount
 
 
-def _payable(paid: Amount, held: Amount) -> bool:
+def _is_valid_payment(paid: Amount, held: Amount) -> bool:
     return not paid.is_negative and paid.fits_in(held) and paid.failure == held.failure
 
 
@@ -252,7 +254,7 @@ def _read_checksum(checksum: str | None) -> tuple[int, str] | None:
     return int(length), hash_text
 
 
-def _span(first: int, last: int) -> str:
+def _missing_entries_text(first: int, last: int) -> str:
     return f"entry {first} is" if first == last else f"entries {first} to {last} are"
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the same names as in the catalogue, for type checkers: a test compares them
     from crestline.mechanisms.canonical.canonical import Canonical as Canonical
+    from crestline.mechanisms.canonical.canonical_bottom import CanonicalBottom as CanonicalBottom
     from crestline.mechanisms.canonical.staircase import Staircase as Staircase
-    from crestline.mechanisms.canonical.with_stop import CanonicalBottom as CanonicalBottom
     from crestline.mechanisms.framework.canonical import RestrictedCanonical as RestrictedCanonical
     from crestline.mechanisms.framework.gap_tests.gap_test import JointTest as JointTest
     from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest as ExponentialTest
@@ -28,12 +28,12 @@ if TYPE_CHECKING:  # the same names as in the catalogue, for type checkers: a te
     from crestline.mechanisms.public_list.joint_exponential import JointExponential as JointExponential
     from crestline.mechanisms.public_list.lipschitz import Lipschitz as Lipschitz
     from crestline.mechanisms.routes.canonical_or_peeling import CanonicalOrPeeling as CanonicalOrPeeling
-    from crestline.mechanisms.routes.ordered import OrderedStaircase as OrderedStaircase
+    from crestline.mechanisms.routes.ordered_staircase import OrderedStaircase as OrderedStaircase
     from crestline.mechanisms.routes.routed import Routed as Routed
     from crestline.mechanisms.stability.first_stable import FirstStable as FirstStable
-    from crestline.mechanisms.stability.query import Stable as Stable
-    from crestline.mechanisms.stability.query import most_frequent as most_frequent
-    from crestline.mechanisms.stability.query import stable_set as stable_set
+    from crestline.mechanisms.stability.query import StableAnswer as StableAnswer
+    from crestline.mechanisms.stability.query import stable_mode as stable_mode
+    from crestline.mechanisms.stability.query import stable_top_set as stable_top_set
     from crestline.mechanisms.stability.stable_answers import StableAnswers as StableAnswers
     from crestline.mechanisms.stability.top_stable import TopStable as TopStable
 else:

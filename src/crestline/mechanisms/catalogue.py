@@ -11,7 +11,7 @@ from crestline.errors import MechanismError
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One row of `crestline mechanisms`."""
 
     name: str
@@ -23,7 +23,7 @@ class Entry:
     price: str
 
     @property
-    def selects(self) -> bool:
+    def selects_items(self) -> bool:
         """Whether it selects items from a histogram within a total; the others answer queries of the caller's own."""
         return self.domain != "queries"
 
@@ -32,10 +32,10 @@ class Entry:
 
 
 CATALOGUE = (
-    Entry(
+    CatalogueEntry(
         "LimitedDomain", "limited_domain.gumbel", "P3.1, P3.4", "ordered, may stop", "unknown", "any", "per drawn item"
     ),
-    Entry(
+    CatalogueEntry(
         "OptimalThreshold",
         "limited_domain.optimal_threshold",
         "P3.5",
@@ -44,12 +44,20 @@ CATALOGUE = (
         "any",
         "per drawn item and one",
     ),
-    Entry("LimitedDomainLaplace", "limited_domain.laplace", "P4.1", "ordered, may stop", "unknown", "any", "per move"),
-    Entry("LimitedDomainGauss", "limited_domain.gauss", "P4.2", "ordered, may stop", "unknown", "any", "one"),
-    Entry("Restricted", "framework.restricted", "P5.1", "ordered, may stop", "unknown", "any", "black box and test"),
-    Entry("RestrictedGumbel", "framework.gumbel", "P5.4", "ordered, may stop", "unknown", "any", "k items and test"),
-    Entry("RestrictedNormal", "framework.normal", "P5.5", "ordered, may stop", "unknown", "any", "one and test"),
-    Entry(
+    CatalogueEntry(
+        "LimitedDomainLaplace", "limited_domain.laplace", "P4.1", "ordered, may stop", "unknown", "any", "per move"
+    ),
+    CatalogueEntry("LimitedDomainGauss", "limited_domain.gauss", "P4.2", "ordered, may stop", "unknown", "any", "one"),
+    CatalogueEntry(
+        "Restricted", "framework.restricted", "P5.1", "ordered, may stop", "unknown", "any", "black box and test"
+    ),
+    CatalogueEntry(
+        "RestrictedGumbel", "framework.gumbel", "P5.4", "ordered, may stop", "unknown", "any", "k items and test"
+    ),
+    CatalogueEntry(
+        "RestrictedNormal", "framework.normal", "P5.5", "ordered, may stop", "unknown", "any", "one and test"
+    ),
+    CatalogueEntry(
         "RestrictedPermuteAndFlip",
         "framework.one_shot",
         "P5.1, P8.1",
@@ -58,14 +66,16 @@ CATALOGUE = (
         "any",
         "one and test",
     ),
-    Entry(
+    CatalogueEntry(
         "RestrictedLaplace", "framework.one_shot", "P5.1, P8.1", "ordered, may stop", "unknown", "any", "one and test"
     ),
-    Entry("TopStable", "stability.top_stable", "P6.1, P6.2", "set", "unknown", "any", "one and inner"),
-    Entry("FixedThreshold", "limited_domain.fixed_threshold", "P7.1, P7.2", "set", "unknown", "any", "k items"),
-    Entry("Lipschitz", "public_list.lipschitz", "P8.1", "ordered or set", "known", "any", "one"),
-    Entry("Canonical", "canonical.canonical", "P8.2", "set", "known", "any", "one"),
-    Entry(
+    CatalogueEntry("TopStable", "stability.top_stable", "P6.1, P6.2", "set", "unknown", "any", "one and inner"),
+    CatalogueEntry(
+        "FixedThreshold", "limited_domain.fixed_threshold", "P7.1, P7.2", "set", "unknown", "any", "k items"
+    ),
+    CatalogueEntry("Lipschitz", "public_list.lipschitz", "P8.1", "ordered or set", "known", "any", "one"),
+    CatalogueEntry("Canonical", "canonical.canonical", "P8.2", "set", "known", "any", "one"),
+    CatalogueEntry(
         "CanonicalOrPeeling",
         "routes.canonical_or_peeling",
         "P20.2, P20.3",
@@ -74,11 +84,13 @@ CATALOGUE = (
         "any",
         "look, and one or k items",
     ),
-    Entry("CanonicalBottom", "canonical.with_stop", "P9.1", "set or stop", "unknown", "any", "one"),
-    Entry("Staircase", "canonical.staircase", "P19.1, P19.2", "set, may stop", "unknown", "any", "one"),
-    Entry("RestrictedCanonical", "framework.canonical", "P9.2", "set, may stop", "unknown", "any", "one and test"),
-    Entry("JointExponential", "public_list.joint_exponential", "P14.4", "ordered", "known", "any", "one"),
-    Entry(
+    CatalogueEntry("CanonicalBottom", "canonical.canonical_bottom", "P9.1", "set or stop", "unknown", "any", "one"),
+    CatalogueEntry("Staircase", "canonical.staircase", "P19.1, P19.2", "set, may stop", "unknown", "any", "one"),
+    CatalogueEntry(
+        "RestrictedCanonical", "framework.canonical", "P9.2", "set, may stop", "unknown", "any", "one and test"
+    ),
+    CatalogueEntry("JointExponential", "public_list.joint_exponential", "P14.4", "ordered", "known", "any", "one"),
+    CatalogueEntry(
         "Observed",
         "observed.observed",
         "P17.3, P17.4, P17.5",
@@ -87,19 +99,21 @@ CATALOGUE = (
         "bounded",
         "one",
     ),
-    Entry("Sieve", "observed.sieve", "P18.2", "ordered, may stop", "unknown", "any", "one"),
-    Entry(
+    CatalogueEntry("Sieve", "observed.sieve", "P18.2", "ordered, may stop", "unknown", "any", "one"),
+    CatalogueEntry(
         "OrderedStaircase",
-        "routes.ordered",
+        "routes.ordered_staircase",
         "P19.2, P2.7",
         "ordered, may stop",
         "unknown",
         "any",
         "set and order",
     ),
-    Entry("Routed", "routes.routed", "P18.5", "ordered, may stop", "unknown", "any", "look and one of two"),
-    Entry("FirstStable", "stability.first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),
-    Entry("StableAnswers", "stability.stable_answers", "P14.3", "query answers, may stop", "queries", "any", "one"),
+    CatalogueEntry("Routed", "routes.routed", "P18.5", "ordered, may stop", "unknown", "any", "look and one of two"),
+    CatalogueEntry("FirstStable", "stability.first_stable", "P14.2", "query answer, may stop", "queries", "any", "one"),
+    CatalogueEntry(
+        "StableAnswers", "stability.stable_answers", "P14.3", "query answers, may stop", "queries", "any", "one"
+    ),
 )
 
 # What mechanisms are made of, also under `cl.mechanisms`: name to module.
@@ -114,7 +128,7 @@ PARTS = {
 }
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> CatalogueEntry:
     """The catalogue's line for a mechanism."""
     for line in CATALOGUE:
         if line.name == name:

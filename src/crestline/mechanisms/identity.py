@@ -15,19 +15,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from crestline.mechanisms.adopt import original
+from crestline.mechanisms.third_party import unwrap_adopted
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal)
 
 
-def shown(mechanism: object) -> dict[str, str]:
+def parameter_texts(mechanism: object) -> dict[str, str]:
     """A mechanism's exact parameters, as text for people; those of the original where it was adopted."""
-    written = original(mechanism)
-    stated = _stated(written)
+    written = unwrap_adopted(mechanism)
+    stated = _stated_parameters(written)
     if stated is not None:
-        return {str(name): _text(value) for name, value in stated.items()}
-    values = _fields(written).items()
-    return {name: _text(value) for name, value in values if value is not None and value is not False}
+        return {str(name): _parameter_text(value) for name, value in stated.items()}
+    values = _dataclass_fields(written).items()
+    return {name: _parameter_text(value) for name, value in values if value is not None and value is not False}
 
 
 def identity(mechanism: object) -> dict[str, str] | None:
@@ -35,55 +35,55 @@ def identity(mechanism: object) -> dict[str, str] | None:
 
     One of crestline that holds nobody else's parts is told by its name and by what people are shown.
     """
-    if _all_ours(mechanism):
-        return shown(mechanism)
+    if _is_built_in(mechanism):
+        return parameter_texts(mechanism)
     try:
-        whole = _canonical(mechanism)
+        whole = _canonical_text(mechanism)
     except RecursionError:  # parts that hold each other
         return None
     return None if whole is None else {"value": whole}
 
 
-def _all_ours(value: object) -> bool:
+def _is_built_in(value: object) -> bool:
     """Whether a value is ours, and so are all its parts: then texts are exact, and differ where values differ."""
-    value = original(value)
+    value = unwrap_adopted(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return _ours(type(value)) and all(_all_ours(part) for part in _fields(value).values())
-    return type(value) in _PLAIN or (isinstance(value, Enum) and _ours(type(value)))
+        return _is_own_class(type(value)) and all(_is_built_in(part) for part in _dataclass_fields(value).values())
+    return type(value) in _PLAIN or (isinstance(value, Enum) and _is_own_class(type(value)))
 
 
-def _ours(kind: type) -> bool:
+def _is_own_class(kind: type) -> bool:
     return kind.__module__.split(".")[0] == "crestline"
 
 
-def _canonical(value: Any) -> str | None:
+def _canonical_text(value: Any) -> str | None:
     """A text that two values share only if they are the same, or None."""
-    value = original(value)
+    value = unwrap_adopted(value)
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, Enum):
-        return f"{_kind(value)}.{value.name}"
+        return f"{_class_path(value)}.{value.name}"
     if type(value) in (list, tuple):
-        return _joined(value, [_canonical(part) for part in value])
+        return _join_texts(value, [_canonical_text(part) for part in value])
     if type(value) in (set, frozenset):
-        members = [_canonical(part) for part in value]
-        return None if None in members else _joined(value, sorted(str(part) for part in members))
+        members = [_canonical_text(part) for part in value]
+        return None if None in members else _join_texts(value, sorted(str(part) for part in members))
     if type(value) is dict:
-        return _joined(value, [_canonical(pair) for pair in value.items()])
-    content = _stated(value)
+        return _join_texts(value, [_canonical_text(pair) for pair in value.items()])
+    content = _stated_parameters(value)
     if content is None:
         content = _content(value)
-    inside = None if content is None else _canonical(content)
-    return None if inside is None else f"{_kind(value)}({inside})"
+    inside = None if content is None else _canonical_text(content)
+    return None if inside is None else f"{_class_path(value)}({inside})"
 
 
-def _joined(value: object, members: Sequence[str | None]) -> str | None:
+def _join_texts(value: object, members: Sequence[str | None]) -> str | None:
     return None if None in members else f"{type(value).__name__}[{', '.join(map(str, members))}]"
 
 
-def _stated(value: object) -> dict[Any, Any] | None:
+def _stated_parameters(value: object) -> dict[Any, Any] | None:
     """What an object that is not ours states as its parameters."""
-    stated = None if isinstance(value, type) or _ours(type(value)) else getattr(value, "parameters", None)
+    stated = None if isinstance(value, type) or _is_own_class(type(value)) else getattr(value, "parameters", None)
     return dict(stated) if isinstance(stated, Mapping) else None
 
 
@@ -98,28 +98,28 @@ def _content(value: object) -> dict[str, Any] | None:
     computed = {name for base in kind.__mro__ for name, made in vars(base).items() if isinstance(made, cached_property)}
     if not set(getattr(value, "__dict__", {})) <= {*names, *computed}:
         return None
-    return _fields(value)
+    return _dataclass_fields(value)
 
 
-def _fields(value: object) -> dict[str, Any]:
+def _dataclass_fields(value: object) -> dict[str, Any]:
     """The fields of a dataclass by name; none of anything else."""
     return {part.name: getattr(value, part.name) for part in fields(value)} if is_dataclass(value) else {}
 
 
-def _kind(value: object) -> str:
+def _class_path(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def _text(value: object) -> str:
-    value = original(value)
+def _parameter_text(value: object) -> str:
+    value = unwrap_adopted(value)
     if isinstance(value, Fraction):
-        return _shortest(value)
+        return _shortest_text(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return f"{type(value).__name__}({', '.join(f'{name}={text}' for name, text in shown(value).items())})"
+        return f"{type(value).__name__}({', '.join(f'{name}={text}' for name, text in parameter_texts(value).items())})"
     return str(value)
 
 
-def _shortest(number: Fraction) -> str:
+def _shortest_text(number: Fraction) -> str:
     """A decimal where it is exact, else the fraction: parameters are exact, and so is what is said of them."""
     for digits in (6, 12, 20, 40):
         with localcontext() as context:

@@ -16,18 +16,18 @@ from inspect import signature
 
 from crestline.errors import MechanismError
 from crestline.guarantees import accountants
-from crestline.guarantees.cost import Cost, Repeated
+from crestline.guarantees.cost import Cost, RepeatedStep
 from crestline.guarantees.guarantee import Guarantee
-from crestline.guarantees.search import largest_within
+from crestline.guarantees.root_finding import largest_within
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label, label_order
-from crestline.histogram.views import SeenInGroups
-from crestline.mechanisms.mechanism import OfAnyView
+from crestline.histogram.label_order import Label, label_order
+from crestline.histogram.view_kinds import SeenInGroups
+from crestline.mechanisms.mechanism import AnyMechanism
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import GroupSelections, Selection
-from crestline.mechanisms.total import Total
 from crestline.randomness.entropy import Entropy
 
-Making = Callable[[Total], OfAnyView]  # from a total to the mechanism within it
+Making = Callable[[PrivacyTotal], AnyMechanism]  # from a total to the mechanism within it
 
 _NOTHING = Selection((), stopped=True)
 _DIGITS = 4  # how closely a total is used up: the last tenth of a per mille buys nothing
@@ -43,14 +43,14 @@ class InGroups:
     public            the list of groups is public: every one is published, the empty ones too
     """
 
-    mechanism: OfAnyView
+    mechanism: AnyMechanism
     groups_per_user: int
     slack: Fraction
     public: bool = False
 
     @classmethod
-    def of(
-        cls, mechanism: OfAnyView, groups_per_user: int, *, delta: Fraction | None = None, public: bool = False
+    def from_mechanism(
+        cls, mechanism: AnyMechanism, groups_per_user: int, *, delta: Fraction | None = None, public: bool = False
     ) -> InGroups:
         """A mechanism that is there already. What is left of a total `delta` after the steps' own composes them all;
         without a total, what the mechanism itself sets aside for composing its own steps."""
@@ -60,44 +60,46 @@ class InGroups:
         return cls(mechanism, groups_per_user, max(Fraction(0), left), public)
 
     @classmethod
-    def within(cls, make: Making, total: Total, groups_per_user: int) -> InGroups:
+    def fit_within(cls, make: Making, total: PrivacyTotal, groups_per_user: int) -> InGroups:
         """The mechanism whose copies, as many as one user has groups, are within a total; all steps composed at once.
 
         A mechanism that needs no δ for composing its own steps may need some for composing the copies: half of it, if
         items then need a smaller margin.
         """
         if groups_per_user == 1:
-            return cls.of(make(total), 1)
-        plain = cls._fitted(make, total, groups_per_user, Fraction(1))
+            return cls.from_mechanism(make(total), 1)
+        plain = cls._fit_copies(make, total, groups_per_user, Fraction(1))
         if plain.slack:
             return plain
-        tight = cls._fitted(make, total, groups_per_user, Fraction(1, 2))
-        return min((plain, tight), key=lambda made: _margin(made.mechanism))
+        tight = cls._fit_copies(make, total, groups_per_user, Fraction(1, 2))
+        return min((plain, tight), key=lambda made: _margin_or_infinity(made.mechanism))
 
     @classmethod
-    def _fitted(cls, make: Making, total: Total, groups_per_user: int, share: Fraction) -> InGroups:
+    def _fit_copies(cls, make: Making, total: PrivacyTotal, groups_per_user: int, share: Fraction) -> InGroups:
         """The largest ε of one copy with which all copies are within the total; a share of δ is for the copies."""
 
-        def made(size: Fraction) -> InGroups:
+        def copies_of_size(size: Fraction) -> InGroups:
             copy = replace(total, epsilon=size, delta=share * total.delta / groups_per_user)
-            return cls.of(make(copy), groups_per_user, delta=total.delta)
+            return cls.from_mechanism(make(copy), groups_per_user, delta=total.delta)
 
-        def reached(size: Fraction) -> Fraction:
-            promised = made(size).guarantee().epsilon
+        def total_epsilon_of(size: Fraction) -> Fraction:
+            promised = copies_of_size(size).guarantee().epsilon
             assert promised is not None, "a mechanism within a total has an ε"
             return promised
 
-        return made(largest_within(reached, total.epsilon, start=total.epsilon / groups_per_user, digits=_DIGITS))
+        return copies_of_size(
+            largest_within(total_epsilon_of, total.epsilon, start=total.epsilon / groups_per_user, digits=_DIGITS)
+        )
 
     def cost(self) -> Cost:
         """The worst case: every group of a user costs what one release does (P15.1)."""
-        return _times(self.mechanism.cost(), self.groups_per_user)
+        return _cost_times(self.mechanism.cost(), self.groups_per_user)
 
     def guarantee(self) -> Guarantee:
         """The promise for the whole family."""
         if self.groups_per_user == 1:
             return self.mechanism.guarantee()
-        known = self.mechanism.promised_in(self.groups_per_user)
+        known = self.mechanism.guarantee_in_groups(self.groups_per_user)
         if known is not None:
             return known
         of_one, _, _ = self.mechanism.guarantee().theorem.partition(
@@ -105,17 +107,17 @@ class InGroups:
         )  # how its own steps compose does not matter here
         return accountants.total(self.cost(), self.slack, theorem=f"P15.1, {of_one}" if of_one else "P15.1")
 
-    def settled(self, published: GroupSelections) -> Cost:
+    def settlement_cost(self, published: GroupSelections) -> Cost:
         """The sum of the largest bills over all groups, in the data or not; δ is never given back (P15.2).
 
         A group that is not published counts with the most that an answer naming nothing can cost. Which bills are the
         largest must not depend on how they are measured; where it does, the worst case stays charged.
         """
         whole, most = self.cost(), self.groups_per_user
-        bills = [self.mechanism.settled(selection) for _, selection in published.groups]
-        bills += [self.mechanism.settled(_NOTHING)] * most
+        bills = [self.mechanism.settlement_cost(selection) for _, selection in published.groups]
+        bills += [self.mechanism.settlement_cost(_NOTHING)] * most
         ranked = sorted(bills, key=lambda bill: bill.rho, reverse=True)
-        if not _descending([bill.epsilon for bill in ranked]):
+        if not _is_descending([bill.epsilon for bill in ranked]):
             return whole
         charged = sum((bill.steps for bill in ranked[:most]), ())
         return Cost(charged, whole.delta)
@@ -127,10 +129,10 @@ class InGroups:
         for table in tables:
             each = self.mechanism.release_groups(table, entropy)
             released = zip(table.groups, each, strict=True)
-            published += [(group, selection) for group, selection in released if self.shows(selection)]
+            published += [(group, selection) for group, selection in released if self.is_published(selection)]
         return GroupSelections(tuple(sorted(published, key=lambda part: label_order(part[0]))))
 
-    def shows(self, selection: Selection) -> bool:
+    def is_published(self, selection: Selection) -> bool:
         """Whether a group of which this was released is published."""
         return self.public or bool(selection.items)
 
@@ -143,7 +145,7 @@ class InGroups:
         for label in sorted(family, key=label_order):
             alone: defaultdict[GroupSelections, float] = defaultdict(float)
             for selection, chance in law(family[label]).items():
-                alone[GroupSelections(((label, selection),) if self.shows(selection) else ())] += chance
+                alone[GroupSelections(((label, selection),) if self.is_published(selection) else ())] += chance
             together = {
                 GroupSelections(so_far.groups + more.groups): likely * chance
                 for so_far, likely in together.items()
@@ -152,26 +154,26 @@ class InGroups:
         return together
 
 
-def fitted_in_groups(fit: Callable[..., OfAnyView], total: Total, groups_per_user: int) -> OfAnyView:
+def fit_in_groups(fit: Callable[..., AnyMechanism], total: PrivacyTotal, groups_per_user: int) -> AnyMechanism:
     """The mechanism of which one release in each of a user's groups is within a total: by its own theorem, where it has
     one for all groups of a user at once, else by composing as many releases (P15.1)."""
     if groups_per_user == 1:
         return fit(total)
     if "groups" in signature(fit).parameters:
         return fit(total, groups=groups_per_user)
-    return InGroups.within(fit, total, groups_per_user).mechanism
+    return InGroups.fit_within(fit, total, groups_per_user).mechanism
 
 
-def _times(cost: Cost, copies: int) -> Cost:
-    return Cost(tuple(Repeated(part.step, part.times * copies) for part in cost.steps), cost.delta * copies)
+def _cost_times(cost: Cost, copies: int) -> Cost:
+    return Cost(tuple(RepeatedStep(part.step, part.times * copies) for part in cost.steps), cost.delta * copies)
 
 
-def _descending(sizes: list[Fraction | None]) -> bool:
+def _is_descending(sizes: list[Fraction | None]) -> bool:
     """Whether the pure costs fall too, or no bill has one."""
     known = [size for size in sizes if size is not None]
     return len(known) in (0, len(sizes)) and known == sorted(known, reverse=True)
 
 
-def _margin(mechanism: OfAnyView) -> float:
+def _margin_or_infinity(mechanism: AnyMechanism) -> float:
     margin = mechanism.margin
     return float("inf") if margin is None else float(margin())

@@ -17,34 +17,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, MechanismError
-from crestline.fields import Converted, Name, Number, Whole, WholeOrNone, field, value
+from crestline.exact_fields import ConvertedField, Name, Number, Whole, WholeOrNone, field, value
+from crestline.exact_numbers import Exact, non_negative_number, one_of_names, positive_number, probability, whole_number
 from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import GaussianDP, Guarantee, PureDP
-from crestline.guarantees.rounding import ball, precision, round_up, upper
-from crestline.guarantees.search import largest_within
-from crestline.histogram.histogram import Histogram, Multiplicities
-from crestline.histogram.labels import Label, label_order
-from crestline.histogram.views import SLOTS, view_of
-from crestline.mechanisms.adopt import adopt, domain_of
-from crestline.mechanisms.framework.contract import released
-from crestline.mechanisms.limited_domain.gauss import sigma_within
+from crestline.guarantees.root_finding import largest_within
+from crestline.guarantees.rounding import ball, decimal_above, precision, round_up
+from crestline.histogram.histogram import CountHistogram, Histogram
+from crestline.histogram.label_order import Label, label_order
+from crestline.histogram.view_kinds import SLOTS, view_of
+from crestline.mechanisms.framework.equivariance import release_n
+from crestline.mechanisms.limited_domain.gauss import least_sigma
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
-from crestline.mechanisms.mechanism import AtChance, BuiltIn, Domain, Mechanism
-from crestline.mechanisms.numerics.sensitivity import most_moved
+from crestline.mechanisms.mechanism import BuiltIn, Domain, FunctionOfChance, Mechanism
+from crestline.mechanisms.numerics.sensitivity import numbers_moved
 from crestline.mechanisms.numerics.thresholds import gaussian_threshold
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import contribution_bound
-from crestline.mechanisms.stages import better
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import Exact, not_negative, one_of, positive, probability, whole
-from crestline.randomness.batches import batches
-from crestline.randomness.compare import rounded
+from crestline.mechanisms.slot_checks import check_contribution
+from crestline.mechanisms.third_party import adopt, domain_of
+from crestline.mechanisms.two_stage import tighter_guarantee
+from crestline.randomness.batch_sizes import batch_sizes
+from crestline.randomness.compare import round_to_grid
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 _NEEDED = "noisy counts need a mechanism with guarantee(), release() and k, the items it names"
@@ -53,7 +53,7 @@ _CLOSE = 3  # digits to which a total ε is spent
 _SHARE = Fraction(1, 3)  # of a total ε, for the counts
 
 
-class _Fitting(Protocol):
+class _FittableMechanism(Protocol):
     """A class of mechanisms that can be made within a total."""
 
     def for_budget(
@@ -61,7 +61,7 @@ class _Fitting(Protocol):
     ) -> Mechanism: ...
 
 
-def _selecting(mechanism: Mechanism, name: str) -> BuiltIn:
+def _adopt_selecting(mechanism: Mechanism, name: str) -> BuiltIn:
     """A mechanism whose items can be counted afterwards."""
     selecting = adopt(mechanism, _NEEDED)
     if selecting.k is None:
@@ -84,46 +84,46 @@ class NoisyCounts(BuiltIn):
     `scale` of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise. `slack` is that of the counts.
     """
 
-    mechanism: Converted[Mechanism, BuiltIn] = field(_selecting)
-    scale: Number = field(positive)
-    noise: Name = field(one_of(_NOISES), default=GAUSSIAN.name)
-    contribution: WholeOrNone = field(contribution_bound, default=None)
-    grid: Whole = field(whole, default=1, kw_only=True)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    mechanism: ConvertedField[Mechanism, BuiltIn] = field(_adopt_selecting)
+    scale: Number = field(positive_number)
+    noise: Name = field(one_of_names(_NOISES), default=GAUSSIAN.name)
+    contribution: WholeOrNone = field(check_contribution, default=None)
+    grid: Whole = field(whole_number, default=1, kw_only=True)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P3.7"
 
     @classmethod
     def for_budget(
-        cls, *, mechanism: _Fitting = LimitedDomain, share: Exact = _SHARE, **total: Unpack[TotalArguments]
+        cls, *, mechanism: _FittableMechanism = LimitedDomain, share: Exact = _SHARE, **total: Unpack[TotalArguments]
     ) -> Self:
         """The instance within a total (epsilon, delta) whose counts are the least noisy; a `share` of ε is for them.
 
         `mechanism` is a class with `for_budget`. Laplace noise needs no δ; Gaussian noise gets the same share of it.
         """
-        return cls.fit(Total.of(cls, total), mechanism=mechanism, share=share)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), mechanism=mechanism, share=share)
 
     @classmethod
-    def fit(cls, total: Total, *, mechanism: _Fitting = LimitedDomain, share: Exact = _SHARE) -> Self:
+    def fit(cls, total: PrivacyTotal, *, mechanism: _FittableMechanism = LimitedDomain, share: Exact = _SHARE) -> Self:
         part, bound = probability(share, "share"), total.contribution
-        moved = most_moved(total.k, bound)
+        moved = numbers_moved(total.k, bound)
         epsilon = part * total.epsilon  # of the counts
         delta_selection, delta_slack = total.split_delta(1 - part)
 
-        def selection(delta: Fraction) -> BuiltIn:
+        def fit_selection(delta: Fraction) -> BuiltIn:
             left = total.epsilon - epsilon
             made = mechanism.for_budget(k=total.k, k_bar=total.k_bar, epsilon=left, delta=delta, contribution=bound)
-            return _selecting(made, "mechanism")
+            return _adopt_selecting(made, "mechanism")
 
-        thrifty = selection(delta_selection)
-        composed = _sigmas_left(thrifty, total.epsilon, delta_slack, moved)
-        sigma = min([sigma_within(epsilon, delta_slack, moved), *composed])
+        thrifty = fit_selection(delta_selection)
+        composed = _possible_sigmas(thrifty, total.epsilon, delta_slack, moved)
+        sigma = min([least_sigma(epsilon, delta_slack, moved), *composed])
         laplace = moved / epsilon
-        if sigma_within(total.epsilon, delta_slack, moved) ** 2 < 2 * laplace**2:  # were all of ε for the counts
-            made = cls(thrifty, sigma, GAUSSIAN.name, bound, slack=delta_slack)._spending(total.epsilon)
+        if least_sigma(total.epsilon, delta_slack, moved) ** 2 < 2 * laplace**2:  # were all of ε for the counts
+            made = cls(thrifty, sigma, GAUSSIAN.name, bound, slack=delta_slack)._with_least_noise(total.epsilon)
             if made.scale**2 < 2 * laplace**2:  # the smaller variance
                 return made
-        return cls(selection(total.delta), laplace, LAPLACE.name, bound)._spending(total.epsilon)
+        return cls(fit_selection(total.delta), laplace, LAPLACE.name, bound)._with_least_noise(total.epsilon)
 
     @property
     def k(self) -> int:
@@ -144,44 +144,48 @@ class NoisyCounts(BuiltIn):
         return self.mechanism.ordered
 
     @property
-    def margin(self) -> AtChance | None:
+    def margin(self) -> FunctionOfChance | None:
         """The margin of the selection inside: counting afterwards does not change it."""
         return self.mechanism.margin
 
     @property
-    def selecting(self) -> BuiltIn:
+    def selecting_mechanism(self) -> BuiltIn:
         return self.mechanism
 
     def cost(self) -> Cost:
         return self.mechanism.cost() + self._counts_cost(self.k)
 
-    def settled(self, selection: Selection) -> Cost:
+    def settlement_cost(self, selection: Selection) -> Cost:
         """What the selection is settled for, and the counts that were in fact published (P3.7, P10.6)."""
-        return self.mechanism.settled(selection) + self._counts_cost(len(selection))
+        return self.mechanism.settlement_cost(selection) + self._counts_cost(len(selection))
 
     def guarantee(self) -> Guarantee:
         """All steps composed at once, or selection and counts each on their own, whichever is less."""
-        return self._promise(self.mechanism.guarantee())
+        return self._smallest_guarantee(self.mechanism.guarantee())
 
-    def _promise(self, selection: Guarantee) -> Guarantee:
+    def _smallest_guarantee(self, selection: Guarantee) -> Guarantee:
         together = total(self.cost(), self.slack + self.mechanism.slack, theorem=self.theorem)
-        return better(together, selection, total(self._counts_cost(self.k), self.slack, self.theorem))
+        return tighter_guarantee(together, selection, total(self._counts_cost(self.k), self.slack, self.theorem))
 
-    def _spending(self, epsilon: Fraction) -> Self:
+    def _with_least_noise(self, epsilon: Fraction) -> Self:
         """The same with as little noise as a total ε allows: what composition saves is spent on the counts."""
         selection = self.mechanism.guarantee()
 
-        def spent(precise: Fraction) -> Fraction:
-            promise: Fraction | None = self._scaled(round_up(1 / precise, _DIGITS))._promise(selection).epsilon
+        def epsilon_of_scale(precise: Fraction) -> Fraction:
+            promise: Fraction | None = (
+                self._with_scale(round_up(1 / precise, _DIGITS))._smallest_guarantee(selection).epsilon
+            )
             assert promise is not None, "a promise within a total has an epsilon"
             return promise
 
-        if spent(1 / self.scale) > epsilon * (1 - Fraction(1, 10**_CLOSE)):  # also where rounding would exceed it
+        if epsilon_of_scale(1 / self.scale) > epsilon * (
+            1 - Fraction(1, 10**_CLOSE)
+        ):  # also where rounding would exceed it
             return self
-        precise = largest_within(spent, epsilon, start=1 / self.scale, digits=_CLOSE)
-        return self._scaled(round_up(1 / precise, _DIGITS))
+        precise = largest_within(epsilon_of_scale, epsilon, start=1 / self.scale, digits=_CLOSE)
+        return self._with_scale(round_up(1 / precise, _DIGITS))
 
-    def _scaled(self, scale: Fraction) -> Self:
+    def _with_scale(self, scale: Fraction) -> Self:
         return type(self)(self.mechanism, scale, self.noise, self.contribution, grid=self.grid, slack=self.slack)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
@@ -189,13 +193,13 @@ class NoisyCounts(BuiltIn):
             raise HistogramError("Laplace noise is charged by the items one user has: count distinct users per item")
         count_of = _lookup(histogram)
         result: list[Selection] = []
-        for trials in batches(n, self.k):
-            named = released(self.mechanism, histogram, trials, entropy)
+        for trials in batch_sizes(n, self.k):
+            named = release_n(self.mechanism, histogram, trials, entropy)
             table = np.zeros((trials, self.k), dtype=np.int64)
             for row, selection in enumerate(named):
-                table[row, : len(selection)] = [count_of(item) for item in _in_order(selection)]
-            values = self._noisy(table, histogram.unit, entropy)
-            result += [_with_counts(*pair) for pair in zip(named, values.tolist(), strict=True)]
+                table[row, : len(selection)] = [count_of(item) for item in _items_in_order(selection)]
+            values = self._add_noise(table, histogram.unit, entropy)
+            result += [_add_counts(*pair) for pair in zip(named, values.tolist(), strict=True)]
         return result
 
     def spread(self, chance: float = 0.95) -> float:
@@ -205,40 +209,40 @@ class NoisyCounts(BuiltIn):
         return float(self.scale * gaussian_threshold((1 - chance) / 2)) / float(np.sqrt(2))
 
     def _counts_cost(self, items: int) -> Cost:
-        moved = most_moved(items, self.contribution)
+        moved = numbers_moved(items, self.contribution)
         if self.noise == LAPLACE.name:
-            return steps(PureDP(1 / self.scale, theorem=self.theorem), moved)
-        return steps(GaussianDP(moved / self.scale**2, theorem=self.theorem), min(1, moved))
+            return repeat_step(PureDP(1 / self.scale, theorem=self.theorem), moved)
+        return repeat_step(GaussianDP(moved / self.scale**2, theorem=self.theorem), min(1, moved))
 
-    def _noisy(self, counts: NDArray[np.int64], unit: int, entropy: Entropy) -> NDArray[np.int64]:
+    def _add_noise(self, counts: NDArray[np.int64], unit: int, entropy: Entropy) -> NDArray[np.int64]:
         """Every count with fresh noise, on the grid. Columns beyond a row's items are noise on zero, and dropped."""
         noise = entropy.uniforms(*counts.shape)
-        noisy = keys(Linear(counts, Fraction(1)), _NOISES[self.noise], noise, scale=self.scale * unit)
-        return rounded(noisy, Fraction(self.grid)) * self.grid
+        noisy = build_keys(LinearScores(counts, Fraction(1)), _NOISES[self.noise], noise, scale=self.scale * unit)
+        return round_to_grid(noisy, Fraction(self.grid)) * self.grid
 
 
-def _sigmas_left(selection: BuiltIn, budget: Fraction, delta_slack: Fraction, moved: int) -> list[Fraction]:
+def _possible_sigmas(selection: BuiltIn, budget: Fraction, delta_slack: Fraction, moved: int) -> list[Fraction]:
     """σ for the zCDP that the selection leaves of the budget, if it leaves any: composed at once, noise may be less."""
     left = largest_rho(budget, delta_slack + selection.slack) - selection.cost().rho
     if left <= 0:
         return []
     with precision():
-        return [upper((ball(moved) / ball(2 * left)).sqrt())]
+        return [decimal_above((ball(moved) / ball(2 * left)).sqrt())]
 
 
 def _lookup(histogram: Histogram) -> Callable[[Label], int]:
     """The count of an item by its label."""
-    if isinstance(histogram, Multiplicities):
+    if isinstance(histogram, CountHistogram):
         return lambda item: item[0]
     counts = dict(zip(histogram.items, histogram.counts, strict=True))
     return counts.__getitem__
 
 
-def _in_order(selection: Selection) -> Sequence[Label]:
+def _items_in_order(selection: Selection) -> Sequence[Label]:
     """A tuple as it is; a set in byte order, which depends on nothing but the set."""
     return selection.items if isinstance(selection.items, tuple) else sorted(selection.items, key=label_order)
 
 
-def _with_counts(selection: Selection, counts: list[int]) -> Selection:
+def _add_counts(selection: Selection, counts: list[int]) -> Selection:
     published = tuple(Fraction(count) for count in counts[: len(selection)])
     return Selection(selection.items, selection.stopped, published)

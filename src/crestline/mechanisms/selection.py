@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.histogram.covered import Covered
+from crestline.histogram.coverage_counts import CoverageCounts
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label, Padding, label_order
+from crestline.histogram.histogram_table import HistogramTable
+from crestline.histogram.label_order import Label, Padding, label_order
 from crestline.histogram.route import Route
-from crestline.histogram.table import HistogramTable
 
 _END = int(np.iinfo(np.int64).max)  # no slot has this number
 _SHARED = 32  # from here on rows are hardly ever equal
@@ -32,14 +32,14 @@ class Selection:
     stopped: bool
     counts: tuple[Fraction, ...] | None = None
     route: Route | None = None
-    coverage: Covered | None = None
+    coverage: CoverageCounts | None = None
     needed: float | None = field(default=None, compare=False)  # explains a selection, and makes no other one of it
 
     def __len__(self) -> int:
         return len(self.items)
 
 
-def listed(labels: Sequence[Label], k: int) -> Selection:
+def select_list(labels: Sequence[Label], k: int) -> Selection:
     """An ordered selection from drawn labels: cut at the first empty slot (P0.6); fewer than `k` is a stop (P0.7)."""
     kept: list[Label] = []
     for label in labels:
@@ -49,13 +49,13 @@ def listed(labels: Sequence[Label], k: int) -> Selection:
     return Selection(tuple(kept), len(kept) < k)
 
 
-def collected(labels: Sequence[Label], k: int) -> Selection:
+def select_set(labels: Sequence[Label], k: int) -> Selection:
     """A set-valued selection: empty slots are dropped (P0.6); fewer than `k` is a stop."""
     kept = frozenset(label for label in labels if not isinstance(label, Padding))
     return Selection(kept, len(kept) < k)
 
 
-def unordered(selection: Selection) -> Selection:
+def as_unordered(selection: Selection) -> Selection:
     """The same items as a set, for an order that means nothing; counts follow their items into byte order."""
     if isinstance(selection.items, frozenset):
         return selection
@@ -65,13 +65,13 @@ def unordered(selection: Selection) -> Selection:
     return replace(selection, items=frozenset(items), counts=counts)
 
 
-def items_at(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:
+def select_ranks(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:
     """The items at some ranks of a public list; fewer than `k` of them is a stop."""
     names = histogram.names(ranks)
     return Selection(names if ordered else frozenset(names), len(names) < k)
 
 
-def selections(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
+def select_rows(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
     """One selection for each row of drawn columns; equal short rows share one (selections are values)."""
     if drawn.shape[1] > _SHARED:
         return [make(row) for row in drawn.tolist()]
@@ -98,9 +98,9 @@ class GroupSelections:
         return sum(len(selection) for _, selection in self.groups)
 
 
-def table_selections(table: HistogramTable, drawn: NDArray[np.int64], k: int) -> list[Selection]:
+def select_table_rows(table: HistogramTable, drawn: NDArray[np.int64], k: int) -> list[Selection]:
     """Ordered selections, one for each row of a table: cut at ⊥ (any column after the slots) or at an empty slot."""
-    inside = np.logical_and.accumulate(drawn < table.filled[:, None], axis=1)
+    inside = np.logical_and.accumulate(drawn < table.filled_slots[:, None], axis=1)
     nothing = Selection((), True)
     result = [nothing] * len(drawn)
     lengths = inside.sum(axis=1)
@@ -110,12 +110,12 @@ def table_selections(table: HistogramTable, drawn: NDArray[np.int64], k: int) ->
     return result
 
 
-def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int, k: int) -> list[Selection]:
+def select_ranked_rows(histogram: Histogram, drawn: NDArray[np.int64], slots: int, k: int) -> list[Selection]:
     """Ordered selections from rows of drawn columns: cut at ⊥ (any column after the slots) or at an empty slot."""
     outside = drawn >= min(slots, histogram.filled)
     rows, width = drawn.shape
     if rows > 1 and width > _SHARED:
-        return _long_selections(histogram, drawn, outside, k)
+        return _select_long_rows(histogram, drawn, outside, k)
     if outside.any():
         drawn = np.where(np.logical_or.accumulate(outside, axis=1), _END, drawn)
 
@@ -123,17 +123,17 @@ def ranked_selections(histogram: Histogram, drawn: NDArray[np.int64], slots: int
         items = histogram.names(row[: row.index(_END)] if _END in row else row)
         return Selection(items, len(items) < k)
 
-    return selections(drawn, make)
+    return select_rows(drawn, make)
 
 
-def _long_selections(
+def _select_long_rows(
     histogram: Histogram, drawn: NDArray[np.int64], outside: NDArray[np.bool_], k: int
 ) -> list[Selection]:
-    """`ranked_selections` for many long rows: whole rows are named at once, and each is then cut to its length."""
+    """`select_ranked_rows` for many long rows: whole rows are named at once, and each is then cut to its length."""
     width = drawn.shape[1]
     if not outside.any():
-        return [Selection(items, width < k) for items in histogram.names_of_rows(drawn)]
+        return [Selection(items, width < k) for items in histogram.labels_of_rows(drawn)]
     lengths = np.where(outside.any(axis=1), outside.argmax(axis=1), width).tolist()
     inside = np.where(outside, 0, drawn)  # any slot: what stands there is cut off
-    named = zip(histogram.names_of_rows(inside), lengths, strict=True)
+    named = zip(histogram.labels_of_rows(inside), lengths, strict=True)
     return [Selection(items[:size], size < k) for items, size in named]

@@ -25,7 +25,7 @@ _LABEL = re.compile(r"(?P<year>[1-9]\d{3})(-(W(?P<week>\d\d)|Q(?P<quarter>[1-4])
 _LAST_YEAR = 9998  # the day after it is still a day
 
 
-def index_of(kind: str, day: date) -> int:
+def period_index(kind: str, day: date) -> int:
     """The number of the period that a day lies in; the next period has the next number."""
     if kind == "day":
         return day.toordinal()
@@ -49,7 +49,7 @@ def first_day(kind: str, index: int) -> date:
     return date(months // 12, months % 12 + 1, 1)
 
 
-def label_of(kind: str, index: int) -> str:
+def period_label(kind: str, index: int) -> str:
     """How a period is written.
 
     >>> label_of("quarter", index_of("quarter", date(2026, 11, 18)))
@@ -63,14 +63,14 @@ def label_of(kind: str, index: int) -> str:
     return {"day": day.isoformat(), "month": day.isoformat()[:7], "quarter": quarter, "year": f"{day.year:04d}"}[kind]
 
 
-def days_of(label: str) -> tuple[date, date]:
+def label_days(label: str) -> tuple[date, date]:
     """The first day of what a label names, and the first day after it."""
     match = _LABEL.fullmatch(label) if isinstance(label, str) else None
     try:
         if match is None or int(match["year"]) > _LAST_YEAR:
             raise ValueError
         kind = next((kind for kind in ("day", "week", "quarter", "month") if match[kind]), "year")
-        index = index_of(kind, _first(match))
+        index = period_index(kind, _first_day_of_match(match))
     except ValueError:
         raise QuestionError(
             f"{label!r} is no period: write a day as 2026-10-05, a week as 2026-W41, a month as 2026-10, a quarter as "
@@ -79,7 +79,7 @@ def days_of(label: str) -> tuple[date, date]:
     return first_day(kind, index), first_day(kind, index + 1)
 
 
-def _first(match: re.Match[str]) -> date:
+def _first_day_of_match(match: re.Match[str]) -> date:
     year = int(match["year"])
     if match["week"]:
         return date.fromisocalendar(year, int(match["week"]), 1)
@@ -106,23 +106,23 @@ class Calendar:
             raise ParameterError(f"per must be one of {', '.join(KINDS)}, not {self.per!r}")
         if not isinstance(self.time, str) or not self.time:
             raise ParameterError("time must name the column that says when: time='day'")
-        _zone(self.zone)
+        _time_zone(self.zone)
 
-    def midnight(self, day: date) -> datetime:
+    def start_of_day(self, day: date) -> datetime:
         """The moment at which a day begins, in UTC."""
-        return datetime(day.year, day.month, day.day, tzinfo=_zone(self.zone)).astimezone(UTC)
+        return datetime(day.year, day.month, day.day, tzinfo=_time_zone(self.zone)).astimezone(UTC)
 
-    def running(self, now: datetime) -> int:
+    def running_period(self, now: datetime) -> int:
         """The number of the period that has begun and not ended."""
-        return index_of(self.per, now.astimezone(_zone(self.zone)).date())
+        return period_index(self.per, now.astimezone(_time_zone(self.zone)).date())
 
-    def covering(self, first: date, after: date) -> Periods:
+    def covering_periods(self, first: date, after: date) -> Periods:
         """The periods that these days are made of; `QuestionError` where they are not whole periods."""
-        start, end = index_of(self.per, first), index_of(self.per, after - timedelta(days=1))
+        start, end = period_index(self.per, first), period_index(self.per, after - timedelta(days=1))
         if first_day(self.per, start) != first or first_day(self.per, end + 1) != after:
             raise QuestionError(
                 f"from {first} to {after - timedelta(days=1)} is no whole number of {self.per}s, and this budget is by "
-                f"the {self.per}: name {self.per}s, such as {label_of(self.per, start)!r}"
+                f"the {self.per}: name {self.per}s, such as {period_label(self.per, start)!r}"
             )
         return Periods(self, start, end - start + 1)
 
@@ -151,7 +151,7 @@ class Periods:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(label_of(self.calendar.per, index) for index in self.indices)
+        return tuple(period_label(self.calendar.per, index) for index in self.indices)
 
     @property
     def edges(self) -> tuple[date, ...]:
@@ -159,17 +159,17 @@ class Periods:
         return tuple(first_day(self.calendar.per, index) for index in (*self.indices, self.first + self.size))
 
     @classmethod
-    def between(cls, calendar: Calendar, first: str, last: str) -> Periods:
+    def from_labels(cls, calendar: Calendar, first: str, last: str) -> Periods:
         """From one label to another, both included; each may name something longer than a period."""
-        start, end = days_of(first)[0], days_of(last)[1]
+        start, end = label_days(first)[0], label_days(last)[1]
         if start >= end:
             raise QuestionError(f"{first!r} begins after {last!r} has ended")
-        return calendar.covering(start, end)
+        return calendar.covering_periods(start, end)
 
     @classmethod
-    def of_json(cls, value: Mapping[str, str]) -> Periods:
+    def from_json(cls, value: Mapping[str, str]) -> Periods:
         calendar = Calendar(value["per"], value["time"], value["zone"])
-        return cls.between(calendar, value["first"], value["last"])
+        return cls.from_labels(calendar, value["first"], value["last"])
 
     def to_json(self) -> dict[str, str]:
         labels = self.labels
@@ -180,7 +180,7 @@ class Periods:
         return labels[0] if self.size == 1 else f"{labels[0]} to {labels[-1]}"
 
 
-def _zone(name: str) -> tzinfo:
+def _time_zone(name: str) -> tzinfo:
     """A time zone by its name; UTC needs no table of zones."""
     from zoneinfo import ZoneInfo
 

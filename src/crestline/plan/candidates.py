@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from crestline.errors import CrestlineError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.views import SLOTS, view_of
-from crestline.mechanisms.catalogue import CATALOGUE, Entry, entry
-from crestline.mechanisms.in_groups import fitted_in_groups
-from crestline.mechanisms.mechanism import KNOWN, OfAnyView
-from crestline.plan.crowd import Crowd
-from crestline.prepare import total_of
+from crestline.histogram.view_kinds import SLOTS, view_of
+from crestline.mechanisms.catalogue import CATALOGUE, CatalogueEntry, entry
+from crestline.mechanisms.in_groups import fit_in_groups
+from crestline.mechanisms.mechanism import KNOWN, AnyMechanism
+from crestline.plan.synthetic_users import SyntheticUsers
+from crestline.prepare import total_of_question
 from crestline.question import Question
 
 MULTIPLES = (1, 2, 5, 10)  # of k: how many items a mechanism may see, unless the caller says
 MULTIPLES_BOUNDED = (*MULTIPLES, 100)  # with a contribution bound more of them cost nothing (P4.1, P4.2)
 
 
-def k_bars(question: Question) -> tuple[int, ...]:
+def k_bar_choices(question: Question) -> tuple[int, ...]:
     """How many items a mechanism may see: what was asked for, or a few multiples of k."""
     if question.k_bar is not None:
         return (question.k_bar,)
@@ -30,45 +30,47 @@ def k_bars(question: Question) -> tuple[int, ...]:
 class Candidate:
     """A mechanism ready to run within a total, and the number of items it sees (None: all of a public list)."""
 
-    entry: Entry
-    mechanism: OfAnyView
+    entry: CatalogueEntry
+    mechanism: AnyMechanism
     k_bar: int | None
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedMechanism:
     """A mechanism that cannot answer this, and why."""
 
     mechanism: str
     reason: str
 
 
-def attempts(question: Question, mechanisms: Sequence[str] = ()) -> tuple[tuple[Entry, int], ...]:
+def candidate_settings(question: Question, mechanisms: Sequence[str] = ()) -> tuple[tuple[CatalogueEntry, int], ...]:
     """Every mechanism that can be made for a budget (or those named), with every number of items it may see."""
     lines = [entry(name) for name in mechanisms] or CATALOGUE
-    return tuple((line, k_bar) for line in lines if line.selects for k_bar in k_bars(question))
+    return tuple((line, k_bar) for line in lines if line.selects_items for k_bar in k_bar_choices(question))
 
 
-def candidate(
-    line: Entry, k_bar: int, question: Question, *, public_list: bool, crowd: Crowd | None = None
-) -> Candidate | Skipped:
+def build_candidate(
+    line: CatalogueEntry, k_bar: int, question: Question, *, public_list: bool, crowd: SyntheticUsers | None = None
+) -> Candidate | SkippedMechanism:
     """The mechanism within the total. One that needs a public list of all items is skipped unless there is one, and one
     that looks at pairs or at all observed items unless there is a crowd to look at."""
     known = line.domain == KNOWN
     if known and not public_list:
-        return Skipped(line.name, "needs a public list of all items")
+        return SkippedMechanism(line.name, "needs a public list of all items")
     try:
-        total = total_of(question, k_bar)
-        mechanism = fitted_in_groups(line.load().fit, total, question.groups_per_user)
+        total = total_of_question(question, k_bar)
+        mechanism = fit_in_groups(line.load().fit, total, question.groups_per_user)
     except CrestlineError as error:
-        return Skipped(line.name, str(error))
+        return SkippedMechanism(line.name, str(error))
     view = view_of(mechanism)
-    if view != SLOTS and (crowd is None or crowd.sees(view) is None):
-        return Skipped(line.name, "looks at all observed items or pairs, and here is a histogram of the largest only")
+    if view != SLOTS and (crowd is None or crowd.view_data(view) is None):
+        return SkippedMechanism(
+            line.name, "looks at all observed items or pairs, and here is a histogram of the largest only"
+        )
     return Candidate(line, mechanism, None if known or view != SLOTS else mechanism.k_bar or k_bar)
 
 
-def seen(histogram: Histogram, k_bar: int) -> Histogram:
+def cut_histogram(histogram: Histogram, k_bar: int) -> Histogram:
     """What a mechanism with `k_bar` slots sees of a histogram with at least as many."""
     rows = [
         (label, count)

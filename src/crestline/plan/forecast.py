@@ -10,13 +10,20 @@ import numpy as np
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
-from crestline.histogram.views import PAIRS, SLOTS, view_of
-from crestline.mechanisms.mechanism import OfAnyView
+from crestline.histogram.label_order import Label
+from crestline.histogram.view_kinds import PAIRS, SLOTS, view_of
+from crestline.mechanisms.mechanism import AnyMechanism
 from crestline.mechanisms.selection import Selection
-from crestline.plan.candidates import Candidate, Skipped, attempts, candidate, k_bars, seen
-from crestline.plan.crowd import Crowd
-from crestline.prepare import describe
+from crestline.plan.candidates import (
+    Candidate,
+    SkippedMechanism,
+    build_candidate,
+    candidate_settings,
+    cut_histogram,
+    k_bar_choices,
+)
+from crestline.plan.synthetic_users import SyntheticUsers
+from crestline.prepare import describe_choice
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 
@@ -80,31 +87,31 @@ class PublicData:
 
     histogram: Histogram
     domain: Histogram | None = None
-    crowd: Crowd | None = None
+    crowd: SyntheticUsers | None = None
 
 
 def forecast(
     data: PublicData, question: Question, simulation: Simulation, *, mechanisms: Sequence[str] = ()
-) -> tuple[tuple[Forecast, ...], tuple[Skipped, ...]]:
+) -> tuple[tuple[Forecast, ...], tuple[SkippedMechanism, ...]]:
     """Every applicable mechanism, best first, and those that are not applicable.
 
     Of each mechanism the best `k_bar` is kept.
     """
-    most = max(k_bars(question))
+    most = max(k_bar_choices(question))
     if data.histogram.k_bar < most:
         raise ParameterError(f"the histogram must hold k_bar={most} items; count again with that")
     rows: dict[Candidate, Forecast] = {}
-    skipped: dict[str, Skipped] = {}
-    tries = attempts(question, mechanisms)
+    skipped: dict[str, SkippedMechanism] = {}
+    tries = candidate_settings(question, mechanisms)
     for done, (line, k_bar) in enumerate(tries):
         simulation.watch(done, len(tries))
-        made = candidate(line, k_bar, question, public_list=data.domain is not None, crowd=data.crowd)
+        made = build_candidate(line, k_bar, question, public_list=data.domain is not None, crowd=data.crowd)
         if isinstance(made, Candidate) and made not in rows:
             try:
-                rows[made] = _row(made, _shown(made, k_bar, data), question.k, simulation)
+                rows[made] = _forecast_row(made, _forecast_input(made, k_bar, data), question.k, simulation)
             except HistogramError as error:
-                made = Skipped(line.name, str(error))
-        if isinstance(made, Skipped):
+                made = SkippedMechanism(line.name, str(error))
+        if isinstance(made, SkippedMechanism):
             skipped[line.name] = made
     simulation.watch(len(tries), len(tries))
     best = _best(list(rows.values()))
@@ -113,33 +120,35 @@ def forecast(
 
 
 @dataclass(frozen=True)
-class Shown:
+class ForecastInput:
     """What a mechanism sees, and every item with its true count, by which its selections are judged."""
 
     histogram: Histogram
     truth: Histogram
 
 
-def _shown(made: Candidate, k_bar: int, data: PublicData) -> Shown:
+def _forecast_input(made: Candidate, k_bar: int, data: PublicData) -> ForecastInput:
     view, domain, crowd = view_of(made.mechanism), data.domain, data.crowd
     if view != SLOTS:
-        found = None if crowd is None else crowd.sees(view)
+        found = None if crowd is None else crowd.view_data(view)
         assert crowd is not None, "such a candidate needs a crowd"
         assert found is not None, "such a candidate needs a crowd"
-        return Shown(found, crowd.truth)
-    seen_of = domain if made.k_bar is None and domain is not None else seen(data.histogram, made.k_bar or k_bar)
-    return Shown(seen_of, seen_of)
+        return ForecastInput(found, crowd.true_histogram)
+    seen_of = (
+        domain if made.k_bar is None and domain is not None else cut_histogram(data.histogram, made.k_bar or k_bar)
+    )
+    return ForecastInput(seen_of, seen_of)
 
 
-def _row(made: Candidate, shown: Shown, k: int, simulation: Simulation) -> Forecast:
+def _forecast_row(made: Candidate, shown: ForecastInput, k: int, simulation: Simulation) -> Forecast:
     mechanism = made.mechanism
-    returned, ratio = expected(mechanism, shown, k, simulation.trials, simulation.entropy)
+    returned, ratio = expected_result(mechanism, shown, k, simulation.trials, simulation.entropy)
     margin = None if mechanism.margin is None else float(mechanism.margin(CHANCE))
     left_out = None if view_of(mechanism) != SLOTS else shown.histogram.next_count
     return Forecast(
         mechanism=made.entry.name,
         k_bar=made.k_bar,
-        parameters=describe(mechanism, "").parameters,
+        parameters=describe_choice(mechanism, "").parameters,
         output=made.entry.output,
         price=made.entry.price,
         guarantee=str(mechanism.guarantee()),
@@ -150,9 +159,11 @@ def _row(made: Candidate, shown: Shown, k: int, simulation: Simulation) -> Forec
     )
 
 
-def expected(mechanism: OfAnyView, shown: Shown, k: int, trials: int, entropy: Entropy) -> tuple[Estimate, Estimate]:
+def expected_result(
+    mechanism: AnyMechanism, shown: ForecastInput, k: int, trials: int, entropy: Entropy
+) -> tuple[Estimate, Estimate]:
     """How many items, and which part of the score of the true top k, on data that must be public."""
-    histogram, score = shown.histogram, _Score(shown.truth, k)
+    histogram, score = shown.histogram, _ScoreLookup(shown.truth, k)
     if view_of(mechanism) == PAIRS:
         trials = min(trials, _SLOW_TRIALS)
     elif mechanism.law is not None and math.perm(histogram.k_bar + 1, min(k, histogram.k_bar + 1)) <= _QUICK_LAW:
@@ -162,17 +173,17 @@ def expected(mechanism: OfAnyView, shown: Shown, k: int, trials: int, entropy: E
             Estimate(min(1.0, math.fsum(score.ratio(selection) * chance for selection, chance in law.items()))),
         )
     drawn = mechanism.release_seen(histogram, trials, entropy)
-    returned = _mean([float(len(selection)) for selection in drawn])
+    returned = _mean_estimate([float(len(selection)) for selection in drawn])
     if view_of(mechanism) == SLOTS and mechanism.length_law is not None and k * histogram.k_bar <= _QUICK_LENGTHS:
         returned = Estimate(math.fsum(n * chance for n, chance in enumerate(mechanism.length_law(histogram))))
-    return returned, _mean([score.ratio(selection) for selection in drawn])
+    return returned, _mean_estimate([score.ratio(selection) for selection in drawn])
 
 
-class _Score:
+class _ScoreLookup:
     """Looks up what a selection is worth."""
 
     def __init__(self, histogram: Histogram, k: int) -> None:
-        values, sizes = histogram.distinct
+        values, sizes = histogram.distinct_counts
         self._counts: dict[Label, int] = dict(zip(histogram.items, histogram.counts, strict=True))
         best, left = 0, k
         for value, size in zip(values.tolist(), sizes, strict=True):
@@ -187,7 +198,7 @@ class _Score:
         return self._counts[label] if self._counts else label[0]  # of a public list by multiplicities: (count, index)
 
 
-def _mean(values: Sequence[float]) -> Estimate:
+def _mean_estimate(values: Sequence[float]) -> Estimate:
     array = np.array(values)
     error = 1.96 * float(array.std(ddof=1)) / math.sqrt(len(array)) if len(array) > 1 else math.inf
     return Estimate(float(array.mean()), error, simulated=True)
@@ -196,11 +207,11 @@ def _mean(values: Sequence[float]) -> Estimate:
 def _best(rows: Sequence[Forecast]) -> tuple[Forecast, ...]:
     """Of each mechanism the line with the best score, best first."""
     first: dict[str, Forecast] = {}
-    for row in sorted(rows, key=_sturdiness, reverse=True):
+    for row in sorted(rows, key=_robustness_key, reverse=True):
         first.setdefault(row.mechanism, row)
     return tuple(sorted(first.values(), key=lambda row: (-row.ratio.value, -row.returned.value)))
 
 
-def _sturdiness(row: Forecast) -> tuple[float, float, int]:
+def _robustness_key(row: Forecast) -> tuple[float, float, int]:
     """By score; where scores look the same, by k_bar: the rarer the item left out, the more data may differ."""
     return round(row.ratio.value, 2), round(row.returned.value, 1), row.k_bar or 0

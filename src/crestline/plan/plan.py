@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from crestline.answer.notes import small_against
+from crestline.answer.warnings import delta_warnings
 from crestline.errors import ParameterError
-from crestline.parameters import decimal_text
-from crestline.plan.advice import advice
-from crestline.plan.candidates import Skipped, k_bars
-from crestline.plan.crowd import Crowd
+from crestline.exact_numbers import decimal_text
+from crestline.plan.advice_sentence import advice_sentence
+from crestline.plan.candidates import SkippedMechanism, k_bar_choices
+from crestline.plan.count_models import CountModel, bound_counts, count_histogram, ranked_histogram
 from crestline.plan.forecast import Forecast, PublicData, Simulation, forecast
-from crestline.plan.shapes import Shape, kept, multiplicities, ranked
-from crestline.prepare.rules import automatic
+from crestline.plan.synthetic_users import SyntheticUsers
+from crestline.prepare.auto_rules import best_rule
 from crestline.question import Question
 
 
@@ -25,14 +25,14 @@ class Plan:
 
     question: Question
     rows: tuple[Forecast, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedMechanism, ...]
     auto: str
     notes: tuple[str, ...] = ()
 
     @property
     def advice(self) -> str:
         """One sentence."""
-        return advice(self.question, self.rows, self.auto)
+        return advice_sentence(self.question, self.rows, self.auto)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for pipes and for the service."""
@@ -49,8 +49,8 @@ class Plan:
         }
 
 
-def plan_shape(
-    shape: Shape,
+def plan_for_shape(
+    shape: CountModel,
     question: Question,
     simulation: Simulation,
     *,
@@ -59,14 +59,14 @@ def plan_shape(
     public_items: bool = False,
 ) -> Plan:
     """A plan for data of a public shape. With `public_items` the list of all items is public, counts apart."""
-    counts = kept(shape.counts(), users=users, contribution=question.contribution)
-    histogram = ranked(counts, max(k_bars(question)))
-    domain = multiplicities(counts) if public_items else None
-    data = PublicData(histogram, domain, Crowd(counts, users))
-    return plan_public(data, question, simulation, mechanisms=mechanisms, users=users)
+    counts = bound_counts(shape.counts(), users=users, contribution=question.contribution)
+    histogram = ranked_histogram(counts, max(k_bar_choices(question)))
+    domain = count_histogram(counts) if public_items else None
+    data = PublicData(histogram, domain, SyntheticUsers(counts, users))
+    return plan_for_public_data(data, question, simulation, mechanisms=mechanisms, users=users)
 
 
-def plan_public(
+def plan_for_public_data(
     data: PublicData,
     question: Question,
     simulation: Simulation,
@@ -78,8 +78,8 @@ def plan_public(
     if question.epsilon is None or question.delta is None:
         raise ParameterError("a plan needs epsilon and delta: the total of the answer")
     compared = forecast(data, question, simulation, mechanisms=mechanisms)
-    auto = automatic(question, public_list=data.domain is not None)
-    return Plan(question, *compared, auto.name, small_against(question.delta, users))
+    auto = best_rule(question, public_list=data.domain is not None)
+    return Plan(question, *compared, auto.name, delta_warnings(question.delta, users))
 
 
 def _decimal(number: Fraction | None) -> str | None:

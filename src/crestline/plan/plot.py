@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from crestline.parameters import decimal_text
-from crestline.pictures import COLOUR, DARK, PALE, Picture, altair
-from crestline.plan.advice import advised
+from crestline.exact_numbers import decimal_text
+from crestline.pictures import COLOUR, DARK, PALE, Picture, import_altair
+from crestline.plan.advice_sentence import advised_row
 from crestline.plan.plan import Plan
 
 _ROW = 30
@@ -16,8 +16,8 @@ _WIDTH = 460
 
 def plot(plan: Plan) -> Picture:
     """Expected number of named items, with the whisker of the simulation and the score ratio beside each bar."""
-    alt = altair()
-    rows = _rows(plan)
+    alt = import_altair()
+    rows = _plot_rows(plan)
     order = [row["name"] for row in rows]
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False))
@@ -38,8 +38,8 @@ def plot(plan: Plan) -> Picture:
     return Picture(chart)
 
 
-def _rows(plan: Plan) -> list[dict[str, Any]]:
-    taken = advised(plan.rows, plan.auto) if plan.rows else None
+def _plot_rows(plan: Plan) -> list[dict[str, Any]]:
+    taken = advised_row(plan.rows, plan.auto) if plan.rows else None
     return [
         {
             "name": row.mechanism if row.k_bar is None else f"{row.mechanism}, k_bar {row.k_bar}",

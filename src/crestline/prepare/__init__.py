@@ -1,8 +1,8 @@
 """From a question to the mechanism that answers it: the rules of `auto`, what is refused, and what was chosen."""
 
-from crestline.prepare.making import total_of
-from crestline.prepare.prepared import Prepared, reach_of
-from crestline.prepare.preparing import describe, prepare
-from crestline.prepare.rules import automatic
+from crestline.prepare.auto_rules import best_rule
+from crestline.prepare.build_mechanism import total_of_question
+from crestline.prepare.prepare import describe_choice, prepare
+from crestline.prepare.prepared import Prepared, period_charge_of
 
-__all__ = ["Prepared", "automatic", "describe", "prepare", "reach_of", "total_of"]
+__all__ = ["Prepared", "best_rule", "describe_choice", "period_charge_of", "prepare", "total_of_question"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from crestline.answer.answer import Choice
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
-from crestline.histogram.views import View, view_of
-from crestline.ledger.periods import Reach
+from crestline.histogram.view_kinds import View, view_of
+from crestline.ledger.periods import PeriodCharge
 from crestline.mechanisms.coverage.coverage import Coverage
 from crestline.mechanisms.identity import identity
 from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.mechanism import OfAnyView
+from crestline.mechanisms.mechanism import AnyMechanism
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.question import PUBLIC_GROUPS, Question
 
@@ -34,7 +34,7 @@ class Prepared:
     """
 
     question: Question
-    mechanism: OfAnyView
+    mechanism: AnyMechanism
     choice: Choice
     cost: Cost
     promise: Guarantee
@@ -54,7 +54,7 @@ class Prepared:
         return view_of(self.mechanism)
 
     @property
-    def as_answered(self) -> Question:
+    def question_for_answer(self) -> Question:
         """The question as an answer keeps it: plain values only, a mechanism of its own by its name."""
         named = self.question.mechanism if isinstance(self.question.mechanism, str) else self.choice.name
         groups = None if self.question.groups is None else PUBLIC_GROUPS
@@ -65,9 +65,9 @@ class Prepared:
         """By how many users an item must lead to be named; None where nothing is left out, or nobody can say. Of all
         observed items so many users are needed, and a floor takes off what it hides (P17.6)."""
         hidden = self.question.floor - 1 if self.view.kind == "observed" else 0
-        return self._computed("margin", self.mechanism.margin, hidden)
+        return self._computed_once("margin", self.mechanism.margin, hidden)
 
-    def margin_of(self, selection: Selection | GroupSelections) -> float | None:
+    def margin_of_selection(self, selection: Selection | GroupSelections) -> float | None:
         """The same for the mechanism that answered, where the one that was asked chose between others. Where it follows
         from looks at each group, it is what an item needs in that group that is published and asks for the most."""
         if isinstance(selection, GroupSelections):
@@ -75,50 +75,50 @@ class Prepared:
             return max(needed) if needed else self.margin
         if selection.needed is not None:
             return selection.needed
-        answering = self.mechanism.answering(selection)
+        answering = self.mechanism.answering_mechanism(selection)
         if answering is self.mechanism:
             return self.margin
-        return self._in_units(answering.margin)
+        return self._to_units(answering.margin)
 
     @property
     def spread(self) -> float | None:
         """95% of the noise in a published count stays within this many users (or this much of a score); None where
         nobody can say."""
-        return self._computed("spread", self.mechanism.spread)
+        return self._computed_once("spread", self.mechanism.spread)
 
-    def _computed(self, name: str, number: Callable[[], float] | None, hidden: int = 0) -> float | None:
+    def _computed_once(self, name: str, number: Callable[[], float] | None, hidden_floor: int = 0) -> float | None:
         """Computed once for all questions that were prepared together."""
         if name not in self.computed:
-            self.computed[name] = self._in_units(number, hidden)
+            self.computed[name] = self._to_units(number, hidden_floor)
         return self.computed[name]
 
-    def _in_units(self, number: Callable[[], float] | None, hidden: int = 0) -> float | None:
-        return None if number is None else (float(number()) + hidden) * (self.question.clip or 1)
+    def _to_units(self, number: Callable[[], float] | None, hidden_floor: int = 0) -> float | None:
+        return None if number is None else (float(number()) + hidden_floor) * (self.question.clip or 1)
 
     @property
-    def reach(self) -> Reach | None:
+    def period_charge(self) -> PeriodCharge | None:
         """Which periods pay, and how a person who is in several of them is charged."""
-        return reach_of(self.question, own_bound=self.view.kind == "pairs")
+        return period_charge_of(self.question, own_bound=self.view.kind == "pairs")
 
-    def settled(self, selection: Selection | GroupSelections) -> Cost:
+    def settlement_cost(self, selection: Selection | GroupSelections) -> Cost:
         """What must be charged once the selection is known; less than `cost` only where a theorem says so (P10.6)."""
         if isinstance(selection, GroupSelections):
             assert self.in_groups is not None, "selections by group answer a question with groups"
-            return self.in_groups.settled(selection)
-        settled = self.mechanism.settled(selection)
+            return self.in_groups.settlement_cost(selection)
+        settled = self.mechanism.settlement_cost(selection)
         return settled if self.coverage is None else settled + self.coverage.cost()
 
     @property
-    def least(self) -> Cost:
+    def least_cost(self) -> Cost:
         """What is charged when nothing can be named: no answer costs less."""
         nothing = Selection((), stopped=True)
-        return self.settled(nothing if self.in_groups is None else GroupSelections(()))
+        return self.settlement_cost(nothing if self.in_groups is None else GroupSelections(()))
 
 
-def reach_of(question: Question, *, own_bound: bool = True) -> Reach | None:
+def period_charge_of(question: Question, *, own_bound: bool = True) -> PeriodCharge | None:
     """Which periods pay, and how a person who is in several of them is charged (P16.1). `own_bound` says that the
     mechanism bounds or weighs users by itself, as the sieve does; until one is chosen, it may."""
     if question.periods is None:
         return None
     bounded = own_bound or question.contribution is not None or bool(question.by)  # also: in how many groups
-    return Reach(question.periods, "sum" if question.score is not None else "each" if bounded else "once")
+    return PeriodCharge(question.periods, "sum" if question.score is not None else "each" if bounded else "once")

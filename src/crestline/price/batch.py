@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
 from crestline.errors import CrestlineError, ParameterError
+from crestline.exact_numbers import Exact, exact_number
 from crestline.ledger.budget import Budget
-from crestline.parameters import Exact, exact
 from crestline.prepare import Prepared, prepare
-from crestline.price.price import Charge, Payers, Price, price, sum_of
+from crestline.price.price import Charge, Payers, Price, price, sum_charges
 from crestline.question import AUTO, Question, QuestionFields
 
 ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
@@ -21,23 +21,23 @@ PRICED = frozenset({"price", "margin", "spread", "coverage_spread", "instead"})
 
 
 @dataclass(frozen=True)
-class Posed:
+class BatchQuestion:
     """One question of a batch, who asks it, and all arguments as they were given."""
 
     question: Question
     analyst: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    arguments: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
     fields: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)  # those of the question, read
 
 
-PayersOf: TypeAlias = Callable[[Posed], Payers]  # the accounts that pay for a question, the data set's first
+PayersOf: TypeAlias = Callable[[BatchQuestion], Payers]  # the accounts that pay for a question, the data set's first
 
 
 @dataclass(frozen=True)
-class Line:
+class PricedQuestion:
     """A question of a batch with its price."""
 
-    posed: Posed
+    question: BatchQuestion
     price: Price
 
 
@@ -45,37 +45,37 @@ class Line:
 class Batch:
     """The prices of many questions, as the ledger stands. `item_epsilon` is set where it was fitted."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PricedQuestion, ...]
     item_epsilon: Fraction | None = None
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """What every account pays for all of them together."""
-        return self._first(len(self.lines))
+        return self._charges_of_first(len(self.lines))
 
     @property
     def fits(self) -> bool:
         """Whether all of them can be asked, whatever they return."""
-        return self.sure == len(self.lines)
+        return self.number_certain == len(self.lines)
 
     @property
-    def sure(self) -> int:
+    def number_certain(self) -> int:
         """How many can be asked, in this order, whatever they return."""
         count = 0
-        while count < len(self.lines) and all(charge.fits for charge in self._first(count + 1)):
+        while count < len(self.lines) and all(charge.fits for charge in self._charges_of_first(count + 1)):
             count += 1
         return count
 
-    def _first(self, count: int) -> tuple[Charge, ...]:
-        return sum_of(charge for line in self.lines[:count] for charge in line.price.charges)
+    def _charges_of_first(self, count: int) -> tuple[Charge, ...]:
+        return sum_charges(charge for line in self.lines[:count] for charge in line.price.charges)
 
 
-def batch(questions: Sequence[Posed], payers_of: PayersOf) -> Batch:
+def price_batch(questions: Sequence[BatchQuestion], payers_of: PayersOf) -> Batch:
     """The price of every question. One that comes twice is paid twice: the data may change in between."""
     return Batch(tuple(_line(number, posed, payers_of) for number, posed in enumerate(questions, start=1)))
 
 
-def prepared_for(posed: Posed, payers: Payers) -> Prepared:
+def prepare_question(posed: BatchQuestion, payers: Payers) -> Prepared:
     """The mechanism that would answer, found exactly as `top` finds it; the last account is the one that asks."""
     return prepare(posed.question, budget=_budget(payers))
 
@@ -87,7 +87,7 @@ def _budget(payers: Payers) -> Budget:
     return (by_period or budgets)[-1]
 
 
-def posed_from(given: Mapping[str, Any]) -> Posed:
+def parse_question(given: Mapping[str, Any]) -> BatchQuestion:
     """A question from the arguments of `top`, checked; what is empty counts as not given."""
     found = {name: value for name, value in given.items() if value is not None and value != "" and name not in PRICED}
     unknown = sorted(found.keys() - ARGUMENTS)
@@ -100,23 +100,23 @@ def posed_from(given: Mapping[str, Any]) -> Posed:
     fields = {name: value for name, value in found.items() if name in QuestionFields.__annotations__}
     for name in ("k", "k_bar", "contribution", "clip", "passes", "last", "groups_per_user", "floor"):
         if name in fields:
-            fields[name] = _number(fields[name], name)
+            fields[name] = _to_int(fields[name], name)
     for name in ("counts", "coverage", "ordered", "open"):
         if name in fields:
-            fields[name] = _truth(fields[name], name)
-    return Posed(Question.of(cast(QuestionFields, fields)), found.get("analyst"), found, fields)
+            fields[name] = _to_bool(fields[name], name)
+    return BatchQuestion(Question.from_fields(cast(QuestionFields, fields)), found.get("analyst"), found, fields)
 
 
-def _line(number: int, posed: Posed, payers_of: PayersOf) -> Line:
+def _line(number: int, posed: BatchQuestion, payers_of: PayersOf) -> PricedQuestion:
     payers = payers_of(posed)
     try:
-        return Line(posed, price(prepared_for(posed, payers), payers))
+        return PricedQuestion(posed, price(prepare_question(posed, payers), payers))
     except CrestlineError as error:
         error.args = (f"question {number}: {error}", *error.args[1:])
         raise
 
 
-def _truth(value: object, name: str) -> bool:
+def _to_bool(value: object, name: str) -> bool:
     """True or false, also where a file holds it as text."""
     known = {True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
     found = known.get(value.lower() if isinstance(value, str) else value)
@@ -125,9 +125,9 @@ def _truth(value: object, name: str) -> bool:
     return found
 
 
-def _number(value: Exact, name: str) -> int:
+def _to_int(value: Exact, name: str) -> int:
     """A whole number, also where a file holds it as text."""
-    number = exact(value, name)
+    number = exact_number(value, name)
     if number.denominator != 1 or number < 1:
         raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
     return int(number)

@@ -12,23 +12,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from crestline.answer.answer import Choice
-from crestline.answer.notes import small_against
+from crestline.answer.warnings import delta_warnings
+from crestline.exact_numbers import percent
 from crestline.guarantees.guarantee import Guarantee
-from crestline.ledger.amount import Amount, bounded, zero
+from crestline.ledger.amount import Amount, round_up_if_too_long, zero_amount
+from crestline.ledger.balance_rules import Balance
 from crestline.ledger.budget import Budget
+from crestline.ledger.budget_fractions import epsilon_worth, fraction_of, how_often_fits
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Reach
-from crestline.ledger.rules import Balance
-from crestline.ledger.shares import part_of, times, worth
-from crestline.parameters import percent
+from crestline.ledger.periods import PeriodCharge
 from crestline.prepare import Prepared
 
 if TYPE_CHECKING:
-    from crestline.ledger.storage.drawn import Part
-    from crestline.ledger.storage.records import Account
+    from crestline.ledger.storage.charged_accounts import ChargedAccount
+    from crestline.ledger.storage.queries import Account
 
 
-class Payer(NamedTuple):
+class PayingAccount(NamedTuple):
     """The name and the balance of an account that pays, and how many times the cost; `window`: it is the cap on several
     periods (P16.3)."""
 
@@ -38,7 +38,7 @@ class Payer(NamedTuple):
     window: bool = False
 
 
-Payers: TypeAlias = Sequence[Payer]  # every account that pays, the data set's first
+Payers: TypeAlias = Sequence[PayingAccount]  # every account that pays, the data set's first
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Charge:
     window: bool = False
 
     @property
-    def left(self) -> tuple[Amount, Amount]:
+    def remaining_after(self) -> tuple[Amount, Amount]:
         """What would be left, at least and at most; negative where it does not fit."""
         return self.remaining - self.most, self.remaining - self.least
 
@@ -69,23 +69,24 @@ class Charge:
 
     def __str__(self) -> str:
         limit = self.budget.limit
-        left = percent(max(0.0, 1 - part_of(limit - self.remaining, limit)))
-        number = times(self.most, self.remaining)
+        left = percent(max(0.0, 1 - fraction_of(limit - self.remaining, limit)))
+        number = how_often_fits(self.most, self.remaining)
         pays = f"enough for {number:,} like it" if number else "which does not pay for it"
         return (
-            f"at most {self.share} of the budget, at least {percent(part_of(self.least, limit))}; {self.account} has "
-            f"{left} left (worth epsilon {worth(self.budget, self.remaining):.3g}), {pays}"
+            f"at most {self.share} of the budget, at least {percent(fraction_of(self.least, limit))}; "
+            f"{self.account} has "
+            f"{left} left (worth epsilon {epsilon_worth(self.budget, self.remaining):.3g}), {pays}"
         )
 
     @property
     def share(self) -> str:
         """The part of the whole budget that it is at most, as people read it."""
-        return percent(part_of(self.most, self.budget.limit))
+        return percent(fraction_of(self.most, self.budget.limit))
 
     @property
-    def detail(self) -> str:
+    def detail_text(self) -> str:
         """The same in the budget's own units."""
-        least, most = self.left
+        least, most = self.remaining_after
         return (
             f"at most {self.most}; at least {self.least}; {self.account} has {self.remaining}, then {least} to {most}"
         )
@@ -140,7 +141,7 @@ class Price:
     def __str__(self) -> str:
         if self.stored:
             return "nothing: the answer to this question on these data is stored"
-        return "\n".join([*map(str, self.listed), *self.accuracy])
+        return "\n".join([*map(str, self.listed_charges), *self.accuracy])
 
     @property
     def accuracy(self) -> tuple[str, ...]:
@@ -160,20 +161,20 @@ class Price:
         return (*lines, *(f"warning: {warning}" for warning in self.warnings))
 
     @property
-    def listed(self) -> tuple[Charge, ...]:
+    def listed_charges(self) -> tuple[Charge, ...]:
         """The charges worth listing."""
-        return worth_listing(self.charges)
+        return charges_to_list(self.charges)
 
 
-def worth_listing(charges: Sequence[Charge]) -> tuple[Charge, ...]:
+def charges_to_list(charges: Sequence[Charge]) -> tuple[Charge, ...]:
     """Of the windows of periods, which may be many, only the one with the least left."""
-    windows = sorted((one for one in charges if one.window), key=lambda one: one.left[0].loss)
+    windows = sorted((one for one in charges if one.window), key=lambda one: one.remaining_after[0].loss)
     return (*(one for one in charges if not one.window), *windows[:1])
 
 
 def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
     """The price of a question for the accounts that pay for it, the data set's first. A stored answer costs nothing."""
-    charges = tuple(_nothing(*payer) for payer in payers) if stored else charges_of(prepared, payers)
+    charges = tuple(_zero_charge(*payer) for payer in payers) if stored else account_charges(prepared, payers)
     question = prepared.question
     return Price(
         charges,
@@ -184,25 +185,25 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
         threshold=None if prepared.view.kind == "observed" else question.slots + 1,
         unit=question.unit,
         stored=stored,
-        warnings=small_against(prepared.promise.delta, prepared.users),
+        warnings=delta_warnings(prepared.promise.delta, prepared.users),
         coverage_spread=None if prepared.coverage is None else prepared.coverage.spread(),
     )
 
 
-def charges_of(prepared: Prepared, payers: Payers) -> tuple[Charge, ...]:
+def account_charges(prepared: Prepared, payers: Payers) -> tuple[Charge, ...]:
     """What each account would pay; `BudgetMismatch` where one cannot pay for this kind of mechanism."""
     return tuple(charge(prepared, *payer) for payer in payers)
 
 
 def charge(prepared: Prepared, account: str, balance: Balance, times: int = 1, window: bool = False) -> Charge:
     """What an account would pay for one answer: at least what is settled when it stops at once."""
-    most = bounded(balance.budget.measure(prepared.cost), balance.charged) * times
-    least = balance.budget.measure(prepared.least) * times
+    most = round_up_if_too_long(balance.budget.measure(prepared.cost), balance.total_charged) * times
+    least = balance.budget.measure(prepared.least_cost) * times
     # A probability of failure is never given back (P10.6).
     return Charge(account, most, replace(least, failure=most.failure), balance.remaining, balance.budget, window)
 
 
-def sum_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:
+def sum_charges(charges: Iterable[Charge]) -> tuple[Charge, ...]:
     """What every account pays for all of them together; the charges are those of one moment."""
     sums: dict[str, Charge] = {}
     for part in charges:
@@ -212,21 +213,21 @@ def sum_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:
     return tuple(sums.values())
 
 
-def payers_of(ledger: Ledger, analyst: str | None, reach: Reach | None) -> list[Payer]:
+def paying_accounts(ledger: Ledger, analyst: str | None, reach: PeriodCharge | None) -> list[PayingAccount]:
     """The accounts that would pay, as they stand at this moment."""
-    return [payer_of(part, _name(part.account)) for part in ledger.drawn(analyst, reach)]
+    return [paying_account(part, _account_name(part.account)) for part in ledger.charged_accounts(analyst, reach)]
 
 
-def payer_of(part: Part, name: str) -> Payer:
+def paying_account(part: ChargedAccount, name: str) -> PayingAccount:
     """An account that a question is charged to, under a name."""
-    return Payer(name, part.account.balance, part.times, part.account.span > 1)
+    return PayingAccount(name, part.account.balance, part.times, part.account.span > 1)
 
 
-def _name(account: Account) -> str:
+def _account_name(account: Account) -> str:
     whose = account.analyst or "the data set"
-    return whose if account.period is None else f"{whose} in {account.when}"
+    return whose if account.period is None else f"{whose} in {account.period_text}"
 
 
-def _nothing(account: str, balance: Balance, times: int, window: bool) -> Charge:
-    free = zero(balance.budget.limit.units)
+def _zero_charge(account: str, balance: Balance, times: int, window: bool) -> Charge:
+    free = zero_amount(balance.budget.limit.units)
     return Charge(account, free, free, balance.remaining, balance.budget, window)

@@ -22,9 +22,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crestline.precision import precision
+from crestline.randomness.exact_reals import rational_ball
 from crestline.randomness.keys import Keys
-from crestline.randomness.reals import rational_ball
-from crestline.randomness.shortlist import Shortlist, looked_at, shortlists
+from crestline.randomness.shortlist import Shortlist, build_shortlists, rough_chosen
 from crestline.randomness.unit_points import Floats
 
 Indices = NDArray[np.int64]
@@ -40,7 +40,7 @@ _WHOLE = 2.0**52
 _LARGE = 2**62
 
 
-def largest(keys: Keys, k: int) -> Indices:
+def largest_columns(keys: Keys, k: int) -> Indices:
     """The columns of the `k` largest keys of every row, largest first. There must be at least `k` columns; in a row
     with fewer keys, columns without a key follow them."""
     rows, columns = keys.shape
@@ -48,37 +48,37 @@ def largest(keys: Keys, k: int) -> Indices:
         return np.zeros((rows, k), dtype=np.int64)
     chosen, many = np.empty((rows, k), dtype=np.int64), min(k + 1, columns)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them
-        for first, shortlist in shortlists(keys, many):
-            places, sure = _largest_roughly(shortlist, many, keys.error)
+        for first, shortlist in build_shortlists(keys, many):
+            places, sure = _largest_by_doubles(shortlist, many, keys.error)
             part = chosen[first : first + len(places)]
-            part[:] = shortlist.names(places[:, :k])
+            part[:] = shortlist.original_columns(places[:, :k])
             for row in np.flatnonzero(~sure):
                 contenders = shortlist.contenders(int(row), k, keys.error)
-                found = _largest_exactly(keys, first + int(row), contenders, k)
-                part[row] = found + shortlist.absent(int(row))[: k - len(found)]
+                found = _largest_by_bounds(keys, first + int(row), contenders, k)
+                part[row] = found + shortlist.absent_columns(int(row))[: k - len(found)]
     return chosen
 
 
-def exceeding(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> NDArray[np.bool_]:
+def exceeds_threshold(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> NDArray[np.bool_]:
     """Whether each key, or each of the chosen columns of every row, is larger than the threshold of its row (one
     column) or than the key beside it (as many). A column without a key exceeds nothing."""
-    columns, values, edge = _looked_at(keys, chosen)
-    gap = thresholds.rough - values
+    columns, values, edge = _rough_values(keys, chosen)
+    gap = thresholds.rough_values - values
     above = np.signbit(gap)
-    unsure = ((np.abs(gap) <= keys.error + thresholds.error) | edge | thresholds.edge) & (values > -np.inf)
+    unsure = ((np.abs(gap) <= keys.error + thresholds.error) | edge | thresholds.unreliable) & (values > -np.inf)
     for row, place in np.argwhere(unsure):
         beside = int(place) if thresholds.shape[1] > 1 else 0
-        above[row, place] = _exceeds(keys, thresholds, int(row), int(columns[row, place]), beside)
+        above[row, place] = _exceeds_exactly(keys, thresholds, int(row), int(columns[row, place]), beside)
     return above
 
 
-def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indices:
+def round_to_grid(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indices:
     """The nearest multiple of `grid` to every key, or to the chosen columns of every row, in whole grid steps.
 
     They are Python integers where one of them, or the multiple itself, is too large for an array of 64-bit ones.
     """
     step = float(grid)
-    columns, values, edge = _looked_at(keys, chosen)
+    columns, values, edge = _rough_values(keys, chosen)
     scaled = values / step
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
@@ -86,7 +86,7 @@ def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indice
     unsure |= ~(np.abs(scaled) < _WHOLE)
     result = np.where(unsure, 0.0, nearest).astype(np.int64)  # a filler, decided below
     cells = np.argwhere(unsure).tolist()
-    exact = [(row, place, _nearest(keys, row, int(columns[row, place]), grid)) for row, place in cells]
+    exact = [(row, place, _nearest_multiple(keys, row, int(columns[row, place]), grid)) for row, place in cells]
     size = max([int(np.abs(result).max(initial=0)), *(abs(number) for _, _, number in exact)])
     if grid >= _LARGE or size >= _LARGE or size * grid >= _LARGE:
         result = result.astype(object)
@@ -95,14 +95,14 @@ def rounded(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indice
     return result
 
 
-def _looked_at(keys: Keys, chosen: Indices | None) -> tuple[Indices, Floats, NDArray[np.bool_]]:
+def _rough_values(keys: Keys, chosen: Indices | None) -> tuple[Indices, Floats, NDArray[np.bool_]]:
     """Columns, rough values and edges of all keys, or of the chosen columns of every row."""
     if chosen is None:
-        return np.broadcast_to(np.arange(keys.shape[1]), keys.shape), keys.rough, keys.edge
-    return chosen, *looked_at(keys, chosen)
+        return np.broadcast_to(np.arange(keys.shape[1]), keys.shape), keys.rough_values, keys.unreliable
+    return chosen, *rough_chosen(keys, chosen)
 
 
-def _largest_roughly(shortlist: Shortlist, many: int, error: float) -> tuple[Indices, NDArray[np.bool_]]:
+def _largest_by_doubles(shortlist: Shortlist, many: int, error: float) -> tuple[Indices, NDArray[np.bool_]]:
     """The positions of the `many` largest rough values, in order, and in which rows that order is certain.
 
     With one more key than is wanted, the last gap also says that nothing outside could belong inside.
@@ -123,20 +123,20 @@ def _largest_roughly(shortlist: Shortlist, many: int, error: float) -> tuple[Ind
     return best, sure
 
 
-def _largest_exactly(keys: Keys, row: int, columns: list[int], k: int) -> list[int]:
+def _largest_by_bounds(keys: Keys, row: int, columns: list[int], k: int) -> list[int]:
     """The same for one row, with certainty: by lower and upper bounds in doubles, and by balls where these overlap."""
-    low, high = keys.ends(row, columns)
+    low, high = keys.key_bounds(row, columns)
     order = np.argsort(-(np.nan_to_num(low) + np.nan_to_num(high)), kind="stable")
     result: list[int] = []
-    for cluster in _clusters(low[order], high[order]):
-        members = [_Contender(keys, row, columns[i]) for i in order[cluster]]
+    for cluster in _overlapping_runs(low[order], high[order]):
+        members = [_SortableKey(keys, row, columns[i]) for i in order[cluster]]
         result += [member.column for member in sorted(members, reverse=True)]
         if len(result) >= k:
             break
     return result[:k]
 
 
-def _clusters(low: Floats, high: Floats) -> Sequence[slice]:
+def _overlapping_runs(low: Floats, high: Floats) -> Sequence[slice]:
     """Runs of keys whose ends overlap; the keys come in descending order of their middles.
 
     A cut before position i is certain when every key before it lies above every key from i on.
@@ -149,7 +149,7 @@ def _clusters(low: Floats, high: Floats) -> Sequence[slice]:
 
 
 @dataclass(frozen=True)
-class _Contender:
+class _SortableKey:
     """One key of a row that can be sorted: `<` refines two keys until one is smaller. Never compare one to itself."""
 
     keys: Keys
@@ -159,21 +159,21 @@ class _Contender:
     def ball(self, bits: int) -> arb:
         return self.keys.ball(self.row, self.column, bits)
 
-    def __lt__(self, other: _Contender) -> bool:
-        return _less(self.ball, other.ball, self.keys)
+    def __lt__(self, other: _SortableKey) -> bool:
+        return _is_less(self.ball, other.ball, self.keys)
 
 
-def _exceeds(keys: Keys, thresholds: Keys, row: int, column: int, beside: int) -> bool:
-    (low,), (high,) = keys.ends(row, [column])
-    (bottom,), (top,) = thresholds.ends(row, [beside])
+def _exceeds_exactly(keys: Keys, thresholds: Keys, row: int, column: int, beside: int) -> bool:
+    (low,), (high,) = keys.key_bounds(row, [column])
+    (bottom,), (top,) = thresholds.key_bounds(row, [beside])
     if low > top:
         return True
     if high < bottom:
         return False
-    return _less(_Contender(thresholds, row, beside).ball, _Contender(keys, row, column).ball, keys)
+    return _is_less(_SortableKey(thresholds, row, beside).ball, _SortableKey(keys, row, column).ball, keys)
 
 
-def _less(first: Ball, second: Ball, keys: Keys) -> bool:
+def _is_less(first: Ball, second: Ball, keys: Keys) -> bool:
     """Refine two keys until they separate; two different keys do so with probability one."""
     bits = keys.draws.first_bits
     while True:
@@ -185,7 +185,7 @@ def _less(first: Ball, second: Ball, keys: Keys) -> bool:
         bits *= 2
 
 
-def _nearest(keys: Keys, row: int, column: int, grid: Fraction) -> int:
+def _nearest_multiple(keys: Keys, row: int, column: int, grid: Fraction) -> int:
     """Refine one key until only one multiple of the grid can be the nearest."""
     bits = keys.draws.first_bits
     while True:

@@ -42,29 +42,29 @@ class Draws(Protocol):
         """By how much more than for one uniform the noise from rough points may be off, whatever its law."""
         ...
 
-    def rough(self) -> Points:
-        """All points in doubles, from the first bits; not to be relied on where `edge` is true."""
+    def rough_points(self) -> Points:
+        """All points in doubles, from the first bits; not to be relied on where `unreliable` is true."""
         ...
 
-    def edge(self) -> NDArray[np.bool_]:
+    def unreliable(self) -> NDArray[np.bool_]:
         """Where the rough value must not be relied on."""
         ...
 
-    def missing(self) -> NDArray[np.bool_] | None:
+    def missing_columns(self) -> NDArray[np.bool_] | None:
         """Columns that hold no key at all, if there are any."""
         ...
 
-    def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
+    def point_bounds(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         """Points that certainly lie below and above those of some keys of one row, from their first bits."""
         ...
 
-    def arrival(self, row: int, column: int, bits: int) -> arb:
+    def arrival_ball(self, row: int, column: int, bits: int) -> arb:
         """A ball that contains one arrival time, from the first `bits` bits."""
         ...
 
 
-class OfUniforms:
-    """Draws that are made of a table of uniforms, one for each key unless `missing` says otherwise."""
+class UniformDraws:
+    """Draws that are made of a table of uniforms, one for each key unless `missing_columns` says otherwise."""
 
     uniforms: Uniforms
 
@@ -76,12 +76,12 @@ class OfUniforms:
     def first_bits(self) -> int:
         return self.uniforms.first_bits
 
-    def missing(self) -> NDArray[np.bool_] | None:
+    def missing_columns(self) -> NDArray[np.bool_] | None:
         return None
 
 
 @dataclass(frozen=True)
-class OneEach(OfUniforms):
+class OnePerKey(UniformDraws):
     """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many."""
 
     uniforms: Uniforms
@@ -91,16 +91,16 @@ class OneEach(OfUniforms):
     def error(self) -> float:
         return 0.0 if self.copies is None else self.copies.error * STEEPEST
 
-    def rough(self) -> Points:
+    def rough_points(self) -> Points:
         points = rough_points(self.uniforms.words)
         return points if self.copies is None else GumbelPoints(points.gumbel + self.copies.approx)
 
-    def edge(self) -> NDArray[np.bool_]:
-        return edge_words(self.uniforms.words)
+    def unreliable(self) -> NDArray[np.bool_]:
+        return unreliable_words(self.uniforms.words)
 
-    def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
+    def point_bounds(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         start = row * self.shape[1]
-        low, high = _ends(self.uniforms, [start + column for column in columns])
+        low, high = _uniform_bounds(self.uniforms, [start + column for column in columns])
         if self.copies is None:
             return low, high
         table = self.copies.approx
@@ -108,7 +108,7 @@ class OneEach(OfUniforms):
         error = self.copies.error
         return GumbelPoints(low.gumbel + (logs - error)), GumbelPoints(high.gumbel + (logs + error))
 
-    def arrival(self, row: int, column: int, bits: int) -> arb:
+    def arrival_ball(self, row: int, column: int, bits: int) -> arb:
         time = -self.uniforms.ball(row * self.shape[1] + column, bits).log()
         return time if self.copies is None else time / self.copies.ball(row, column).exp()
 
@@ -121,25 +121,25 @@ class NoNoise:
     first_bits: int = WORD
     error: float = 0.0
 
-    def rough(self) -> Points:
+    def rough_points(self) -> Points:
         return RoughPoints(np.full(self.shape, 0.5))  # any point: the law is constant
 
-    def edge(self) -> NDArray[np.bool_]:
+    def unreliable(self) -> NDArray[np.bool_]:
         return np.zeros(self.shape, dtype=np.bool_)
 
-    def missing(self) -> None:
+    def missing_columns(self) -> None:
         return None
 
-    def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
+    def point_bounds(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         point = RoughPoints(np.full(len(columns), 0.5))
         return point, point
 
-    def arrival(self, row: int, column: int, bits: int) -> arb:
+    def arrival_ball(self, row: int, column: int, bits: int) -> arb:
         return arb(1)
 
 
 @dataclass(frozen=True)
-class OrderStatistics(OfUniforms):
+class OrderStatistics(UniformDraws):
     """Order statistics: column `group * depth + rank` is the `rank`-th largest (from 0) noise of that group.
 
     `sizes[row, group]` says how many noises the group has; ranks beyond it do not exist. The arrival time of rank r is
@@ -152,36 +152,36 @@ class OrderStatistics(OfUniforms):
 
     @property
     def error(self) -> float:
-        return self._rounding * STEEPEST
+        return self._rounding_error * STEEPEST
 
     @property
-    def _rounding(self) -> float:
+    def _rounding_error(self) -> float:
         """How far the logarithm of a sum of so many terms may be off."""
         return self.depth * 2.0**-50
 
     @cached_property
-    def _left(self) -> NDArray[np.int64]:
+    def _noises_left(self) -> NDArray[np.int64]:
         """How many noises of its group are no larger than each: `size - rank`, zero or less where there is none."""
         left: NDArray[np.int64] = (self.sizes[:, :, None] - np.arange(self.depth)).reshape(self.shape)
         return left
 
-    def rough(self) -> Points:
-        times = -np.log(self.uniforms.words * _UNIT) / self._left  # without sense where a key is missing
+    def rough_points(self) -> Points:
+        times = -np.log(self.uniforms.words * _UNIT) / self._noises_left  # without sense where a key is missing
         sums = np.cumsum(times.reshape(*self.sizes.shape, self.depth), axis=2)
         return GumbelPoints(-np.log(sums).reshape(self.shape))
 
-    def edge(self) -> NDArray[np.bool_]:
-        table = edge_words(self.uniforms.words).reshape(*self.sizes.shape, self.depth)
+    def unreliable(self) -> NDArray[np.bool_]:
+        table = unreliable_words(self.uniforms.words).reshape(*self.sizes.shape, self.depth)
         return np.logical_or.accumulate(table, axis=2).reshape(self.shape)
 
-    def missing(self) -> NDArray[np.bool_]:
-        return self._left <= 0
+    def missing_columns(self) -> NDArray[np.bool_]:
+        return self._noises_left <= 0
 
-    def ends(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
+    def point_bounds(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
         """The bounds of all ranks of the groups concerned are computed in one pass."""
         groups = sorted({column // self.depth for column in columns})
         every = [group * self.depth + rank for group in groups for rank in range(self.depth)]
-        left = self._left[row, every]
+        left = self._noises_left[row, every]
         start = row * self.shape[1]
         place = {group * self.depth: at * self.depth for at, group in enumerate(groups)}
         wanted = [place[column - column % self.depth] + column % self.depth for column in columns]
@@ -191,37 +191,37 @@ class OrderStatistics(OfUniforms):
             values: Floats = -np.log(np.cumsum(times, axis=1)).ravel()
             return values[wanted]
 
-        low, high = _ends(self.uniforms, [start + column for column in every])
+        low, high = _uniform_bounds(self.uniforms, [start + column for column in every])
         # open ends: arrivals of zero and of infinity; and ranks that do not exist, which nobody asks for
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            return GumbelPoints(gumbel(low) - self._rounding), GumbelPoints(gumbel(high) + self._rounding)
+            return GumbelPoints(gumbel(low) - self._rounding_error), GumbelPoints(gumbel(high) + self._rounding_error)
 
-    def arrival(self, row: int, column: int, bits: int) -> arb:
+    def arrival_ball(self, row: int, column: int, bits: int) -> arb:
         first = column - column % self.depth
         start = row * self.shape[1]
         ranks = range(first, column + 1)
-        return sum((-self.uniforms.ball(start + i, bits).log() / int(self._left[row, i]) for i in ranks), arb(0))
+        return sum((-self.uniforms.ball(start + i, bits).log() / int(self._noises_left[row, i]) for i in ranks), arb(0))
 
 
 def rough_points(words: NDArray[np.uint64]) -> RoughPoints:
-    """Uniform points in doubles, from the first 64 bits; wrong where `edge_words` is true."""
+    """Uniform points in doubles, from the first 64 bits; wrong where `unreliable_words` is true."""
     return RoughPoints(np.multiply(words, _UNIT, dtype=np.float64))
 
 
-def edge_words(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def unreliable_words(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which words are too close to 0 or to 1 for `rough_points`."""
     return (words - _EDGE) >= _INNER  # one comparison for both ends: the subtraction wraps below the edge
 
 
-def _ends(uniforms: Uniforms, indices: Sequence[int]) -> tuple[Points, Points]:
+def _uniform_bounds(uniforms: Uniforms, indices: Sequence[int]) -> tuple[Points, Points]:
     """Bounds of uniforms from their first bits: `[p, p + 1] · 2^-bits`, and those of `1 - U`, rounded once each."""
     bits = min(uniforms.first_bits, WORD)
     prefixes = uniforms.prefixes(indices, bits)
     top, unit = 1 << bits, 2.0**-bits
 
-    def scaled(numbers: list[int]) -> Floats:
+    def scale_numbers(numbers: list[int]) -> Floats:
         return np.array([float(number) for number in numbers]) * unit
 
-    low = Points(scaled(prefixes), scaled([top - p for p in prefixes]))
-    high = Points(scaled([p + 1 for p in prefixes]), scaled([top - p - 1 for p in prefixes]))
+    low = Points(scale_numbers(prefixes), scale_numbers([top - p for p in prefixes]))
+    high = Points(scale_numbers([p + 1 for p in prefixes]), scale_numbers([top - p - 1 for p in prefixes]))
     return low, high

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CTR
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
-from crestline.randomness.sparse import Sparse
+from crestline.randomness.sparse_uniforms import SparseUniforms
 from crestline.randomness.uniforms import LARGE, Uniforms
 
 _BLOCK = 1 << 16  # bytes drawn at a time, for memory and speed
@@ -49,7 +49,7 @@ class Entropy(Protocol):
         ...
 
 
-class _Stream:
+class _AesStream:
     """AES-CTR over a 32-byte key: a bulk stream of words, and a tail of further bits for every uniform."""
 
     replayable = False
@@ -58,9 +58,9 @@ class _Stream:
         if not 1 <= first_bits <= 64:
             raise ParameterError(f"first_bits must lie between 1 and 64, not {first_bits}")
         self._first_bits = first_bits
-        self._rekey(key)
+        self._set_key(key)
 
-    def _rekey(self, key: bytes) -> None:
+    def _set_key(self, key: bytes) -> None:
         self._turn = threading.Lock()
         self._tail_key = hashlib.sha256(b"crestline tail" + key).digest()
         bulk_key = hashlib.sha256(b"crestline bulk" + key).digest()
@@ -91,35 +91,35 @@ class _Stream:
 
         if rows == 1 or rows * columns < LARGE:
             return Uniforms(self.words(rows * columns).reshape(rows, columns), self._first_bits, tail)
-        return Sparse((rows, columns), self._first_bits, tail, self)
+        return SparseUniforms((rows, columns), self._first_bits, tail, self)
 
 
-class System(_Stream):
+class SystemEntropy(_AesStream):
     """Keyed by the operating system. A forked child draws a new key, so that parent and child never share bits."""
 
     def __init__(self) -> None:
         super().__init__(os.urandom(_KEY))
         _KEYED.add(self)
 
-    def renew(self) -> None:
+    def draw_new_key(self) -> None:
         """A new key, and a lock that nobody holds."""
-        self._rekey(os.urandom(_KEY))
+        self._set_key(os.urandom(_KEY))
 
 
-_KEYED: WeakSet[System] = WeakSet()
+_KEYED: WeakSet[SystemEntropy] = WeakSet()
 
 
-def _after_fork() -> None:
+def _renew_after_fork() -> None:
     """In a new child, before it runs anything: a thread of the parent's may have held a lock, and it is not here."""
     for source in tuple(_KEYED):
-        source.renew()
+        source.draw_new_key()
 
 
 if hasattr(os, "register_at_fork"):  # where there is no fork, there is nothing to do
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_renew_after_fork)
 
 
-class Replay(_Stream):
+class ReplayEntropy(_AesStream):
     """Deterministic: the same key gives the same bits. For tests and simulations only."""
 
     replayable = True
@@ -131,7 +131,7 @@ class Replay(_Stream):
 
 def system() -> Entropy:
     """The operating system's generator, stretched by AES in counter mode."""
-    return System()
+    return SystemEntropy()
 
 
 def replay(key: int | str | bytes, *, first_bits: int = 64) -> Entropy:
@@ -139,4 +139,4 @@ def replay(key: int | str | bytes, *, first_bits: int = 64) -> Entropy:
 
     `first_bits` limits how much of each uniform is drawn before refinement starts; it never changes a decision.
     """
-    return Replay(key, first_bits=first_bits)
+    return ReplayEntropy(key, first_bits=first_bits)

@@ -12,10 +12,10 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crestline.precision import precision
-from crestline.randomness.draws import Draws, NoNoise, OneEach
+from crestline.randomness.draws import Draws, NoNoise, OnePerKey
+from crestline.randomness.exact_reals import rational_ball
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.laws.law import Law
-from crestline.randomness.reals import rational_ball
 from crestline.randomness.scores import Scores
 from crestline.randomness.uniforms import Uniforms
 from crestline.randomness.unit_points import Floats, Points
@@ -40,18 +40,18 @@ class Keys:
         return self.draws.shape
 
     @cached_property
-    def rough(self) -> Floats:
-        """All keys in doubles: within `error` of the exact value, and meaningless where `edge` is true."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `edge` marks them
-            values = self.rough_of(self.draws.rough(), self.scores.approx)
-        if self.edge.any():
-            values[self.edge] = 0.0  # any finite number: nobody may rely on these
-        missing = self.draws.missing()
+    def rough_values(self) -> Floats:
+        """All keys in doubles: within `error` of the exact value, and meaningless where `unreliable` is true."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `unreliable` marks them
+            values = self.rough_keys(self.draws.rough_points(), self.scores.approx)
+        if self.unreliable.any():
+            values[self.unreliable] = 0.0  # any finite number: nobody may rely on these
+        missing = self.draws.missing_columns()
         if missing is not None:
             values[missing] = -np.inf
         return values
 
-    def rough_of(self, points: Points, scores: Floats) -> Floats:
+    def rough_keys(self, points: Points, scores: Floats) -> Floats:
         """Rough keys from points and scores of any shape. The caller silences warnings about words at the very ends."""
         noise = self.law.quantile(points)
         return (noise if self.scale == 1 else noise * float(self.scale)) + scores
@@ -63,37 +63,39 @@ class Keys:
         return (_ROUGH + self.draws.error) * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
 
     @cached_property
-    def edge(self) -> NDArray[np.bool_]:
+    def unreliable(self) -> NDArray[np.bool_]:
         """Where a rough key must not be relied on: everywhere, when fewer than 64 bits were drawn first."""
         if self.draws.first_bits < 64:
             return np.ones(self.shape, dtype=np.bool_)
-        return self.draws.edge()
+        return self.draws.unreliable()
 
-    def ends(self, row: int, columns: Sequence[int]) -> tuple[Floats, Floats]:
+    def key_bounds(self, row: int, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Lower and upper bounds that certainly contain the keys, from the first bits (P11.2)."""
-        ends = [float(self.scale) * self.law.quantile(points) for points in self.draws.ends(row, columns)]
+        ends = [float(self.scale) * self.law.quantile(points) for points in self.draws.point_bounds(row, columns)]
         low, high = np.minimum(*ends), np.maximum(*ends)  # a negative scale turns them round
         scores = self.scores.approx if self.scores.approx.ndim == 1 else self.scores.approx[row]
         score = scores[list(columns)]
-        return _padded(score, low, -1, self.scores.error), _padded(score, high, 1, self.scores.error)
+        return _add_error_margin(score, low, -1, self.scores.error), _add_error_margin(
+            score, high, 1, self.scores.error
+        )
 
     def ball(self, row: int, column: int, bits: int) -> arb:
         """A ball that contains one key, from the first `bits` bits of its uniforms; not a number while undecidable."""
         with precision(2 * bits + 64):  # the ball carries its own error
-            noise = self.law.ball(self.draws.arrival(row, column, bits))
+            noise = self.law.ball(self.draws.arrival_ball(row, column, bits))
             value = self.scores.ball(row, column) + rational_ball(self.scale) * noise
             return value if value.is_finite() else arb.nan()
 
 
-def keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction = Fraction(1)) -> Keys:
+def build_keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction = Fraction(1)) -> Keys:
     """Keys with one uniform each."""
-    return Keys(scores, law, OneEach(uniforms), scale)
+    return Keys(scores, law, OnePerKey(uniforms), scale)
 
 
-def fixed(scores: Scores, rows: int) -> Keys:
+def noiseless_keys(scores: Scores, rows: int) -> Keys:
     """Keys without noise, the same in every row: thresholds that noisy keys are compared with."""
     return Keys(scores, CONSTANT, NoNoise((rows, len(scores.approx))))
 
 
-def _padded(score: Floats, noise: Floats, sign: int, error: float) -> Floats:
+def _add_error_margin(score: Floats, noise: Floats, sign: int, error: float) -> Floats:
     return score + noise + sign * (_PAD * (1.0 + np.abs(score) + np.abs(noise)) + error)

@@ -20,7 +20,7 @@ Indices = NDArray[np.int64]
 _UNIT = 2.0**-64
 
 
-def uniform_ints(uniforms: Uniforms, sizes: Indices) -> Indices:
+def draw_ints(uniforms: Uniforms, sizes: Indices) -> Indices:
     """For each uniform an integer from 0 to its size less one. `sizes` is one row, or a table like the uniforms."""
     wide = np.broadcast_to(sizes, uniforms.shape)
     scaled = uniforms.words * _UNIT * wide
@@ -29,11 +29,11 @@ def uniform_ints(uniforms: Uniforms, sizes: Indices) -> Indices:
     if uniforms.first_bits < WORD:
         unsure[:] = True
     for index in np.flatnonzero(unsure):
-        result.flat[index] = uniform_int(uniforms, int(index), int(wide.flat[index]))
+        result.flat[index] = draw_int(uniforms, int(index), int(wide.flat[index]))
     return result
 
 
-def uniform_int(uniforms: Uniforms, index: int, size: int) -> int:
+def draw_int(uniforms: Uniforms, index: int, size: int) -> int:
     """The whole part of `size · U` for one uniform; `size` may have thousands of digits."""
     bits = uniforms.first_bits
     while bits < size.bit_length():  # fewer cannot tell
@@ -65,16 +65,16 @@ class LazyShuffle:
         return found
 
 
-def subsets(size: int, many: int, trials: int, entropy: Entropy) -> list[list[int]]:
+def draw_subsets(size: int, many: int, trials: int, entropy: Entropy) -> list[list[int]]:
     """For each trial `many` different integers below `size`, in uniformly random order."""
     if not many:
         return [[] for _ in range(trials)]
     left = np.arange(size, size - many, -1, dtype=np.int64)
-    choices = uniform_ints(entropy.uniforms(trials, many), left)
-    return [distinct_ints(row) for row in choices.tolist()]
+    choices = draw_ints(entropy.uniforms(trials, many), left)
+    return [draw_distinct_ints(row) for row in choices.tolist()]
 
 
-def distinct_ints(choices: Sequence[int]) -> list[int]:
+def draw_distinct_ints(choices: Sequence[int]) -> list[int]:
     """Different integers, one for each choice: what `LazyShuffle` would return for these choices."""
     moved: dict[int, int] = {}
     result: list[int] = []

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-from crestline.randomness.reals import ZERO, Real, rational_ball
+from crestline.randomness.exact_reals import ZERO, Real, rational_ball
 from crestline.randomness.unit_points import Floats
 
 _ROUNDING = 2.0**-50
@@ -38,25 +38,25 @@ class Scores(Protocol):
         ...
 
 
-class Estimated(ABC):
+class EstimatedScores(ABC):
     """Scores whose doubles and whose error come from one computation."""
 
     @property
     @abstractmethod
-    def _estimate(self) -> tuple[Floats, float]:
+    def _approx_and_error(self) -> tuple[Floats, float]:
         """The doubles, and how far any of them may be off; a subclass computes them once."""
 
     @property
     def approx(self) -> Floats:
-        return self._estimate[0]
+        return self._approx_and_error[0]
 
     @property
     def error(self) -> float:
-        return self._estimate[1]
+        return self._approx_and_error[1]
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearScores:
     """`rate · count + shift` for an array of counts."""
 
     counts: NDArray[np.int64]
@@ -79,7 +79,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Listed:
+class RealScores:
     """Any exact reals, one by one."""
 
     reals: Sequence[Real]
@@ -97,7 +97,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Equal:
+class EqualScores:
     """The same score for every column: zero unless stated."""
 
     columns: int
@@ -116,7 +116,7 @@ class Equal:
 
 
 @dataclass(frozen=True)
-class Logs:
+class LogScores:
     """Logarithms of positive whole numbers of any size."""
 
     numbers: Sequence[int] | NDArray[np.int64]
@@ -136,7 +136,7 @@ class Logs:
 
 
 @dataclass(frozen=True)
-class Logarithms:
+class WeightedLogScores:
     """`weight · ln(number)` for an array of positive whole numbers."""
 
     numbers: NDArray[np.int64]
@@ -154,14 +154,14 @@ class Logarithms:
         return rational_ball(self.weight) * arb(int(self.numbers[column])).log()
 
 
-class Summed(Estimated):
+class SumScores(EstimatedScores):
     """The sum of two rows of scores, column by column."""
 
     def __init__(self, first: Scores, second: Scores) -> None:
         self.first, self.second = first, second
 
     @cached_property
-    def _estimate(self) -> tuple[Floats, float]:
+    def _approx_and_error(self) -> tuple[Floats, float]:
         total = self.first.approx + self.second.approx
         return total, self.first.error + self.second.error + _ROUNDING * float(np.abs(total).max(initial=0.0))
 
@@ -170,7 +170,7 @@ class Summed(Estimated):
 
 
 @dataclass(frozen=True)
-class Joined:
+class ConcatenatedScores:
     """One row of scores after another."""
 
     parts: tuple[Scores, ...]
@@ -196,6 +196,6 @@ class Joined:
         return arb.nan()
 
 
-def joined(*parts: Scores) -> Scores:
+def concat_scores(*parts: Scores) -> Scores:
     """One row of scores after another."""
-    return Joined(parts)
+    return ConcatenatedScores(parts)

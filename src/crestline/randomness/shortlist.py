@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.randomness.draws import OneEach, edge_words, rough_points
+from crestline.randomness.draws import OnePerKey, rough_points, unreliable_words
 from crestline.randomness.keys import Keys
 from crestline.randomness.laws.constant import CONSTANT
-from crestline.randomness.uniforms import LARGE, WORD, Found, Uniforms
+from crestline.randomness.uniforms import LARGE, WORD, SparseHits, Uniforms
 from crestline.randomness.unit_points import Floats
 
 Indices = NDArray[np.int64]
@@ -55,9 +55,9 @@ class Shortlist:
     columns: Indices | None = None
     present: Marks | None = None
 
-    def names(self, places: Indices) -> Indices:
+    def original_columns(self, positions: Indices) -> Indices:
         """The columns of the key table at these positions of the shortlist."""
-        return places if self.columns is None else self.columns[np.arange(len(places))[:, None], places]
+        return positions if self.columns is None else self.columns[np.arange(len(positions))[:, None], positions]
 
     def rows(self, first: int, last: int) -> Shortlist:
         """The shortlists of some rows."""
@@ -74,29 +74,29 @@ class Shortlist:
         columns = np.flatnonzero(near) if self.columns is None else self.columns[row][near]
         return [int(column) for column in columns]
 
-    def absent(self, row: int) -> list[int]:
+    def absent_columns(self, row: int) -> list[int]:
         """The columns of a row that hold no key. They are asked for only where nothing was thinned out."""
         found: list[int] = [] if self.present is None else np.flatnonzero(~self.present[row]).tolist()
         return found
 
 
-def shortlists(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
+def build_shortlists(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
     """The keys that may be among the `many` largest of their rows: some rows at a time, and which is their first.
 
     The caller silences warnings about words at the very ends, and about chances too small for a double.
     """
-    if not _worth_thinning(keys, many):
-        missing = keys.draws.missing()
-        yield 0, Shortlist(keys.rough, keys.edge, None, None if missing is None else ~missing)
+    if not _is_worth_thinning(keys, many):
+        missing = keys.draws.missing_columns()
+        yield 0, Shortlist(keys.rough_values, keys.unreliable, None, None if missing is None else ~missing)
     elif keys.shape[0] == 1:
-        yield 0, _above(keys, _bar_from_prefix(keys, many))
+        yield 0, _keys_above(keys, _bar_from_prefix(keys, many))
     else:
-        yield from _thinned(keys, many)
+        yield from _thin_by_rows(keys, many)
 
 
-def _worth_thinning(keys: Keys, many: int) -> bool:
+def _is_worth_thinning(keys: Keys, many: int) -> bool:
     draws = keys.draws
-    if not isinstance(draws, OneEach) or draws.copies is not None:
+    if not isinstance(draws, OnePerKey) or draws.copies is not None:
         return False
     plain = keys.scale > 0 and keys.law is not CONSTANT
     rows, columns = keys.shape
@@ -104,31 +104,31 @@ def _worth_thinning(keys: Keys, many: int) -> bool:
     return plain and keys.scores.approx.ndim == 1 and large and columns >= _WORTH_IT * many
 
 
-def _thinned(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
+def _thin_by_rows(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
     """Shortlists of many rows, as many rows at a time as fit the cache."""
     bar = _expected_bar(keys, many)
-    found = _found(keys, bar)
+    found = _uniforms_above(keys, bar)
     width = 1 + found.full.shape[1] + len(found.row) // keys.shape[0]
     size = max(1, _CELLS // width)
     for first in range(0, keys.shape[0], size):
-        shortlist = _table(keys, found.rows(first, first + size))
-        if not _reached(shortlist, bar + keys.error, many):
-            shortlist = _lowered(keys, many).rows(first, first + size)
+        shortlist = _shortlist_table(keys, found.rows(first, first + size))
+        if not _all_rows_reach(shortlist, bar + keys.error, many):
+            shortlist = _with_lowered_bar(keys, many).rows(first, first + size)
         yield first, shortlist
 
 
-def _lowered(keys: Keys, many: int) -> Shortlist:
+def _with_lowered_bar(keys: Keys, many: int) -> Shortlist:
     """Shortlists of all rows, with a bar that is low enough for every row."""
     wanted = many
     while True:
         wanted *= 2
         bar = _expected_bar(keys, wanted)
-        shortlist = _table(keys, _found(keys, bar))
-        if bar == -np.inf or _reached(shortlist, bar + keys.error, many):
+        shortlist = _shortlist_table(keys, _uniforms_above(keys, bar))
+        if bar == -np.inf or _all_rows_reach(shortlist, bar + keys.error, many):
             return shortlist
 
 
-def _reached(shortlist: Shortlist, bar: float, many: int) -> bool:
+def _all_rows_reach(shortlist: Shortlist, bar: float, many: int) -> bool:
     """Whether so many keys of every row certainly reach the bar."""
     return bool((np.count_nonzero((shortlist.values >= bar) & ~shortlist.edge, axis=1) >= many).all())
 
@@ -136,8 +136,8 @@ def _reached(shortlist: Shortlist, bar: float, many: int) -> bool:
 def _bar_from_prefix(keys: Keys, many: int) -> float:
     """A value that the wanted keys certainly reach, computed from the first columns of a single row."""
     prefix = _PREFIX * many
-    (words,) = _single(keys).words
-    values, edge = _rough(keys, words[:prefix], slice(prefix))
+    (words,) = _single_uniforms(keys).words
+    values, edge = _rough_keys(keys, words[:prefix], slice(prefix))
     if edge.any():
         values[edge] = -np.inf
     return float(np.partition(values, prefix - many)[prefix - many]) - keys.error
@@ -158,47 +158,47 @@ def _expected_bar(keys: Keys, many: int) -> float:
     weight = np.ones(len(looked_at))
     weight[first:] = stride
 
-    def surplus(bar: float) -> float:
+    def expected_surplus(bar: float) -> float:
         below = keys.law.cdf((bar - looked_at) / scale)
         deviation = math.sqrt(weight @ (below * (1 - below)))
         return float(weight.sum() - weight @ below - many - _SPARE * deviation - _SPARE_AT_LEAST)
 
     low = high = float(np.partition(scores[:first], first - many)[first - many])
-    step, spare = scale, surplus(low)
+    step, spare = scale, expected_surplus(low)
     while spare < 0:
         low, high = low - step, low
         step *= 2
-        spare = surplus(low)
+        spare = expected_surplus(low)
     while low == high:
         high = low + step
-        if (above := surplus(high)) >= 0:
+        if (above := expected_surplus(high)) >= 0:
             low, spare = high, above
             step *= 2
     for _ in range(_HALVINGS):
         if spare < _CLOSE * many:  # every bar is right, this one is close
             break
         middle = (low + high) / 2
-        if (between := surplus(middle)) >= 0:
+        if (between := expected_surplus(middle)) >= 0:
             low, spare = middle, between
         else:
             high = middle
     return low
 
 
-def _above(keys: Keys, bar: float) -> Shortlist:
+def _keys_above(keys: Keys, bar: float) -> Shortlist:
     """Every key of a single row that may reach the bar."""
-    (words,) = _single(keys).words
-    places = np.flatnonzero(words >= _least(keys, bar, _BLOCK))
-    values, edge = _rough(keys, words[places], places)
+    (words,) = _single_uniforms(keys).words
+    places = np.flatnonzero(words >= _least_words(keys, bar, _BLOCK))
+    values, edge = _rough_keys(keys, words[places], places)
     return Shortlist(values[None, :], edge[None, :], places[None, :])
 
 
-def _found(keys: Keys, bar: float) -> Found:
+def _uniforms_above(keys: Keys, bar: float) -> SparseHits:
     """The uniforms of several rows with which a key may reach the bar."""
-    return _single(keys).at_least(_least(keys, bar, 1 + keys.shape[1] // _JUDGED))
+    return _single_uniforms(keys).hits_above(_least_words(keys, bar, 1 + keys.shape[1] // _JUDGED))
 
 
-def _least(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
+def _least_words(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
     """For each column the least word with which a key may reach the bar; columns are judged by blocks."""
     scores = keys.scores.approx
     ceilings = np.maximum.reduceat(scores, np.arange(0, len(scores), block))
@@ -206,38 +206,40 @@ def _least(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
     return (reach * (_SAFE * 2.0**WORD)).astype(np.uint64).repeat(block)[: len(scores)]
 
 
-def looked_at(keys: Keys, chosen: Indices) -> tuple[Floats, Marks]:
+def rough_chosen(keys: Keys, chosen: Indices) -> tuple[Floats, Marks]:
     """Rough values of the chosen columns of every row, and which of them must not be relied on."""
     draws = keys.draws
-    if not isinstance(draws, OneEach) or draws.copies is not None or keys.scores.approx.ndim > 1:
-        return np.take_along_axis(keys.rough, chosen, axis=1), np.take_along_axis(keys.edge, chosen, axis=1)
+    if not isinstance(draws, OnePerKey) or draws.copies is not None or keys.scores.approx.ndim > 1:
+        return np.take_along_axis(keys.rough_values, chosen, axis=1), np.take_along_axis(
+            keys.unreliable, chosen, axis=1
+        )
     starts = np.arange(keys.shape[0])[:, None] * keys.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
-        values, edge = _rough(keys, draws.uniforms.words_at(starts + chosen), chosen)
+        values, edge = _rough_keys(keys, draws.uniforms.words_at(starts + chosen), chosen)
     values[edge] = 0.0  # any finite number: nobody may rely on these
     return values, edge
 
 
-def _rough(keys: Keys, words: NDArray[np.uint64], columns: Indices | slice) -> tuple[Floats, Marks]:
+def _rough_keys(keys: Keys, words: NDArray[np.uint64], columns: Indices | slice) -> tuple[Floats, Marks]:
     """Rough values of some keys, and which of them must not be relied on."""
-    values = keys.rough_of(rough_points(words), keys.scores.approx[columns])
-    return values, edge_words(words) if keys.draws.first_bits == WORD else np.ones(words.shape, dtype=np.bool_)
+    values = keys.rough_keys(rough_points(words), keys.scores.approx[columns])
+    return values, unreliable_words(words) if keys.draws.first_bits == WORD else np.ones(words.shape, dtype=np.bool_)
 
 
-def _table(keys: Keys, found: Found) -> Shortlist:
+def _shortlist_table(keys: Keys, found: SparseHits) -> Shortlist:
     """The keys that are left, row by row, as a table as wide as its longest row: whole columns first."""
     rows, whole = found.full.shape
     sizes = np.bincount(found.row, minlength=rows)
     shape = rows, whole + int(sizes.max())
     values, edge, names = np.full(shape, -np.inf), np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
-    values[:, :whole], edge[:, :whole] = _rough(keys, found.full, found.every)
+    values[:, :whole], edge[:, :whole] = _rough_keys(keys, found.full, found.every)
     names[:, :whole] = found.every
     place = whole + np.arange(len(found.row)) - (np.cumsum(sizes) - sizes)[found.row]
-    values[found.row, place], edge[found.row, place] = _rough(keys, found.word, found.column)
+    values[found.row, place], edge[found.row, place] = _rough_keys(keys, found.word, found.column)
     names[found.row, place] = found.column
     return Shortlist(values, edge, names, np.arange(shape[1]) < whole + sizes[:, None])
 
 
-def _single(keys: Keys) -> Uniforms:
-    assert isinstance(keys.draws, OneEach)
+def _single_uniforms(keys: Keys) -> Uniforms:
+    assert isinstance(keys.draws, OnePerKey)
     return keys.draws.uniforms

@@ -19,7 +19,7 @@ LARGE = 1 << 14
 
 
 @dataclass(frozen=True)
-class Found:
+class SparseHits:
     """Uniforms that were looked for: all of some columns, and single ones of others, in ascending order of rows."""
 
     every: Indices
@@ -28,10 +28,10 @@ class Found:
     column: Indices
     word: Words
 
-    def rows(self, first: int, last: int) -> Found:
+    def rows(self, first: int, last: int) -> SparseHits:
         """What was found in some rows, which are counted from the first of them."""
         one = slice(*self.row.searchsorted([first, last]))
-        return Found(self.every, self.full[first:last], self.row[one] - first, self.column[one], self.word[one])
+        return SparseHits(self.every, self.full[first:last], self.row[one] - first, self.column[one], self.word[one])
 
 
 class Uniforms:
@@ -57,18 +57,18 @@ class Uniforms:
         rows, columns = self._drawn.shape
         return rows, columns
 
-    def words_at(self, places: Indices) -> Words:
+    def words_at(self, positions: Indices) -> Words:
         """The first 64 bits of some, counted row after row."""
-        return self.words.ravel()[places]
+        return self.words.ravel()[positions]
 
-    def at_least(self, least: Words) -> Found:
+    def hits_above(self, least: Words) -> SparseHits:
         """Every uniform whose word is no less than that of its column; others may come along."""
         rows, columns = self.shape
         places = np.flatnonzero(self.words >= least)
         starts = np.arange(rows + 1) * columns
         row = np.arange(rows).repeat(np.diff(places.searchsorted(starts)))
         none = np.zeros(0, dtype=np.int64)
-        return Found(none, self.words[:, none], row, places - starts[row], self.words.ravel()[places])
+        return SparseHits(none, self.words[:, none], row, places - starts[row], self.words.ravel()[places])
 
     def prefix(self, index: int, bits: int) -> int:
         """The first `bits` bits of one uniform, as a whole number."""
@@ -86,7 +86,7 @@ class Uniforms:
         return arb(middle, 1) * arb(2) ** -(bits + 1)
 
 
-def picked(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
+def select_columns(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
     """Some columns of a table, others in every row; they are the same uniforms, with the same tails."""
     width, many = uniforms.shape[1], columns.shape[1]
 
@@ -98,16 +98,16 @@ def picked(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
     return Uniforms(uniforms.words_at(places), uniforms.first_bits, tail)
 
 
-def arranged(uniforms: Uniforms, places: Indices) -> Uniforms:
+def rearrange(uniforms: Uniforms, positions: Indices) -> Uniforms:
     """Some uniforms of a table, counted row after row, in a table of another shape; the same ones, with their tails."""
 
     def tail(index: int, bits: int) -> int:
-        return uniforms.tail(int(places.flat[index]), bits)
+        return uniforms.tail(int(positions.flat[index]), bits)
 
-    return Uniforms(uniforms.words_at(places), uniforms.first_bits, tail)
+    return Uniforms(uniforms.words_at(positions), uniforms.first_bits, tail)
 
 
-def interleaved(parts: Sequence[Uniforms], groups: int) -> Uniforms:
+def interleave(parts: Sequence[Uniforms], groups: int) -> Uniforms:
     """Tables with equally many columns for every group: all columns of the first group come first, and so on."""
     (rows,) = {part.shape[0] for part in parts}
     shaped = [(part, part.shape[1] // groups) for part in parts]

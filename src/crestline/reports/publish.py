@@ -9,32 +9,32 @@ from pathlib import Path
 
 from crestline.errors import ParameterError
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import promises
-from crestline.reports.report import Series
-from crestline.reports.tabular import fields_of, rows, to_csv, to_json
+from crestline.ledger.periods import promise_texts
+from crestline.reports.report import ReportRun
+from crestline.reports.tabular import column_names, rows, to_csv, to_json
 
 
-def publish(series: Series, folder: Path, ledger: Ledger) -> list[Path]:
+def publish(series: ReportRun, folder: Path, ledger: Ledger) -> list[Path]:
     """Write `NAME.csv`, `NAME.json`, `NAME.svg` and `NAME.html`."""
     contents = {"csv": to_csv(series), "json": to_json(series), "svg": series.svg(), "html": page(series, ledger)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [_replaced(folder / f"{series.report.name}.{kind}", text) for kind, text in contents.items()]
+        return [_replace_file(folder / f"{series.report.name}.{kind}", text) for kind, text in contents.items()]
     except OSError as error:
         raise ParameterError(f"{folder} cannot be written: {error.strerror}") from None
 
 
-def page(series: Series, ledger: Ledger) -> str:
+def page(series: ReportRun, ledger: Ledger) -> str:
     """One page that needs nothing else: the picture, the promises, the table."""
     report = series.report
-    fields = fields_of(series)
+    fields = column_names(series)
     head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in fields)
     newest_first = replace(series, editions=series.editions[::-1])
     lines = "".join(
         f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in fields)}</tr>" for row in rows(newest_first)
     )
     opened = sum(account.span == 1 for account in ledger.periods())
-    said = "".join(f"<p>{escape(line)}</p>" for line in promises(ledger.budget, opened))
+    said = "".join(f"<p>{escape(line)}</p>" for line in promise_texts(ledger.budget, opened))
     title = f"{report.name}, every {report.every} since {report.since}"
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{escape(title)}</title></head><body>'
@@ -48,7 +48,7 @@ def _cell(value: object) -> str:
     return "" if value is None else escape(str(value))
 
 
-def _replaced(path: Path, text: str) -> Path:
+def _replace_file(path: Path, text: str) -> Path:
     """Whoever reads meanwhile sees the old file or the new one, never a part."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text, encoding="utf-8")

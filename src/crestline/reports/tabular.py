@@ -7,27 +7,27 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from crestline.answer.tabular import cell_text
+from crestline.answer.tabular import printable_text
 
 if TYPE_CHECKING:
-    from crestline.reports.report import Edition, Series
+    from crestline.reports.report import Edition, ReportRun
 
 COVERAGE = ("reached_users", "all_users")  # of all items of an edition together, where coverage was asked for
 FIELDS = ("period", "status", "rank", "item", "noisy_count", "reason")
 
 
-def fields_of(series: Series) -> tuple[str, ...]:
+def column_names(series: ReportRun) -> tuple[str, ...]:
     """The columns of its rows."""
     return (*FIELDS, *COVERAGE) if series.report.question.coverage else FIELDS
 
 
-def rows(series: Series) -> list[dict[str, object]]:
+def rows(series: ReportRun) -> list[dict[str, object]]:
     """One row for each item of each edition; an edition without items has one row that says why."""
-    fields = fields_of(series)
-    return [{name: row[name] for name in fields} for edition in series.editions for row in _rows(edition)]
+    fields = column_names(series)
+    return [{name: row[name] for name in fields} for edition in series.editions for row in _edition_rows(edition)]
 
 
-def _rows(edition: Edition) -> list[dict[str, object]]:
+def _edition_rows(edition: Edition) -> list[dict[str, object]]:
     whole = {"period": edition.period, "status": edition.status}
     reached = _coverage(edition)
     if not edition.items:
@@ -57,18 +57,18 @@ def _coverage(edition: Edition) -> dict[str, object]:
 
 def item_text(item: object) -> str:
     """An item in words; several columns side by side."""
-    return " · ".join(map(cell_text, item)) if isinstance(item, tuple) else cell_text(item)
+    return " · ".join(map(printable_text, item)) if isinstance(item, tuple) else printable_text(item)
 
 
-def to_csv(series: Series) -> str:
+def to_csv(series: ReportRun) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, fields_of(series), lineterminator="\n")
+    writer = csv.DictWriter(out, column_names(series), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows(series))
     return out.getvalue()
 
 
-def to_json(series: Series) -> str:
+def to_json(series: ReportRun) -> str:
     """The rows by edition, with each answer whole."""
     report = series.report
     editions = [

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import Connection, Driver, Engine
 from crestline.sources.engine.dialects.postgres import milliseconds
-from crestline.sources.engine.engines import Expression, dialect, name_of
-from crestline.sources.expression.columns import column
+from crestline.sources.engine.engine_functions import Expression, dialect, name_of
+from crestline.sources.expression.column_keys import column
 from crestline.sources.table import TableSource
 
 Ibis: TypeAlias = Any  # the module, which is imported when a connection is made
@@ -52,16 +52,16 @@ def database_source(url: str, table: str | None, timeout: float) -> TableSource:
     engine = connect(url, timeout)
     close = None if engine.name == "pyspark" else engine.disconnect
     try:
-        return _source(_found(engine, table), Connection(engine, timeout, close), table)
+        return _source(_find_table_or_refuse(engine, table), Connection(engine, timeout, close), table)
     except QuestionError:
         if close is not None:
             close()
         raise
 
 
-def _found(engine: Engine, table: str) -> Expression:
-    dialect(name_of(engine)).opened(engine)  # before anything is asked
-    found = _find(engine, table)
+def _find_table_or_refuse(engine: Engine, table: str) -> Expression:
+    dialect(name_of(engine)).check_connection(engine)  # before anything is asked
+    found = _find_table(engine, table)
     if found is None:
         raise QuestionError(f"there is no table {table!r} that this connection may read; give its name, or schema.name")
     return found
@@ -74,7 +74,7 @@ def connection_source(given: Driver, table: str | None, timeout: float) -> Table
     if not table:
         raise QuestionError("a DuckDB connection needs `table`: the name of the table or view to ask, or schema.table")
     engine: Engine = ibis.duckdb.from_connection(given)
-    return _source(_found(engine, table), Connection(engine, timeout), table)
+    return _source(_find_table_or_refuse(engine, table), Connection(engine, timeout), table)
 
 
 def ibis_source(table: object, timeout: float) -> TableSource:
@@ -85,8 +85,8 @@ def ibis_source(table: object, timeout: float) -> TableSource:
         raise QuestionError(f"of Ibis, a source is a table, not a {type(table).__name__}")
     name = table.get_name() if type(table.op()).__name__ == "DatabaseTable" else "Ibis table"
     engine = table.get_backend()
-    dialect(name_of(engine)).opened(engine)
-    dialect(name_of(engine)).given(table)
+    dialect(name_of(engine)).check_connection(engine)
+    dialect(name_of(engine)).check_given_table(table)
     return _source(table, Connection(engine, timeout), name)  # not ours to close
 
 
@@ -95,64 +95,66 @@ def connect(url: str, timeout: float) -> Engine:
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
     if scheme == "duckdb":
-        return _duckdb(rest)
+        return _open_duckdb(rest)
     if scheme in ("postgres", "postgresql"):
-        return _connected(scheme, lambda ibis: ibis.connect(url, **_postgres_options(timeout)))
+        return _connect_or_refuse(scheme, lambda ibis: ibis.connect(url, **_postgres_options(timeout)))
     if scheme in ("spark", "sc"):
-        return _connected(scheme, lambda ibis: ibis.pyspark.connect(_spark_session(url)))
+        return _connect_or_refuse(scheme, lambda ibis: ibis.pyspark.connect(_spark_session(url)))
     if scheme == "sqlite":
-        return _sqlite(rest)
+        return _open_sqlite(rest)
     if scheme in ("mysql", "mariadb"):
-        return _mysql(scheme, rest, timeout)
+        return _open_mysql(scheme, rest, timeout)
     if scheme == "datafusion":
         raise QuestionError("DataFusion has no addresses: hand over a table of ibis.datafusion.connect()")
     if scheme == "clickhouse":
-        return _connected(scheme, lambda ibis: ibis.connect(url, **_clickhouse_options(timeout)))
-    return _connected(scheme, lambda ibis: ibis.connect(url))  # as the URL says: nothing of ours is tested there
+        return _connect_or_refuse(scheme, lambda ibis: ibis.connect(url, **_clickhouse_options(timeout)))
+    return _connect_or_refuse(
+        scheme, lambda ibis: ibis.connect(url)
+    )  # as the URL says: nothing of ours is tested there
 
 
-def _sqlite(rest: str) -> Engine:
-    path = _file("sqlite", "SQLite", rest)
+def _open_sqlite(rest: str) -> Engine:
+    path = _existing_file("sqlite", "SQLite", rest)
 
-    def opened(ibis: Ibis) -> Engine:
+    def open_connection(ibis: Ibis) -> Engine:
         # Questions come from several threads, one at a time (`Runner`).
         connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         connection.execute("PRAGMA temp_store = MEMORY")  # nothing that is counted goes to a disk
         engine: Engine = ibis.sqlite.from_connection(connection)
         return engine
 
-    return _connected("sqlite", opened)
+    return _connect_or_refuse("sqlite", open_connection)
 
 
-def _mysql(scheme: str, rest: str, timeout: float) -> Engine:
+def _open_mysql(scheme: str, rest: str, timeout: float) -> Engine:
     """Every transaction makes its own settings (`dialects.mariadb`); reading only holds for what Ibis asks as well."""
 
-    def opened(ibis: Ibis) -> Engine:
+    def open_connection(ibis: Ibis) -> Engine:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a server without names of time zones is told UTC in another way
-            options = {"charset": "utf8mb4", "connect_timeout": _waiting(timeout), "init_command": _MYSQL_READS}
+            options = {"charset": "utf8mb4", "connect_timeout": _connect_timeout(timeout), "init_command": _MYSQL_READS}
             engine: Engine = ibis.connect(f"mysql://{rest}", **options)
             return engine
 
-    return _connected(scheme, opened)
+    return _connect_or_refuse(scheme, open_connection)
 
 
 def _clickhouse_options(timeout: float) -> dict[str, int]:
     """Every statement says how long it may take (`dialects.clickhouse`); the driver waits a little longer than that."""
-    return {"connect_timeout": _waiting(timeout), "send_receive_timeout": math.ceil(timeout) + _CONNECT_SECONDS}
+    return {"connect_timeout": _connect_timeout(timeout), "send_receive_timeout": math.ceil(timeout) + _CONNECT_SECONDS}
 
 
-def _waiting(timeout: float) -> int:
+def _connect_timeout(timeout: float) -> int:
     """How many seconds a connection may take."""
     return max(1, min(math.ceil(timeout), _CONNECT_SECONDS))
 
 
-def _duckdb(rest: str) -> Engine:
-    path = _file("duckdb", "DuckDB", rest)
-    return _connected("duckdb", lambda ibis: ibis.duckdb.connect(path, read_only=True))
+def _open_duckdb(rest: str) -> Engine:
+    path = _existing_file("duckdb", "DuckDB", rest)
+    return _connect_or_refuse("duckdb", lambda ibis: ibis.duckdb.connect(path, read_only=True))
 
 
-def _file(scheme: str, product: str, rest: str) -> str:
+def _existing_file(scheme: str, product: str, rest: str) -> str:
     """The path behind a URL: three slashes from here; four from the root."""
     path = unquote(rest.partition("?")[0].removeprefix("/"))
     if not os.path.isfile(path):
@@ -174,8 +176,8 @@ def _postgres_options(timeout: float) -> dict[str, str | int]:
     }
     return {
         "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
-        "connect_timeout": _waiting(timeout),
-        "tcp_user_timeout": milliseconds(_waiting(timeout)),
+        "connect_timeout": _connect_timeout(timeout),
+        "tcp_user_timeout": milliseconds(_connect_timeout(timeout)),
         "keepalives_idle": _CONNECT_SECONDS,
         "keepalives_interval": _CONNECT_SECONDS,
     }
@@ -192,12 +194,12 @@ def _spark_session(url: str) -> Driver:
     return builder.master("local[*]" if url == "spark://local" else url).getOrCreate()
 
 
-def _connected(scheme: str, connect: Callable[[Ibis], Engine]) -> Engine:
+def _connect_or_refuse(scheme: str, connect: Callable[[Ibis], Engine]) -> Engine:
     """Connect; an engine's own words are left out, because they may repeat the password."""
     import ibis
 
-    if scheme not in _schemes():
-        raise SourceError(f"{scheme}: no such kind of database is known; one of {', '.join(_schemes())}")
+    if scheme not in _known_schemes():
+        raise SourceError(f"{scheme}: no such kind of database is known; one of {', '.join(_known_schemes())}")
     try:
         return connect(ibis)
     except ImportError:
@@ -210,7 +212,7 @@ def _connected(scheme: str, connect: Callable[[Ibis], Engine]) -> Engine:
 
 
 @cache  # to list what is installed takes longer than to connect
-def _schemes() -> tuple[str, ...]:
+def _known_schemes() -> tuple[str, ...]:
     """Every kind of database that a URL can name: those of Ibis, and the names we give to two of them."""
     installed = {backend.name for backend in entry_points(group="ibis.backends")}
     return tuple(sorted({*_OWN_EXTRAS, *installed} - {"pyspark"}))
@@ -219,25 +221,25 @@ def _schemes() -> tuple[str, ...]:
 def _source(table: Expression, connection: Connection, name: str) -> TableSource:
     engine = connection.engine
 
-    def lookup(other: str) -> Expression:
-        return named_domain(engine, other)
+    def find_named_domain(other: str) -> Expression:
+        return find_domain(engine, other)
 
-    return TableSource(table, connection, name=name, lookup=lookup)
+    return TableSource(table, connection, name=name, lookup=find_named_domain)
 
 
-def named_domain(engine: Engine, name: str) -> Expression:
+def find_domain(engine: Engine, name: str) -> Expression:
     """A domain by name: a table, or a column of one."""
-    found = _find(engine, name)
+    found = _find_table(engine, name)
     holder, _, last = name.rpartition(".")
     if found is None and holder:
-        table = _find(engine, holder)
+        table = _find_table(engine, holder)
         found = None if table is None else column(table, last).as_table()
     if found is None:
         raise QuestionError(f"there is no table {name!r} for the domain; give table, schema.table or table.column")
     return found
 
 
-def _find(engine: Engine, name: str) -> Expression | None:
+def _find_table(engine: Engine, name: str) -> Expression | None:
     schema, _, last = name.rpartition(".")
     places: list[tuple[str, str | None]] = [(name, None)]
     if schema:
@@ -246,7 +248,7 @@ def _find(engine: Engine, name: str) -> Expression | None:
         del places[0]  # its catalogue takes the whole for schema.name, under which no statement finds a table
     for place in places:
         try:
-            return dialect(name_of(engine)).found(engine, *place)
+            return dialect(name_of(engine)).find_table(engine, *place)
         except Exception:  # noqa: S112 -- whatever the engine says, the table is not there under this name
             continue
     return None

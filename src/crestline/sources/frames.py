@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from crestline.errors import QuestionError
 from crestline.sources.arrow.tables import UNREADABLE, Frame, arrow_table
-from crestline.sources.empty import EmptySource
+from crestline.sources.empty_source import EmptySource
 from crestline.sources.engine.connection import Connection, Driver
-from crestline.sources.engine.engines import Expression, embedded
-from crestline.sources.engine.running import refused_as
+from crestline.sources.engine.engine_functions import Expression, embedded_duckdb
+from crestline.sources.engine.runner import replace_errors
 from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
 
@@ -18,13 +18,15 @@ def frame_source(frame: Frame, library: str, timeout: float) -> SlotSource:
     name, table = f"{library} {type(frame).__name__}", arrow_table(frame, library)
     if not table.num_columns:
         return EmptySource(name, timeout)
-    engine = embedded()
+    engine = embedded_duckdb()
 
-    def registered() -> Expression:
+    def register_frame() -> Expression:
         engine.con.register(name, table)
         return engine.table(name)
 
-    return TableSource(refused_as(UNREADABLE, registered), Connection(engine, timeout, engine.disconnect), name=name)
+    return TableSource(
+        replace_errors(UNREADABLE, register_frame), Connection(engine, timeout, engine.disconnect), name=name
+    )
 
 
 def duckdb_source(given: object, table: str | None, timeout: float) -> SlotSource:
@@ -39,7 +41,7 @@ def duckdb_source(given: object, table: str | None, timeout: float) -> SlotSourc
     if table is not None:
         raise QuestionError("`table` goes with a DuckDB connection; a relation is one table")
     relation: Driver = given
-    computed = refused_as(
+    computed = replace_errors(
         "the relation could not be computed; a view or a query must not fail on a row", relation.to_arrow_table
     )
     return frame_source(computed, "pyarrow", timeout)

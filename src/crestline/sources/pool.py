@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from crestline.errors import QuestionError, SourceError, SourceUnavailable
-from crestline.histogram.views import SLOTS, View
+from crestline.histogram.view_kinds import SLOTS, View
 from crestline.question import Question
-from crestline.sources.delegated import Wrapped
 from crestline.sources.source import Reading, Source
+from crestline.sources.wrappers import ForwardingSource
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,22 @@ class PoolLimits:
     pause: float = 5.0
 
 
-class Pool(Wrapped):
-    """A source with connections of its own. `opened` opens one; the first is opened at once, so that what is wrong with
+class Pool(ForwardingSource):
+    """A source with connections of its own. `open_source` opens one; the first is opened at once, so that what is wrong
+    with
     an address is said when it is given. `clock` gives seconds."""
 
     def __init__(
         self,
-        opened: Callable[[], Source],
+        open_source: Callable[[], Source],
         limits: PoolLimits = PoolLimits(),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._opened = opened
+        self._opened = open_source
         self._allowed = limits
         self._clock = clock
         self._turn = threading.Condition()
-        self._newest = opened()
+        self._newest = open_source()
         self._idle = [self._newest]
         self._busy = 0
         self._waiting = 0
@@ -67,24 +68,24 @@ class Pool(Wrapped):
     @contextmanager
     def ready(self) -> Iterator[Source]:
         """A connection that answers, for one question alone."""
-        self._enter()
+        self._acquire_place()
         try:
             with ExitStack() as held:
-                yield self._answering(held)
+                yield self._answering_connection(held)
         finally:
-            self._leave()
+            self._release_place()
 
-    def _enter(self) -> None:
+    def _acquire_place(self) -> None:
         """Wait for one of the places, in a queue of limited length and for a limited time."""
         allowed = self._allowed
         with self._turn:
             if self._busy >= allowed.connections:
                 if self._waiting >= allowed.waiting:
                     raise SourceUnavailable("too many questions are waiting for this database", wait=1)
-                self._wait(self._clock() + allowed.seconds)
+                self._wait_for_place(self._clock() + allowed.seconds)
             self._busy += 1
 
-    def _wait(self, deadline: float) -> None:
+    def _wait_for_place(self, deadline: float) -> None:
         self._waiting += 1
         try:
             while self._busy >= self._allowed.connections:
@@ -95,33 +96,33 @@ class Pool(Wrapped):
         finally:
             self._waiting -= 1
 
-    def _leave(self) -> None:
+    def _release_place(self) -> None:
         with self._turn:
             self._busy -= 1
             self._turn.notify()
 
-    def _answering(self, held: ExitStack) -> Source:
+    def _answering_connection(self, stack: ExitStack) -> Source:
         """A connection that was used before, if one still answers, and otherwise a new one."""
-        while (source := self._unused()) is not None:
+        while (source := self._pop_idle()) is not None:
             try:
-                ready = held.enter_context(source.ready())
+                ready = stack.enter_context(source.ready())
             except SourceUnavailable:
                 continue  # it was lost, and nobody holds it any more
-            held.callback(self._give_back, source)
+            stack.callback(self._push_idle, source)
             return ready
-        source = self._new()
-        held.callback(self._give_back, source)
-        return held.enter_context(source.ready())
+        source = self._open_connection()
+        stack.callback(self._push_idle, source)
+        return stack.enter_context(source.ready())
 
-    def _unused(self) -> Source | None:
+    def _pop_idle(self) -> Source | None:
         with self._turn:
             return self._idle.pop() if self._idle else None
 
-    def _give_back(self, source: Source) -> None:
+    def _push_idle(self, source: Source) -> None:
         with self._turn:
             self._idle.append(source)
 
-    def _new(self) -> Source:
+    def _open_connection(self) -> Source:
         """Open a connection, unless the last one could not be opened a moment ago."""
         if self._clock() >= self._blocked_until:
             try:

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label, label_order
+from crestline.histogram.label_order import Label, label_order
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.views import SLOTS, Seen, SeenInGroups, View
+from crestline.histogram.view_kinds import SLOTS, Seen, SeenInGroups, View
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.question import Limits, Question
 
@@ -39,45 +39,47 @@ class Reading:
     unit: Fraction = Fraction(1)
     labels: Naming | None = None
     labels_in: Naming | None = None
-    hidden: Fraction = Fraction(0)
-    reached: Reached | None = None
+    hidden_floor: Fraction = Fraction(0)
+    coverage: Reached | None = None
 
     @property
-    def seen(self) -> Seen:
+    def mechanism_view(self) -> Seen:
         """What a mechanism looks at, where the question has no groups."""
         assert isinstance(self.histogram, Histogram | PairViews), "tables are for questions with groups"
         return self.histogram
 
     @property
-    def tables(self) -> Iterable[SeenInGroups]:
+    def group_tables(self) -> Iterable[SeenInGroups]:
         """What a mechanism looks at in every group, where the question has groups."""
         assert not isinstance(self.histogram, Histogram | PairViews), "with groups a source reads tables"
         return self.histogram
 
-    def named_groups(self, published: GroupSelections) -> GroupSelections:
+    def label_groups(self, published: GroupSelections) -> GroupSelections:
         """The same for every group; a floor that was taken off comes back."""
-        named = replace(self, labels=self._labels_of(published))
-        return GroupSelections(tuple((group, self._above(named.named(part))) for group, part in published.groups))
+        named = replace(self, labels=self._group_labels(published))
+        return GroupSelections(
+            tuple((group, self._add_hidden_floor(named.label_items(part))) for group, part in published.groups)
+        )
 
-    def _labels_of(self, published: GroupSelections) -> Naming | None:
+    def _group_labels(self, published: GroupSelections) -> Naming | None:
         """The labels of what is named group after group, all of them asked for at once."""
         if self.labels_in is None:
             return None
-        picks = [(group, item) for group, part in published.groups for item in _listed(part)]
+        picks = [(group, item) for group, part in published.groups for item in _items_in_label_order(part)]
         labels = iter(self.labels_in(picks))
         return lambda items: list(islice(labels, len(items)))
 
-    def _above(self, selection: Selection) -> Selection:
-        if selection.counts is None or not self.hidden:
+    def _add_hidden_floor(self, selection: Selection) -> Selection:
+        if selection.counts is None or not self.hidden_floor:
             return selection
-        return replace(selection, counts=tuple(count + self.hidden for count in selection.counts))
+        return replace(selection, counts=tuple(count + self.hidden_floor for count in selection.counts))
 
-    def named(self, selection: Selection) -> Selection:
+    def label_items(self, selection: Selection) -> Selection:
         """A selection of this histogram under the items' own names, its counts in the units of their column."""
         counts = selection.counts
         if counts is not None and self.unit != 1:
             selection = replace(selection, counts=tuple(self.unit * count for count in counts))
-        return selection if self.labels is None else _relabelled(selection, self.labels)
+        return selection if self.labels is None else _relabel_selection(selection, self.labels)
 
 
 class Source(Protocol):
@@ -128,16 +130,16 @@ class SlotSource(Source, Protocol):
         ...
 
 
-def _relabelled(picked: Selection, labels_of: Naming) -> Selection:
+def _relabel_selection(picked: Selection, labels_of: Naming) -> Selection:
     """The selection under the names of its picks. Counts stay with their items: those of a set are in label order."""
     if isinstance(picked.items, tuple):
         return replace(picked, items=tuple(labels_of(picked.items)))
-    labels = labels_of(_listed(picked))
+    labels = labels_of(_items_in_label_order(picked))
     order = sorted(range(len(labels)), key=lambda place: label_order(labels[place]))
     counts = None if picked.counts is None else tuple(picked.counts[place] for place in order)
     return replace(picked, items=frozenset(labels), counts=counts)
 
 
-def _listed(picked: Selection) -> list[Label]:
+def _items_in_label_order(picked: Selection) -> list[Label]:
     """The items of a selection in the order in which they are named: those of a set in label order."""
     return list(picked.items) if isinstance(picked.items, tuple) else sorted(picked.items, key=label_order)

@@ -14,31 +14,31 @@ import numpy as np
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.views import SLOTS, View
+from crestline.histogram.view_kinds import SLOTS, View
 from crestline.question import Limits, Question
-from crestline.sources.engine.asker import asker
+from crestline.sources.engine.cache_owner import cache_owner
 from crestline.sources.engine.connection import Connection
-from crestline.sources.engine.engines import EMBEDDED, Expression, one_period, readable
-from crestline.sources.engine.fetching import Rows
-from crestline.sources.engine.running import Runner
-from crestline.sources.expression.coarse import valued
+from crestline.sources.engine.engine_functions import EMBEDDED, Expression, readable_table, refuse_several_periods
+from crestline.sources.engine.fetch import Rows
+from crestline.sources.engine.runner import Runner
+from crestline.sources.expression.column_functions import column_expression
 from crestline.sources.expression.contribution import key_values
 from crestline.sources.expression.counting import PERIOD, Counting
-from crestline.sources.expression.domain import DomainCounting, Lookup, domain_counting, public_list
-from crestline.sources.expression.snapshot import over_list
+from crestline.sources.expression.public_list import DomainCounting, Lookup, domain_counting, public_list
+from crestline.sources.expression.public_list_snapshot import open_public_list
 from crestline.sources.groups.counting import GroupCounting
-from crestline.sources.groups.lists import over_lists
-from crestline.sources.groups.observed import over_observed
-from crestline.sources.groups.pairs import over_pairs_in_groups
+from crestline.sources.groups.group_histograms import open_group_histograms
+from crestline.sources.groups.observed_scores import open_observed_groups
+from crestline.sources.groups.pairs import open_grouped_pairs
+from crestline.sources.groups.public_lists import open_listed_groups
 from crestline.sources.groups.scoring import GroupScoring
-from crestline.sources.groups.tables import over_groups
-from crestline.sources.pairs.coded import Numbered
-from crestline.sources.pairs.reached import check as check_reached
-from crestline.sources.pairs.reached import held, reached
-from crestline.sources.pairs.views import over_pairs
-from crestline.sources.shapes.kept import Shapes
-from crestline.sources.shapes.shape import Shape, shape_of
+from crestline.sources.pairs.coverage import check as check_reached
+from crestline.sources.pairs.coverage import count_coverage, with_stable_pairs
+from crestline.sources.pairs.numbered_in_engine import PairColumn
+from crestline.sources.pairs.pair_views import open_pairs
 from crestline.sources.source import Reading
+from crestline.sources.templates.prepared_questions import PreparedQuestions
+from crestline.sources.templates.query_template import QueryTemplate, query_template
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,25 +64,25 @@ class TableSource:
         untyped: bool = False,
         embedded: bool = False,
         lookup: Lookup | None = None,
-        numbered: Mapping[str, Numbered] | None = None,
+        numbered: Mapping[str, PairColumn] | None = None,
     ) -> None:
         self.name = name
         self.timeout = connection.timeout
         self.untyped = untyped
         self._runner = Runner(connection.engine, connection.timeout, table)
         self._dialect = dialect = EMBEDDED if embedded else self._runner.name
-        table = readable(table, dialect)
+        table = readable_table(table, dialect)
         self._countings = lru_cache(_KEPT)(lambda asker, question: Counting(table, question, dialect, untyped))
         self.table, self.dialect = table, dialect
-        self._shapes = Shapes(
+        self._shapes = PreparedQuestions(
             self._runner, lambda shape: Counting(table, shape.question, dialect, untyped, shape.tree), numbered
         )
         self._is_text = lru_cache(_KEPT)(lambda name: _is_text(table, name, dialect))
-        binds, is_text = self._runner.binds, self._is_text
+        binds, is_text = self._runner.has_bind_parameters, self._is_text
         self._shaped = lru_cache(_KEPT)(
-            lambda asker, question: shape_of(question, is_text) if binds else Shape(question)
+            lambda asker, question: query_template(question, is_text) if binds else QueryTemplate(question)
         )
-        self._lookup = lookup or _no_lookup
+        self._lookup = lookup or _refuse_lookup
         if connection.close is not None:
             weakref.finalize(self, connection.close)  # the connection was opened for this source, and ends with it
 
@@ -94,19 +94,19 @@ class TableSource:
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
         if view.kind != SLOTS.kind and not (self._runner.has_tables or self._runner.has_snapshots):
-            one_period(question, self._dialect)
+            refuse_several_periods(question, self._dialect)
         if question.by and view.kind == "observed":
-            GroupScoring(self._in_groups(question), view.weights).scores(bytes(32))
+            GroupScoring(self._group_counting(question), view.weights).scores(bytes(32))
         elif question.by and (view.kind == "pairs" or question.domain is not None):
-            GroupScoring(self._in_groups(question)).scores(bytes(32))
+            GroupScoring(self._group_counting(question)).scores(bytes(32))
         elif self._keeps_groups(question):
-            self._shapes.group_tops(self._shape(question))
+            self._shapes.group_tops(self._template(question))
         elif question.by:
-            self._in_groups(question).top(bytes(32))
+            self._group_counting(question).group_tops(bytes(32))
         elif question.domain is None:
-            self._shapes.top(self._shape(question))
+            self._shapes.top_counts(self._template(question))
         else:
-            self._over(question, self._counting(question)).every_count(bytes(32))
+            self._over_public_list(question, self._counting(question)).every_count(bytes(32))
         if question.coverage:
             check_reached(self._counting(question))
 
@@ -118,7 +118,7 @@ class TableSource:
 
     def expression(self, question: Question, key: bytes = b"") -> Expression:
         """The question as one Ibis expression of at most `k_bar + 1` rows."""
-        return self._counting(question).top(key)
+        return self._counting(question).top_counts(key)
 
     @contextmanager
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> Iterator[Reading]:
@@ -130,85 +130,92 @@ class TableSource:
             return
         counting = self._counting(question)
         if view.kind == "pairs":
-            counting = counting.by_period()
+            counting = counting.pairs_by_period()
         if not question.coverage:
-            with self._read(question, counting, key, view) as reading:
+            with self._read_view(question, counting, key, view) as reading:
                 yield reading
             return
-        with held(self._runner, counting) as stored, self._read(question, stored, key, view) as reading:
-            yield replace(reading, reached=lambda labels: reached(self._runner, stored, labels))
+        with (
+            with_stable_pairs(self._runner, counting) as stored,
+            self._read_view(question, stored, key, view) as reading,
+        ):
+            yield replace(reading, coverage=lambda labels: count_coverage(self._runner, stored, labels))
 
     @contextmanager
     def _read_shape(self, question: Question, key: bytes, view: View) -> Iterator[Reading]:
         """What a question without groups or a public list reads: its statements may have been written before."""
-        shape = self._shape(question)
+        shape = self._template(question)
         counting = self._shapes.counting(shape)
         if view.kind == SLOTS.kind:
             unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
-            yield Reading(self._counted(shape, key), unit)
+            yield Reading(self._count_top(shape, key), unit)
             return
-        own = self._counting(question).by_period() if view.kind == "pairs" else self._counting(question)
-        coded = self._runner.has_arrays and PERIOD not in own.whose
-        with self._shapes.pairs(shape) if coded else over_pairs(self._runner, own) as pairs:
-            yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
+        own = self._counting(question).pairs_by_period() if view.kind == "pairs" else self._counting(question)
+        coded = self._runner.has_arrays and PERIOD not in own.bounded_by
+        with self._shapes.pairs(shape) if coded else open_pairs(self._runner, own) as pairs:
+            yield Reading(pairs if view.kind == "pairs" else pairs.observed_items(key, np.array(view.weights)))
 
     @contextmanager
-    def _read(self, question: Question, counting: Counting, key: bytes, view: View) -> Iterator[Reading]:
+    def _read_view(self, question: Question, counting: Counting, key: bytes, view: View) -> Iterator[Reading]:
         if question.by and view.kind == "observed":
-            scoring = GroupScoring(self._in_groups(question), view.weights)
-            with over_observed(self._runner, scoring, key) as observed:
-                yield Reading(observed, hidden=Fraction(scoring.over.hidden))
+            scoring = GroupScoring(self._group_counting(question), view.weights)
+            with open_observed_groups(self._runner, scoring, key) as observed:
+                yield Reading(observed, hidden_floor=Fraction(scoring.over.hidden_floor))
             return
         if question.by and view.kind == "pairs":
-            with over_pairs_in_groups(self._runner, self._in_groups(question), key) as grouped:
+            with open_grouped_pairs(self._runner, self._group_counting(question), key) as grouped:
                 yield Reading([grouped.table], labels_in=grouped.names)
             return
         if view.kind != SLOTS.kind:
-            with over_pairs(self._runner, counting) as pairs:
-                yield Reading(pairs if view.kind == "pairs" else pairs.observed(key, np.array(view.weights)))
+            with open_pairs(self._runner, counting) as pairs:
+                yield Reading(pairs if view.kind == "pairs" else pairs.observed_items(key, np.array(view.weights)))
             return
         unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
         if question.by and question.domain is not None:
-            with over_lists(self._runner, GroupScoring(self._in_groups(question)), key) as listed:
+            with open_listed_groups(self._runner, GroupScoring(self._group_counting(question)), key) as listed:
                 yield Reading([listed.table], unit, labels_in=listed.names)
             return
         if question.by:
-            over, written = self._in_groups(question), self._keeps_groups(question)
-            found = self._shapes.groups(self._shape(question), key) if written else over_groups(self._runner, over, key)
+            over, written = self._group_counting(question), self._keeps_groups(question)
+            found = (
+                self._shapes.groups(self._template(question), key)
+                if written
+                else open_group_histograms(self._runner, over, key)
+            )
             with found as tables:
-                yield Reading(tables, unit, hidden=over.hidden * unit)
+                yield Reading(tables, unit, hidden_floor=over.hidden_floor * unit)
             return
         if question.domain is None:
             yield Reading(self._top_counts(counting, key), unit)
             return
-        with over_list(self._runner, self._over(question, counting), key) as (histogram, labels):
+        with open_public_list(self._runner, self._over_public_list(question, counting), key) as (histogram, labels):
             yield Reading(histogram, unit, labels)
 
     def top_counts(self, question: Question, key: bytes = b"") -> Histogram:
         """The histogram alone, without a public list."""
-        return self._counted(self._shape(question), key)
+        return self._count_top(self._template(question), key)
 
-    def fetched(self, expression: Expression, limit: int) -> pyarrow.Table | None:
+    def fetch_arrow(self, expression: Expression, limit: int) -> pyarrow.Table | None:
         """The rows of an expression as an Arrow table, read in one statement; None where they take more bytes."""
-        return self._runner.arrow(expression, limit)
+        return self._runner.fetch_arrow(expression, limit)
 
     def _counting(self, question: Question) -> Counting:
         """The expression of a question, which is built once for each asker: that takes long enough to tell somebody
         else that it was asked before."""
-        return self._countings(asker(), question)
+        return self._countings(cache_owner(), question)
 
-    def _shape(self, question: Question) -> Shape:
-        return self._shaped(asker(), question)
+    def _template(self, question: Question) -> QueryTemplate:
+        return self._shaped(cache_owner(), question)
 
-    def _counted(self, shape: Shape, key: bytes) -> Histogram:
+    def _count_top(self, shape: QueryTemplate, key: bytes) -> Histogram:
         counting = self._shapes.counting(shape)
-        if not self._runner.binds:
+        if not self._runner.has_bind_parameters:
             return self._top_counts(counting, key)
         values = shape.values if shape.question.contribution is None else {**shape.values, **key_values(key)}
-        return _ranked(counting, self._runner.bound_rows(self._shapes.top(shape), values))
+        return _ranked_histogram(counting, self._runner.run_prepared(self._shapes.top_counts(shape), values))
 
     def _top_counts(self, counting: Counting, key: bytes) -> Histogram:
-        return _ranked(counting, self._runner.rows(counting.top(key)))
+        return _ranked_histogram(counting, self._runner.rows(counting.top_counts(key)))
 
     def version(self) -> str | None:
         return None
@@ -219,19 +226,19 @@ class TableSource:
         listed = question.groups is not None or question.domain is not None
         return bool(question.by) and not listed and not question.coverage and self._runner.has_arrays
 
-    def _in_groups(self, question: Question) -> GroupCounting:
+    def _group_counting(self, question: Question) -> GroupCounting:
         counting = self._counting(question)
         if question.groups is None:
             return GroupCounting(counting)
         listed = public_list(counting, question.by, counting.groups, question.groups, self._lookup)
-        items = None if question.domain is None else self._over(question, counting).domain
+        items = None if question.domain is None else self._over_public_list(question, counting).domain
         return GroupCounting(counting, listed, items)
 
-    def _over(self, question: Question, counting: Counting) -> DomainCounting:
+    def _over_public_list(self, question: Question, counting: Counting) -> DomainCounting:
         return domain_counting(counting, question.domain, self._lookup)
 
 
-def _ranked(counting: Counting, rows: Rows) -> Histogram:
+def _ranked_histogram(counting: Counting, rows: Rows) -> Histogram:
     labelled = [(counting.items.label(row[:-1]), row[-1]) for row in rows]
     return Histogram.from_ranked(labelled, counting.question.slots, unit=counting.step)
 
@@ -239,10 +246,10 @@ def _ranked(counting: Counting, rows: Rows) -> Histogram:
 def _is_text(table: Expression, name: str, engine: str) -> bool:
     """Whether a column, or a function of one, is text; one that is not there is refused when it is used."""
     try:
-        return bool(valued(table, name, engine).type().is_string())
+        return bool(column_expression(table, name, engine).type().is_string())
     except QuestionError:
         return False
 
 
-def _no_lookup(name: str) -> Expression:
+def _refuse_lookup(name: str) -> Expression:
     raise QuestionError("name a domain by text only where the source is a database URL or a file; give the items")

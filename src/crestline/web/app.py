@@ -17,18 +17,18 @@ from crestline.errors import CrestlineError
 from crestline.ledger.report import account_decimals
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
-from crestline.web.answering import Asked, answer_in_turn
 from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
-from crestline.web.asking import Caller, shares_left, stored
-from crestline.web.clock import utc_now
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
-from crestline.web.pages.description import description
+from crestline.web.pages.api_page import api_page
 from crestline.web.pages.forms import error_page, page_response
 from crestline.web.pages.routes import pages
-from crestline.web.problems import Problem, forbidden, problem_of
-from crestline.web.requests.journal import Journal
-from crestline.web.state import Served, ServiceState
+from crestline.web.permissions import Caller, shares_left, stored_answer_json
+from crestline.web.problems import Problem, forbidden_problem, problem_of
+from crestline.web.requests.access_log import AccessLog
+from crestline.web.run_once import QueuedQuestion, answer_from_queue
+from crestline.web.service_state import ServedDataset, ServiceState
+from crestline.web.utc_clock import utc_now
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error, "description": words}
@@ -69,22 +69,22 @@ def create_app(state: ServiceState) -> FastAPI:
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
-    app.add_middleware(Middleware, metrics=state.metrics, journal=Journal(utc_now))
-    app.add_exception_handler(Problem, _on_problem)
-    app.add_exception_handler(CrestlineError, _on_refusal)
-    app.add_exception_handler(RequestValidationError, _on_invalid)
-    app.add_exception_handler(HTTPException, _on_http)
+    app.add_middleware(Middleware, metrics=state.metrics, journal=AccessLog(utc_now))
+    app.add_exception_handler(Problem, _handle_problem)
+    app.add_exception_handler(CrestlineError, _handle_refusal)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(HTTPException, _handle_http_error)
     return app
 
 
-def _state(request: Request) -> ServiceState:
+def _service_state(request: Request) -> ServiceState:
     state: ServiceState = request.app.state.service
     return state
 
 
-def _caller(
+def _caller_of_request(
     request: Request,
-    state: Annotated[ServiceState, Depends(_state)],
+    state: Annotated[ServiceState, Depends(_service_state)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Caller:
     caller = caller_by_token(state, credentials.credentials if credentials else "")
@@ -92,15 +92,15 @@ def _caller(
     return caller
 
 
-CurrentState = Annotated[ServiceState, Depends(_state)]
-Known = Annotated[Caller, Depends(_caller)]
+CurrentState = Annotated[ServiceState, Depends(_service_state)]
+Known = Annotated[Caller, Depends(_caller_of_request)]
 
 
 @api.post("/datasets/{name}/top", response_model=AnswerBody)
 async def top(
     request: Request,
     name: str,
-    asked: TopRequest,
+    request_body: TopRequest,
     state: CurrentState,
     caller: Known,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
@@ -109,23 +109,23 @@ async def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    question = Asked(caller, name, _question(asked), idempotency_key)
-    return JSONResponse(await answer_in_turn(state, question, request.is_disconnected))
+    question = QueuedQuestion(caller, name, _question(request_body), idempotency_key)
+    return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
-def _question(asked: TopRequest) -> Question:
+def _question(request_body: TopRequest) -> Question:
     """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
-    return Question.of(cast(QuestionFields, asked.model_dump()))
+    return Question.from_fields(cast(QuestionFields, request_body.model_dump()))
 
 
 @api.get("/datasets", response_model=Datasets)
 def datasets(state: CurrentState, caller: Known) -> dict[str, Any]:
     """The data sets you may ask, with their columns."""
-    return {"datasets": [_described(part, state) for part in caller.sees(state)]}
+    return {"datasets": [_dataset_body(part, state) for part in caller.visible_datasets(state)]}
 
 
-def _described(part: Served, state: ServiceState) -> dict[str, Any]:
-    config = part.config
+def _dataset_body(dataset: ServedDataset, state: ServiceState) -> dict[str, Any]:
+    config = dataset.config
     columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
     more = {"sums": list(config.sums), "domains": sorted(config.domains), "groups": list(config.groups)}
     bounds = {"contribution": config.contribution, "version": config.version, "most_k": state.config.limits.k}
@@ -143,7 +143,7 @@ def budget(state: CurrentState, caller: Known) -> dict[str, Any]:
 @api.get("/answers/{id}", response_model=AnswerBody)
 def answer(id: Annotated[int, Path(ge=0, le=2**63 - 1)], state: CurrentState, caller: Known) -> JSONResponse:
     """An answer you were given before, at no cost."""
-    return JSONResponse(stored(state, caller, id))
+    return JSONResponse(stored_answer_json(state, caller, id))
 
 
 @open_to_all.get("/healthz", response_model=Health)
@@ -162,7 +162,7 @@ def readyz(state: CurrentState) -> dict[str, str]:
 @open_to_all.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
     """The description, for people."""
-    return page_response("The API", description(request.app.openapi()), who=None)
+    return page_response("The API", api_page(request.app.openapi()), who=None)
 
 
 @open_to_all.get("/metrics", response_class=PlainTextResponse, responses={403: _ERRORS[403], 429: _ERRORS[429]})
@@ -173,7 +173,7 @@ def metrics(
 ) -> Response:
     """Counts and times for Prometheus: for an owner's token, and without one for this machine itself."""
     if not sent_from_this_machine(request) and not _is_owner(state, credentials):
-        raise forbidden()
+        raise forbidden_problem()
     return Response(state.metrics.text(shares_left(state)), media_type=CONTENT_TYPE)
 
 
@@ -181,7 +181,7 @@ def _is_owner(state: ServiceState, credentials: HTTPAuthorizationCredentials | N
     return caller_by_token(state, credentials.credentials if credentials else "").is_owner
 
 
-def _failed(request: Request, problem: Problem) -> Response:
+def _problem_response(request: Request, problem: Problem) -> Response:
     request.state.error = problem.code
     headers = None if problem.wait is None else {"Retry-After": str(problem.wait)}
     if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
@@ -189,24 +189,24 @@ def _failed(request: Request, problem: Problem) -> Response:
     return JSONResponse(error_body(problem, request.state.request_id), status_code=problem.status, headers=headers)
 
 
-def _on_problem(request: Request, error: Exception) -> Response:
+def _handle_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
-    return _failed(request, error)
+    return _problem_response(request, error)
 
 
-def _on_refusal(request: Request, error: Exception) -> Response:
+def _handle_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, CrestlineError)
-    return _failed(request, problem_of(error))
+    return _problem_response(request, problem_of(error))
 
 
-def _on_invalid(request: Request, error: Exception) -> Response:
+def _handle_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     parts = [f"{'.'.join(str(step) for step in part['loc'])}: {part['msg']}" for part in error.errors()[:5]]
-    return _failed(request, Problem(422, "invalid_request", "; ".join(parts)))
+    return _problem_response(request, Problem(422, "invalid_request", "; ".join(parts)))
 
 
-def _on_http(request: Request, error: Exception) -> Response:
+def _handle_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     codes = {404: ("no_such_route", "There is nothing at this address; /docs lists what there is.")}
     code, message = codes.get(error.status_code, ("bad_request", str(error.detail)))
-    return _failed(request, Problem(error.status_code, code, message))
+    return _problem_response(request, Problem(error.status_code, code, message))

@@ -9,7 +9,7 @@ from pathlib import Path
 from crestline.ledger.budget import Budget
 from crestline.reports.report import Report
 from crestline.sources.files.s3 import S3
-from crestline.web.settings.toml import line_of
+from crestline.web.settings.toml import line_of_setting
 
 ANALYST, OWNER = "analyst", "owner"
 DEFAULT_SHAPE = "power:1"
@@ -51,7 +51,7 @@ class DatasetConfig:
     keep: int | None = None
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def other_columns(self) -> tuple[str, ...]:
         """The columns besides users and items that a question may name."""
         time = () if self.budget.calendar is None else (self.budget.calendar.time,)
         return (*self.filters, *self.sums, *self.groups, *time)
@@ -120,6 +120,6 @@ class Config:
     reports: Mapping[str, ReportConfig] = field(default_factory=dict)
     witness: str | None = None
 
-    def place(self, path: tuple[str, ...]) -> str:
+    def location(self, path: tuple[str, ...]) -> str:
         """The file and the line of a setting."""
-        return f"{self.file}:{line_of(self.text, path)}"
+        return f"{self.file}:{line_of_setting(self.text, path)}"

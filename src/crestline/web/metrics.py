@@ -48,26 +48,26 @@ class DatasetMetrics:
             yield answers
             outcome = "stored" if answers[0].get("stored") else "answered"
         except Problem as problem:
-            outcome = _outcome(problem)
+            outcome = _outcome_of(problem)
             raise
         finally:
-            self._all.families.seconds.labels(self.name, outcome).observe(time.perf_counter() - begun)
+            self._all.metric_families.seconds.labels(self.name, outcome).observe(time.perf_counter() - begun)
 
     @contextmanager
-    def place(self) -> Iterator[None]:
+    def track_wait(self) -> Iterator[None]:
         """A place in the queue, until its turn has come."""
-        begun, waiting = time.perf_counter(), self._all.families.waiting.labels(self.name)
+        begun, waiting = time.perf_counter(), self._all.metric_families.waiting.labels(self.name)
         waiting.inc()
         try:
             yield
         finally:
             waiting.dec()
-            self._all.families.waited.labels(self.name).observe(time.perf_counter() - begun)
+            self._all.metric_families.queue_seconds.labels(self.name).observe(time.perf_counter() - begun)
 
     @contextmanager
-    def connection(self) -> Iterator[None]:
+    def track_connection(self) -> Iterator[None]:
         """A connection to the database, while it is used."""
-        used = self._all.families.connections.labels(self.name)
+        used = self._all.metric_families.connections.labels(self.name)
         used.inc()
         try:
             yield
@@ -81,7 +81,7 @@ class _Families:
     requests: Counter
     defects: Counter
     seconds: Histogram
-    waited: Histogram
+    queue_seconds: Histogram
     waiting: Gauge
     connections: Gauge
 
@@ -90,7 +90,7 @@ class Metrics:
     """Everything that is counted; of this process, or of all workers where they share a folder."""
 
     @cached_property
-    def families(self) -> _Families:
+    def metric_families(self) -> _Families:
         """Made with the first count, not before the folder is known."""
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
@@ -113,30 +113,30 @@ class Metrics:
         """What is counted of one data set."""
         return DatasetMetrics(name, self)
 
-    def count(self, route: str, status: int) -> None:
+    def count_response(self, route: str, status: int) -> None:
         """One more response. `route` is the pattern of a route, never an address as it was sent."""
-        self.families.requests.labels(route, f"{status // 100}xx").inc()
+        self.metric_families.requests.labels(route, f"{status // 100}xx").inc()
 
-    def defect(self, kind: str) -> None:
+    def count_defect(self, kind: str) -> None:
         """One more statement of ours that an engine failed on. `kind` is the class of its error, never its words."""
-        self.families.defects.labels(kind).inc()
+        self.metric_families.defects.labels(kind).inc()
 
     def text(self, left: Mapping[str, float]) -> str:
         """All counts, in Prometheus' text format. `left` is the share of its budget that each data set has left."""
         from prometheus_client import CollectorRegistry, generate_latest
         from prometheus_client.multiprocess import MultiProcessCollector
 
-        counted, budgets = self.families.registry, CollectorRegistry()
+        counted, budgets = self.metric_families.registry, CollectorRegistry()
         if FOLDER in os.environ:
-            _forget_the_dead(Path(os.environ[FOLDER]))
+            _remove_dead_workers(Path(os.environ[FOLDER]))
             counted = CollectorRegistry()
             MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
-        budgets.register(_Left(left))  # of the ledger, not of a process
+        budgets.register(_RemainingBudgets(left))  # of the ledger, not of a process
         return (generate_latest(counted) + generate_latest(budgets)).decode()
 
 
 @dataclass(frozen=True, eq=False)
-class _Left:
+class _RemainingBudgets:
     """The share of each budget that is left, as Prometheus collects it."""
 
     shares: Mapping[str, float]
@@ -151,24 +151,24 @@ class _Left:
         yield family
 
 
-def _outcome(problem: Problem) -> str:
+def _outcome_of(problem: Problem) -> str:
     """The class of a refusal: what the asker did wrong or cannot pay, what was not to be had, what was ours."""
     if problem.status < 500:
         return "refused"
     return "unavailable" if problem.status == 503 else "failed"
 
 
-def _forget_the_dead(folder: Path) -> None:
+def _remove_dead_workers(folder: Path) -> None:
     """A worker that has ended uses nothing any more."""
     from prometheus_client.multiprocess import mark_process_dead
 
     for path in folder.iterdir():
         live = _LIVE.fullmatch(path.name)
-        if live is not None and not _lives(int(live[1])):
+        if live is not None and not _is_running(int(live[1])):
             mark_process_dead(int(live[1]), str(folder))  # type: ignore[no-untyped-call]
 
 
-def _lives(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

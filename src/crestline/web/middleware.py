@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crestline.web.metrics import Metrics
 from crestline.web.problems import Problem, internal_error
-from crestline.web.requests.journal import Journal
+from crestline.web.requests.access_log import AccessLog
 
 LARGEST_BODY = 64 * 1024
 SECONDS_FOR_BODY = 10.0
@@ -27,7 +27,7 @@ _HEADERS = (
 class Middleware:
     """The outermost layer."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, journal: Journal, seconds: float = SECONDS_FOR_BODY) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, journal: AccessLog, seconds: float = SECONDS_FOR_BODY) -> None:
         self._app = app
         self._metrics = metrics
         self._journal = journal
@@ -42,7 +42,7 @@ class Middleware:
         state["request_id"] = number
         started = 0
 
-        async def sending(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = int(message["status"])
@@ -50,18 +50,18 @@ class Middleware:
             await send(message)
 
         try:
-            if _length(scope) > LARGEST_BODY:
+            if _content_length(scope) > LARGEST_BODY:
                 raise Problem(413, "too_large", f"A request holds at most {LARGEST_BODY} bytes.")
-            await self._app(scope, _bounded(receive, self._seconds), sending)
+            await self._app(scope, _limit_body_time(receive, self._seconds), send_with_headers)
         except Problem as problem:
-            await _respond(sending, problem, number)
+            await _send_problem(send_with_headers, problem, number)
         except Exception as failure:  # its words may quote private rows: not even a log gets them
             error = type(failure).__name__
             if not started:
-                await _respond(sending, internal_error(), number)
+                await _send_problem(send_with_headers, internal_error(), number)
         finally:
             route = getattr(scope.get("route"), "path", "other")
-            self._metrics.count(route, started or 500)
+            self._metrics.count_response(route, started or 500)
             known = {"request_id": number, "analyst": state.get("analyst"), "route": route, "status": started or 500}
             told = {**known, "error": error or state.get("error")}
             self._journal.write(told, time.perf_counter() - begun)
@@ -69,21 +69,21 @@ class Middleware:
 
 def error_body(problem: Problem, number: str) -> dict[str, Any]:
     """The one shape of everything that is not an answer."""
-    return {"error": {**problem.body(), "request_id": number}}
+    return {"error": {**problem.to_json(), "request_id": number}}
 
 
-def _length(scope: Scope) -> int:
+def _content_length(scope: Scope) -> int:
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value)
     return 0
 
 
-def _bounded(receive: Receive, seconds: float) -> Receive:
+def _limit_body_time(receive: Receive, seconds: float) -> Receive:
     """A body that is sent in parts is counted as it comes, and must have come within so many seconds."""
     taken, whole, deadline = 0, False, anyio.current_time() + seconds
 
-    async def receiving() -> Message:
+    async def receive_in_time() -> Message:
         nonlocal taken, whole
         with anyio.fail_after(None if whole else max(0.0, deadline - anyio.current_time())):
             message = await receive()
@@ -93,10 +93,10 @@ def _bounded(receive: Receive, seconds: float) -> Receive:
             raise ValueError("too large")
         return message
 
-    return receiving
+    return receive_in_time
 
 
-async def _respond(send: Send, problem: Problem, number: str) -> None:
+async def _send_problem(send: Send, problem: Problem, number: str) -> None:
     body = json.dumps(error_body(problem, number)).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})

@@ -29,12 +29,12 @@ class Problem(Exception):
         self.charged = charged
         self.wait = wait
 
-    def body(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The body of the response, but for the number of the request."""
         return {"code": self.code, "message": self.message}
 
 
-def forbidden() -> Problem:
+def forbidden_problem() -> Problem:
     """The one answer to everybody who may not: whether the thing exists, or the token does, is not said."""
     return Problem(
         403,
@@ -59,7 +59,7 @@ def problem_of(error: CrestlineError) -> Problem:
     if isinstance(error, BudgetMismatch):
         return Problem(422, "budget_mismatch", str(error))
     if isinstance(error, BudgetError):
-        return forbidden()
+        return forbidden_problem()
     if isinstance(error, SourceUnavailable):
         return Problem(
             503,

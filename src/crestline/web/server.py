@@ -22,12 +22,12 @@ from uvicorn.supervisors import Multiprocess
 
 from crestline.errors import CrestlineError
 from crestline.web.app import create_app
-from crestline.web.clock import utc_now
 from crestline.web.config import Config
 from crestline.web.metrics import FOLDER
-from crestline.web.requests.journal import Journal, to_standard_output
+from crestline.web.requests.access_log import AccessLog, to_standard_output
+from crestline.web.service_state import open_state, reopen_state
 from crestline.web.settings.reader import load_config
-from crestline.web.state import open_state, reopened
+from crestline.web.utc_clock import utc_now
 
 SECONDS_TO_SEND = 10.0
 """Within so many seconds the head of a request must be here, and after it the body (`middleware`)."""
@@ -43,55 +43,55 @@ Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
 _CONFIG = "CRESTLINE_SERVICE_CONFIG"
 
 
-class ImpatientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no types here
+class SlowClientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no types here
     """HTTP that closes a connection which sends the head of a request too slowly, or none at all."""
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        self._begin()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self._awaits_head():
-            self._end()
+        if not self._is_waiting_for_head():
+            self._stop_timer()
         elif self._deadline is None:
-            self._begin()
+            self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end()
+        self._stop_timer()
         super().connection_lost(exc)
 
-    def _awaits_head(self) -> bool:
+    def _is_waiting_for_head(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
-    def _begin(self) -> None:
-        self._deadline = self.loop.call_later(SECONDS_TO_SEND, self._give_up)
+    def _start_timer(self) -> None:
+        self._deadline = self.loop.call_later(SECONDS_TO_SEND, self._close_if_waiting)
 
-    def _end(self) -> None:
+    def _stop_timer(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _give_up(self) -> None:
+    def _close_if_waiting(self) -> None:
         self._deadline = None
-        if self._awaits_head():
+        if self._is_waiting_for_head():
             self.transport.close()
 
 
 def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
     """Serve until told to end. Several workers share the address and the ledger; each opens its own connections."""
     os.environ[_CONFIG] = str(config.file)
-    Multiprocess.handle_hup = _pass_on
-    with _shared_counts() if workers > 1 else nullcontext():
+    Multiprocess.handle_hup = _signal_workers
+    with _metrics_folder() if workers > 1 else nullcontext():
         uvicorn.run(
             "crestline.web.server:app",
             factory=True,
             host=host,
             port=port,
             workers=workers,
-            http=ImpatientProtocol,
+            http=SlowClientProtocol,
             ws="none",
             server_header=False,
             proxy_headers=False,  # who a request comes from is what the connection says
@@ -102,7 +102,7 @@ def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
 
 
 @contextmanager
-def _shared_counts() -> Iterator[None]:
+def _metrics_folder() -> Iterator[None]:
     """A folder in which all workers count, until the last has ended."""
     with TemporaryDirectory(prefix="crestline-metrics-") as folder:
         os.environ[FOLDER] = folder
@@ -118,14 +118,14 @@ def app() -> FastAPI:
     path, signals = Path(os.environ[_CONFIG]), SimpleQueue[int]()
     signal.signal(signal.SIGHUP, lambda number, _: signals.put(number))  # before the file is read: no change is missed
     if FOLDER in os.environ:
-        _listening(os.getpid()).touch()
+        _listening_marker(os.getpid()).touch()
     served = create_app(open_state(load_config(path), copies=True))
 
-    def follow() -> None:
+    def reload_on_signal() -> None:
         while signals.get():
-            reload_configuration(served, path, Journal(utc_now))
+            reload_configuration(served, path, AccessLog(utc_now))
 
-    threading.Thread(target=follow, daemon=True).start()
+    threading.Thread(target=reload_on_signal, daemon=True).start()
     _refuse_waiting_at_the_end(served)
     return served
 
@@ -144,25 +144,25 @@ def _refuse_waiting_at_the_end(served: FastAPI) -> None:
         signal.signal(number, partial(close_queues, then=signal.getsignal(number)))
 
 
-def _listening(process: int) -> Path:
+def _listening_marker(process: int) -> Path:
     """There once a worker listens to signals: it would end from one that comes before."""
     return Path(os.environ[FOLDER]) / f"listening-{process}"
 
 
-def reload_configuration(served: FastAPI, path: Path, journal: Journal) -> None:
+def reload_configuration(served: FastAPI, path: Path, journal: AccessLog) -> None:
     """Serve what the file says now. Where it cannot be served, what was served stays, and a line says why."""
     try:
-        served.state.service = reopened(served.state.service, load_config(path))
+        served.state.service = reopen_state(served.state.service, load_config(path))
     except CrestlineError as error:
-        journal.event("reload", "kept", f"the configuration is as it was: {error}")
+        journal.write_event("reload", "kept", f"the configuration is as it was: {error}")
     except Exception as failure:  # its words are not ours
-        journal.event("reload", "kept", f"the configuration is as it was: {type(failure).__name__}")
+        journal.write_event("reload", "kept", f"the configuration is as it was: {type(failure).__name__}")
     else:
-        journal.event("reload", "loaded")
+        journal.write_event("reload", "loaded")
 
 
-def _pass_on(parent: Multiprocess) -> None:
+def _signal_workers(parent: Multiprocess) -> None:
     """Each worker follows the configuration by itself; uvicorn would end them all and start new ones."""
     for worker in parent.processes:
-        if worker.pid is not None and _listening(worker.pid).exists():  # another one has not read the file yet
+        if worker.pid is not None and _listening_marker(worker.pid).exists():  # another one has not read the file yet
             os.kill(worker.pid, signal.SIGHUP)

@@ -12,7 +12,7 @@ def charged_afterwards(prepared: Any, *, source: Any, entropy: Any, ledger: Any)
     with source.reading(prepared.question, bytes(32)) as reading:
         selection = prepared.mechanism.release(reading.histogram, entropy)
     receipt = ledger.reserve(prepared.cost)
-    ledger.settle(receipt, prepared.settled(selection))
+    ledger.settle(receipt, prepared.settlement_cost(selection))
     return selection
 
 
@@ -22,5 +22,5 @@ def stops_for_nothing(prepared: Any, *, source: Any, entropy: Any, ledger: Any) 
     with source.reading(prepared.question, bytes(32)) as reading:
         selection = prepared.mechanism.release(reading.histogram, entropy)
     named = Selection(selection.items, stopped=False)
-    ledger.settle(receipt, prepared.settled(named))
+    ledger.settle(receipt, prepared.settlement_cost(named))
     return selection

@@ -8,7 +8,7 @@ from typing import Any
 from tests.audit.broken.drawing import Batched, laplace
 
 import crestline as cl
-from crestline.mechanisms.selection import collected
+from crestline.mechanisms.selection import select_set
 
 
 class PrintedCondition(Batched):
@@ -22,4 +22,4 @@ class PrintedCondition(Batched):
         bar = histogram.next_count + 1 + math.log(1 / (2 * self.delta)) / self.epsilon
         above = histogram.array + laplace(entropy, n, self.k) / self.epsilon > bar
         shown = [slot for slot in range(self.k) if histogram.counts[slot] > bar]
-        return [collected([histogram.items[slot] for slot in shown if row[slot]], self.k) for row in above.tolist()]
+        return [select_set([histogram.items[slot] for slot in shown if row[slot]], self.k) for row in above.tolist()]

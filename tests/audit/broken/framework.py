@@ -8,8 +8,8 @@ from typing import Any
 from tests.audit.broken.drawing import Batched, gumbel, laplace, ranked
 
 import crestline as cl
-from crestline.histogram.labels import Padding
-from crestline.mechanisms.selection import Selection, listed
+from crestline.histogram.label_order import Padding
+from crestline.mechanisms.selection import Selection, select_list
 
 
 class _SelectAndTest(Batched):
@@ -53,7 +53,7 @@ class _SelectAndTest(Batched):
         return result
 
     def said(self, kept: list[Any], tested: int) -> Any:
-        return listed(kept, self.k)
+        return select_list(kept, self.k)
 
 
 class CorrectFramework(_SelectAndTest):

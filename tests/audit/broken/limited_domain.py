@@ -10,7 +10,7 @@ import numpy as np
 from tests.audit.broken.drawing import Batched, Table, gumbel, laplace, ranked
 
 import crestline as cl
-from crestline.mechanisms.selection import listed
+from crestline.mechanisms.selection import select_list
 
 
 class _Peeling(Batched):
@@ -40,7 +40,7 @@ class _Peeling(Batched):
 
     def _until_bottom(self, row: list[int], names: list[Any]) -> Any:
         stop = row.index(len(names)) if len(names) in row else len(row)
-        return listed([names[column] for column in row[:stop]], self.k)
+        return select_list([names[column] for column in row[:stop]], self.k)
 
 
 class Correct(_Peeling):

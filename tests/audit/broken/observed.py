@@ -14,7 +14,7 @@ from tests.audit.broken.drawing import Batched, Table, uniform
 import crestline as cl
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.histogram.pairs import Pairs
-from crestline.histogram.views import PAIRS
+from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.selection import Selection
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)

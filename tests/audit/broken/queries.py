@@ -27,7 +27,7 @@ class FirstHalfTheNoise(_First):
     """Noise of scale 1/ε₂ and no more on distances, a quarter of what leads that move both ways need (P2.5)."""
 
     @property
-    def _tested(self) -> Fraction:
+    def _distance_rate(self) -> Fraction:
         return 2 * (1 - self.share) * self.epsilon
 
 
@@ -43,8 +43,8 @@ class NoCutoff(_Online):
     """The noise of one failure, spent on four (P14.3)."""
 
     @property
-    def _tested(self) -> Fraction:
-        return self.epsilon - self._shared
+    def _distance_rate(self) -> Fraction:
+        return self.epsilon - self._threshold_rate
 
 
 class CorrectFirst(_First):

@@ -9,7 +9,7 @@ import numpy as np
 from tests.audit.broken.drawing import Batched, laplace
 
 import crestline as cl
-from crestline.mechanisms.selection import collected
+from crestline.mechanisms.selection import select_set
 
 
 class _Stable(Batched):
@@ -39,7 +39,7 @@ class _Stable(Batched):
         bar = self.threshold(rest / 2, first) + laplace(entropy, n, 1) / first
         passed = np.array(self.gaps(histogram)) + laplace(entropy, n, self.k_bar) * self.reach / rest > bar
         sizes = [self.k_bar - row.index(True) if True in row else 0 for row in passed.tolist()]
-        return [collected(histogram.items[:size], self.k) for size in sizes]
+        return [select_set(histogram.items[:size], self.k) for size in sizes]
 
 
 class CorrectStable(_Stable):

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crestline.audit.claims import Approximate, Table
-from crestline.audit.outcomes import Outcome, Reader
-from crestline.audit.testers.events import Samples, learn
+from crestline.audit.claims import ApproximateClaim, TabulatedCeiling
+from crestline.audit.outcomes import Outcome, OutcomeReader
+from crestline.audit.testers.events import Samples, learn_event
 from crestline.mechanisms.selection import Selection
 
-PURE = Table(Approximate(1.0))
-READ = Reader()
+PURE = TabulatedCeiling(ApproximateClaim(1.0))
+READ = OutcomeReader()
 
 
 def coins(entropy: np.random.Generator, chances: dict[str, float], n: int) -> Counter[Outcome]:
@@ -29,7 +29,7 @@ def numbers(entropy: np.random.Generator, centre: float, n: int) -> Counter[Outc
 
 
 def twice(first: Counter[Outcome], second: Counter[Outcome], again: Counter[Outcome], other: Counter[Outcome]) -> float:
-    return learn(Samples(first, second), Samples(again, other), ["a"], PURE).score
+    return learn_event(Samples(first, second), Samples(again, other), ["a"], PURE).score
 
 
 def test_a_telling_outcome_is_found() -> None:
@@ -37,17 +37,21 @@ def test_a_telling_outcome_is_found() -> None:
     likely, rare = {"a": 0.6, "b": 0.4}, {"a": 0.1, "b": 0.9}
     order = Samples(coins(choose, likely, 4_000), coins(choose, rare, 4_000))
     cut = Samples(coins(choose, likely, 4_000), coins(choose, rare, 4_000))
-    lesson = learn(order, cut, ["a"], PURE)
+    lesson = learn_event(order, cut, ["a"], PURE)
     assert lesson.score > 7
     assert lesson.event is not None
     telling = READ(Selection(("a",), False))
-    assert lesson.event.contains(telling) != lesson.event.swapped  # the outcome, or everything else on the other side
-    assert str(lesson.event) == f"the answer is ({'b' if lesson.event.swapped else 'a'})"
+    assert (
+        lesson.event.contains(telling) != lesson.event.likelier_on_second
+    )  # the outcome, or everything else on the other side
+    assert str(lesson.event) == f"the answer is ({'b' if lesson.event.likelier_on_second else 'a'})"
     hits = lesson.event.hits(order.first)
-    assert hits == (order.first.total() - order.first[telling] if lesson.event.swapped else order.first[telling])
-    turned = learn(Samples(order.second, order.first), Samples(cut.second, cut.first), ["a"], PURE)
+    assert hits == (
+        order.first.total() - order.first[telling] if lesson.event.likelier_on_second else order.first[telling]
+    )
+    turned = learn_event(Samples(order.second, order.first), Samples(cut.second, cut.first), ["a"], PURE)
     assert turned.event is not None
-    assert turned.event.swapped != lesson.event.swapped
+    assert turned.event.likelier_on_second != lesson.event.likelier_on_second
 
 
 @pytest.mark.parametrize("chance", [0.2, 0.25])

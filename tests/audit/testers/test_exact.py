@@ -8,10 +8,10 @@ import pytest
 
 import crestline as cl
 from crestline.audit.attack import audit
-from crestline.audit.neighbours import Shape, every_small
-from crestline.audit.subject import subject
-from crestline.audit.testers.effort import Effort
-from crestline.audit.testers.exact import ExactTester, hockey_stick, tightest_epsilon, worst_pair
+from crestline.audit.neighbours import HistogramShape, all_small_pairs
+from crestline.audit.target import prepare_subject
+from crestline.audit.testers.exact import ExactTester, hockey_stick_divergence, tightest_epsilon, worst_pair
+from crestline.audit.testers.limits import AttackLimits
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.randomness.entropy import replay
 
@@ -20,9 +20,9 @@ SECOND = {"a": 0.25, "b": 0.75}
 
 
 def test_hockey_stick_by_hand() -> None:
-    assert hockey_stick(FIRST, SECOND, 0.0) == pytest.approx(0.25)
-    assert hockey_stick(FIRST, SECOND, math.log(2)) == 0.0
-    assert hockey_stick({"a": 1.0}, {"b": 1.0}, 50.0) == 1.0
+    assert hockey_stick_divergence(FIRST, SECOND, 0.0) == pytest.approx(0.25)
+    assert hockey_stick_divergence(FIRST, SECOND, math.log(2)) == 0.0
+    assert hockey_stick_divergence({"a": 1.0}, {"b": 1.0}, 50.0) == 1.0
 
 
 def test_tightest_epsilon_by_hand() -> None:
@@ -43,9 +43,9 @@ def test_the_worst_pair_is_the_worst() -> None:
 def test_it_climbs_from_small_counts_to_the_threshold() -> None:
     """Counts up to 3 say little about a mechanism that names nothing below 15; the climb goes there."""
     mechanism = cl.mechanisms.LimitedDomain(1, 3, 1, "1e-6")
-    tested = subject(mechanism, replay("climb"))
-    pairs = list(every_small(Shape(3), None))
-    still = ExactTester(Effort(10**9, 60.0)).test(tested, pairs)
+    tested = prepare_subject(mechanism, replay("climb"))
+    pairs = list(all_small_pairs(HistogramShape(3), None))
+    still = ExactTester(AttackLimits(10**9, 60.0)).test(tested, pairs)
     assert still is not None
     assert still.strength > 0.9
     assert max(still.pair.with_user.values()) > 3
@@ -64,7 +64,7 @@ CLOSE = {
 def test_the_bound_is_close(name: str) -> None:
     """For k = 1 the auditor finds neighbours with at least 90% of the claimed ε, and never more than the claim."""
     report = audit(CLOSE[name], entropy=replay("close"), releases=20_000, seconds=600.0)
-    assert not report.broken
+    assert not report.is_broken
     assert report.worst is not None
     assert report.worst.method == "exact"
     assert 0.9 * report.claimed <= report.worst.strength <= report.claimed + 1e-6

@@ -6,13 +6,13 @@ from time import perf_counter
 from typing import Any
 
 import crestline as cl
-from crestline.audit.neighbours import Pair, Shape
-from crestline.audit.subject import subject
+from crestline.audit.neighbours import HistogramShape, NeighbourPair
+from crestline.audit.target import prepare_subject
 from crestline.audit.testers.stated_law import is_followed
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.randomness.entropy import replay
 
-PAIR = Pair({"a": 6, "b": 5}, {"a": 5, "b": 5}, Shape(3), "ties")
+PAIR = NeighbourPair({"a": 6, "b": 5}, {"a": 5, "b": 5}, HistogramShape(3), "ties")
 
 
 class Boasting(LimitedDomain):
@@ -23,7 +23,7 @@ class Boasting(LimitedDomain):
 
 
 def followed(mechanism: Any) -> bool:
-    return is_followed(subject(mechanism, replay("law")), PAIR, 60_000, 1e6, perf_counter, 1e-6)
+    return is_followed(prepare_subject(mechanism, replay("law")), PAIR, 60_000, 1e6, perf_counter, 1e-6)
 
 
 def test_the_law_of_our_own_is_followed() -> None:
@@ -35,4 +35,4 @@ def test_another_law_is_noticed() -> None:
 
 
 def test_little_time_means_few_releases() -> None:
-    assert is_followed(subject(Boasting(2, 3, 1, "0.1"), replay("law")), PAIR, 60_000, 0.0, perf_counter, 1e-6)
+    assert is_followed(prepare_subject(Boasting(2, 3, 1, "0.1"), replay("law")), PAIR, 60_000, 0.0, perf_counter, 1e-6)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from crestline.cli.main import run
-from crestline.cli.owner.account_figure import ratios
+from crestline.cli.owner.account_figure import ratio_rows
 from crestline.guarantees.accountants import total_epsilon
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
 
 
@@ -26,11 +26,11 @@ def test_a_list_of_releases(capsys: pytest.CaptureFixture[str]) -> None:
         capsys, "20xbr:0.05", "test:0.21,0.09", "interval:0.1,0.2", "pure:0.1", "2xgauss:0.01", "--slack", "1e-7"
     )
     cost = (
-        steps(BoundedRange("0.05"), 20)
-        + steps(LossInterval("0.09", "0.3"))
-        + steps(LossInterval("0.1", "0.2"))
-        + steps(PureDP("0.1"))
-        + steps(GaussianDP("0.01"), 2)
+        repeat_step(BoundedRange("0.05"), 20)
+        + repeat_step(LossInterval("0.09", "0.3"))
+        + repeat_step(LossInterval("0.1", "0.2"))
+        + repeat_step(PureDP("0.1"))
+        + repeat_step(GaussianDP("0.01"), 2)
     )
     assert list(found) == ["zCDP", "Rényi", "optimum"]  # Gaussian noise cannot be added up plainly
     assert found["optimum"] == float(total_epsilon(cost, "1e-7"))
@@ -81,7 +81,7 @@ def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_the_figure_shows_bounded_range_below_the_optimum_for_pure_steps() -> None:
-    found = {row["accountant"]: row["ratio"] for row in ratios("0.1", "1e-6", 60) if row["k"] == 60}
+    found = {row["accountant"]: row["ratio"] for row in ratio_rows("0.1", "1e-6", 60) if row["k"] == 60}
     assert found["optimum"] < found["Rényi"] < found["Dong et al."] < found["bounded range"] < 1 < found["advanced"]
 
 

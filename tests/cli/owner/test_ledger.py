@@ -15,9 +15,9 @@ from tests.ledger.conftest import Clock, drawn, small_budget
 
 from crestline.cli.main import run
 from crestline.errors import BudgetExhausted
-from crestline.ledger.entries import GENESIS, canonical, digest
+from crestline.ledger.entries import GENESIS, canonical_json, entry_hash
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Reach
+from crestline.ledger.periods import PeriodCharge
 from crestline.periods.calendar import Periods
 
 Shell = Callable[..., tuple[int, str, str]]
@@ -166,7 +166,7 @@ def test_an_export_holds_all_that_is_needed_to_check_the_chain(books: Path, shel
     for entry in entries:
         stated = entry.pop("hash")
         assert entry["previous"] == previous
-        previous = digest(canonical(entry))
+        previous = entry_hash(canonical_json(entry))
         assert stated == previous
     rows = list(csv.DictReader(io.StringIO(shell("export", books, "--format", "csv")[1])))
     assert [row["sequence"] for row in rows] == [str(entry["sequence"]) for entry in entries]
@@ -228,7 +228,7 @@ def test_a_budget_by_period_is_shown_as_a_calendar(tmp_path: Path, shell: Shell)
     with Ledger.open(path) as ledger:
         calendar = ledger.budget.calendar
         assert calendar is not None
-        reach = Reach(Periods.between(calendar, "2025-12", "2026-01"))
+        reach = PeriodCharge(Periods.from_labels(calendar, "2025-12", "2026-01"))
         ledger.settle(ledger.reserve(drawn(4), analyst="ann", reach=reach), drawn(2))
     code, out, _ = shell("show", path, "--format", "table")
     assert code == 0

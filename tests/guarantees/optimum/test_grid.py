@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crestline.guarantees.optimum.grid import PAD, TINY, Grid, float_down, float_up
+from crestline.guarantees.optimum.grid import PAD, TINY, CurveGrid, float_down, float_up
 from crestline.guarantees.optimum.step import BoundedRangeStep
 from crestline.guarantees.rounding import ball, precision
 
@@ -21,12 +21,12 @@ def curve(a: float) -> float:
     return max(0.0, 1 - math.exp((min(a, 1) - 1) / 2)) ** 2 / -math.expm1(-1)
 
 
-GRID = Grid(Fraction(1, 10), 8, 600)
+GRID = CurveGrid(Fraction(1, 10), 8, 600)
 VALUES = np.array([curve(index / 10) for index in range(9)])
 
 
 def test_what_lies_outside_is_bounded_too() -> None:
-    wide = GRID.extended(VALUES)
+    wide = GRID.extend(VALUES)
     exact = np.array([curve(index / 10) for index in range(-600, 609)])
     assert (wide >= exact - 1e-15).all()
     assert wide[592:609] == pytest.approx(exact[592:609], rel=1e-11)  # the mirror image of the grid is exact
@@ -59,7 +59,7 @@ def test_at_the_ends_of_the_grid() -> None:
 def test_the_mirror_image_is_never_below_the_exact_one(width: Fraction, reach: int) -> None:
     """Held against balls of 200 bits, to the last bit: `1 - e^-a + e^-a V(a)`."""
     values = np.array([curve(float(index * width)) for index in range(400)])
-    wide = Grid(width, 399, reach).extended(values)
+    wide = CurveGrid(width, 399, reach).extend(values)
     for index in range(1, reach + 1):
         with precision(200):
             shrink = ball(-index * width).exp()
@@ -79,7 +79,7 @@ def test_a_float_that_rounded_delta_up_is_not_enough() -> None:
 def test_the_padding_covers_more_roundings_than_there_are() -> None:
     """Seen where it is used: the mirror image of nothing is raised by it."""
     assert 30 * 2.0**-50 < PAD - 1 < 1e-11
-    raised = Grid(Fraction(1, 10), 0, 1).extended(np.zeros(1))[0] / -math.expm1(-0.1)
+    raised = CurveGrid(Fraction(1, 10), 0, 1).extend(np.zeros(1))[0] / -math.expm1(-0.1)
     assert 30 * 2.0**-50 < raised - 1 < 1e-11
 
 
@@ -95,13 +95,13 @@ def test_floats_on_either_side_of_a_ball(number: Fraction) -> None:
 
 
 def test_no_number_is_above_one() -> None:
-    assert GRID.extended(VALUES).max() <= 1.0
+    assert GRID.extend(VALUES).max() <= 1.0
 
 
 def test_what_underflow_takes_is_far_below_what_is_added_for_it() -> None:
     """Seen where it is used: a step after which nothing is left leaves this much."""
-    grid = Grid(Fraction(1, 10), 3, 1)
-    left = BoundedRangeStep(grid, 1).before(grid.nothing())[-1]
+    grid = CurveGrid(Fraction(1, 10), 3, 1)
+    left = BoundedRangeStep(grid, 1).apply_to(grid.curve_of_no_step())[-1]
     assert 2.0**40 * sys.float_info.min < left == TINY < 1e-290
 
 
@@ -124,7 +124,7 @@ def test_the_threshold_is_where_the_chord_falls_to_delta(place: int) -> None:
 
     width, delta = Fraction(1, 64), (3 * Fraction(value(place)) + Fraction(value(place - 1))) / 4
     asked.clear()
-    found = Grid(width, 1024, 1).smallest_epsilon(value, delta)
+    found = CurveGrid(width, 1024, 1).smallest_epsilon(value, delta)
     assert found is not None
     with precision(200):
         share = Fraction(3, 4)  # of the cell, in e^a

@@ -11,11 +11,11 @@ import pytest
 from flint import arb
 from scipy.stats import norm
 
-from crestline.guarantees.optimum.grid import TINY, Grid
+from crestline.guarantees.optimum.grid import TINY, CurveGrid
 from crestline.guarantees.optimum.loss import LossLaw, gaussian, randomised_response
 from crestline.guarantees.rounding import ball, precision
 
-GRID = Grid(Fraction(1, 32), 64, 1)
+GRID = CurveGrid(Fraction(1, 32), 64, 1)
 
 
 def random_law(seed: int, size: int) -> LossLaw:
@@ -29,9 +29,9 @@ def exact(values: np.ndarray) -> list[Fraction]:  # type: ignore[type-arg] # flo
 @pytest.mark.parametrize("seed", range(4))
 def test_a_mean_is_never_below_the_exact_one(seed: int) -> None:
     law, values = random_law(seed, 31), np.sort(np.random.default_rng(seed).random(65))[::-1]
-    value = law.before(GRID, values)
+    value = law.apply_to(GRID, values)
     last = law.start + len(law.masses) - 1
-    wide = exact(Grid(GRID.width, GRID.top, max(1, last, -law.start)).extended(values))
+    wide = exact(CurveGrid(GRID.width, GRID.top, max(1, last, -law.start)).extend(values))
     origin = (len(wide) - GRID.top - 1) // 2
     masses = exact(law.masses)
     for index in (0, 7, 40):
@@ -40,7 +40,7 @@ def test_a_mean_is_never_below_the_exact_one(seed: int) -> None:
 
 
 def test_what_underflows_is_not_nothing() -> None:
-    assert random_law(1, 5).before(GRID, np.zeros(65))(64) > 0
+    assert random_law(1, 5).apply_to(GRID, np.zeros(65))(64) > 0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -62,11 +62,13 @@ def test_many_terms_need_more_room() -> None:
     law = LossLaw(0, np.full(12_000, 2.0**-13))
     both = law + LossLaw(0, np.full(12_000, 2.0**-13))
     assert both.masses[11_999] >= 12_000 * 2.0**-26 * (1 + 12_000 * 2.0**-52)
-    assert law.before(Grid(Fraction(1, 32), 64, 1), np.ones(65))(0) >= 12_000 * 2.0**-13 * (1 + 12_000 * 2.0**-52)
+    assert law.apply_to(CurveGrid(Fraction(1, 32), 64, 1), np.ones(65))(0) >= 12_000 * 2.0**-13 * (
+        1 + 12_000 * 2.0**-52
+    )
 
 
 def test_what_is_infinite_stays() -> None:
-    assert LossLaw(0, np.array([0.5]), 0.25).before(GRID, np.zeros(65))(64) >= 0.25
+    assert LossLaw(0, np.array([0.5]), 0.25).apply_to(GRID, np.zeros(65))(64) >= 0.25
     assert (LossLaw(0, np.ones(1), 0.25) + LossLaw(0, np.ones(1), 0.5)).infinite >= 0.75
 
 
@@ -129,5 +131,5 @@ def test_a_gaussian_is_followed_as_far_as_needed_and_as_finely(mu_squared: str) 
 
 def test_one_loss_of_nought_changes_nothing() -> None:
     values = np.linspace(1.0, 0.0, 65)
-    value = LossLaw(0, np.array([1.0])).before(GRID, values)
+    value = LossLaw(0, np.array([1.0])).apply_to(GRID, values)
     assert [value(index) for index in (0, 30, 64)] == pytest.approx([values[index] for index in (0, 30, 64)], rel=1e-11)

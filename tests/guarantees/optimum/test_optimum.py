@@ -14,12 +14,12 @@ from scipy.stats import binom
 
 from crestline.guarantees.composition import adaptive_optimum, renyi_bounded_range
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Repeated, Step
+from crestline.guarantees.cost import RepeatedStep, Step
 from crestline.guarantees.guarantee import ZCDP, BoundedRange, GaussianDP, LossInterval, PureDP
 from crestline.guarantees.optimum import optimum as adaptive_optimum_module
-from crestline.guarantees.optimum.grid import Grid
+from crestline.guarantees.optimum.grid import CurveGrid
 from crestline.guarantees.optimum.loss import gaussian, randomised_response
-from crestline.guarantees.optimum.optimum import _grid, optimum
+from crestline.guarantees.optimum.optimum import _grid, adaptive_epsilon
 from crestline.guarantees.optimum.step import LossIntervalStep
 
 Floats = NDArray[np.float64]
@@ -116,16 +116,16 @@ def test_a_test_before_or_after_the_draws(first: bool) -> None:
     draws = [(0.05, [width * j for j in range(21)])] * k
     test = (0.39, [0.3, 0.09])  # loss in [-0.09, 0.3] or in the mirror image
     reached = adversary([test, *draws] if first else [*draws, test], 1e-6, width, 2000)
-    listed = [Repeated(BoundedRange("0.05"), k), Repeated(LossInterval("0.09", "0.3"))]
-    found = optimum(listed[::-1] if first else listed, DELTA)
+    listed = [RepeatedStep(BoundedRange("0.05"), k), RepeatedStep(LossInterval("0.09", "0.3"))]
+    found = adaptive_epsilon(listed[::-1] if first else listed, DELTA)
     assert found is not None
     assert reached <= found <= 1.01 * reached
 
 
 def test_a_test_costs_less_than_two_sided_noise_of_its_size() -> None:
-    draws = Repeated(BoundedRange("0.05"), 50)
+    draws = RepeatedStep(BoundedRange("0.05"), 50)
     tests: list[Step] = [LossInterval("0.09", "0.3"), PureDP("0.3")]
-    one_sided, two_sided = (optimum([draws, Repeated(test)], DELTA) for test in tests)
+    one_sided, two_sided = (adaptive_epsilon([draws, RepeatedStep(test)], DELTA) for test in tests)
     assert one_sided is not None
     assert two_sided is not None
     assert one_sided < two_sided * Fraction(98, 100)
@@ -133,16 +133,20 @@ def test_a_test_costs_less_than_two_sided_noise_of_its_size() -> None:
 
 @pytest.mark.parametrize(("k", "epsilon"), [(3, "0.5"), (30, "0.1"), (200, "0.02")])
 def test_a_finer_grid_changes_little_and_only_downwards(k: int, epsilon: str) -> None:
-    coarse, fine = (optimum([Repeated(BoundedRange(epsilon), k)], DELTA, fineness=times) for times in (1, 3))
+    coarse, fine = (
+        adaptive_epsilon([RepeatedStep(BoundedRange(epsilon), k)], DELTA, fineness=times) for times in (1, 3)
+    )
     assert coarse is not None
     assert fine is not None
     assert fine <= coarse <= fine * Fraction(1002, 1000)
 
 
 def test_ranges_that_do_not_share_a_grid_are_rounded_up() -> None:
-    mixed = optimum([Repeated(BoundedRange("0.05"), 20), Repeated(BoundedRange("0.0337"), 30)], DELTA)
-    larger = optimum([Repeated(BoundedRange("0.05"), 20), Repeated(BoundedRange("0.035"), 30)], DELTA)
-    smaller = optimum([Repeated(BoundedRange("0.05"), 20), Repeated(BoundedRange("0.0325"), 30)], DELTA)
+    mixed = adaptive_epsilon([RepeatedStep(BoundedRange("0.05"), 20), RepeatedStep(BoundedRange("0.0337"), 30)], DELTA)
+    larger = adaptive_epsilon([RepeatedStep(BoundedRange("0.05"), 20), RepeatedStep(BoundedRange("0.035"), 30)], DELTA)
+    smaller = adaptive_epsilon(
+        [RepeatedStep(BoundedRange("0.05"), 20), RepeatedStep(BoundedRange("0.0325"), 30)], DELTA
+    )
     assert mixed is not None
     assert larger is not None
     assert smaller is not None
@@ -157,14 +161,14 @@ kinds = st.one_of(
         lambda ends: LossInterval(Fraction(ends[0], 50), Fraction(ends[1], 50))
     ),
 )
-parts = st.builds(Repeated, kinds, st.integers(1, 5))
+parts = st.builds(RepeatedStep, kinds, st.integers(1, 5))
 
 
 @given(st.lists(parts, min_size=1, max_size=3), st.integers(2, 9))
 @settings(max_examples=20)
-def test_it_is_never_far_above_zcdp_nor_above_addition(steps: list[Repeated], power: int) -> None:
+def test_it_is_never_far_above_zcdp_nor_above_addition(steps: list[RepeatedStep], power: int) -> None:
     delta = Fraction(1, 10**power)
-    found = optimum(steps, delta)
+    found = adaptive_epsilon(steps, delta)
     assert found is not None
     assert found <= zcdp_epsilon(sum(part.step.rho * part.times for part in steps), delta) * Fraction(1001, 1000)
     if not any(isinstance(part.step, GaussianDP) for part in steps):
@@ -173,8 +177,8 @@ def test_it_is_never_far_above_zcdp_nor_above_addition(steps: list[Repeated], po
 
 @given(st.lists(parts, min_size=1, max_size=2), parts, st.integers(2, 9))
 @settings(max_examples=20)
-def test_one_step_more_never_lowers_it(steps: list[Repeated], extra: Repeated, power: int) -> None:
-    before, after = (optimum(listed, Fraction(1, 10**power)) for listed in (steps, [*steps, extra]))
+def test_one_step_more_never_lowers_it(steps: list[RepeatedStep], extra: RepeatedStep, power: int) -> None:
+    before, after = (adaptive_epsilon(listed, Fraction(1, 10**power)) for listed in (steps, [*steps, extra]))
     assert before is not None
     assert after is not None
     assert before <= after * Fraction(1002, 1000)  # the two grids differ
@@ -182,13 +186,13 @@ def test_one_step_more_never_lowers_it(steps: list[Repeated], extra: Repeated, p
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_the_place_of_a_step_with_one_worst_pair_does_not_matter(place: int) -> None:
-    others = [Repeated(BoundedRange("0.1"), 5), Repeated(LossInterval("0.1", "0.2"))]
-    listed = [*others[:place], Repeated(PureDP("0.3"), 2), *others[place:]]
-    assert optimum(listed, DELTA) == optimum([Repeated(PureDP("0.3"), 2), *others], DELTA)
+    others = [RepeatedStep(BoundedRange("0.1"), 5), RepeatedStep(LossInterval("0.1", "0.2"))]
+    listed = [*others[:place], RepeatedStep(PureDP("0.3"), 2), *others[place:]]
+    assert adaptive_epsilon(listed, DELTA) == adaptive_epsilon([RepeatedStep(PureDP("0.3"), 2), *others], DELTA)
 
 
 def test_laws_on_a_grid_keep_both_masses() -> None:
-    grid = Grid(Fraction(1, 128), 100, 1)
+    grid = CurveGrid(Fraction(1, 128), 100, 1)
     for law in (randomised_response(grid, Fraction("0.313"), 7), gaussian(grid, Fraction("0.2"), DELTA)):
         losses = (law.start + np.arange(len(law.masses))) / 128
         assert law.masses.sum() == pytest.approx(1, abs=1e-9)
@@ -196,46 +200,50 @@ def test_laws_on_a_grid_keep_both_masses() -> None:
 
 
 def test_so_little_that_delta_covers_it() -> None:
-    assert optimum([Repeated(BoundedRange("1e-12"), 3)], DELTA) == 0  # a ten-thousandth of δ covers it
-    assert optimum([Repeated(PureDP("1e-12"))], DELTA) == 0
-    assert optimum([Repeated(BoundedRange("1e-6"), 3)], DELTA) == 0
-    assert optimum([Repeated(BoundedRange("1e-6"), 3), Repeated(PureDP("1e-7"))], DELTA) == 0
+    assert adaptive_epsilon([RepeatedStep(BoundedRange("1e-12"), 3)], DELTA) == 0  # a ten-thousandth of δ covers it
+    assert adaptive_epsilon([RepeatedStep(PureDP("1e-12"))], DELTA) == 0
+    assert adaptive_epsilon([RepeatedStep(BoundedRange("1e-6"), 3)], DELTA) == 0
+    assert adaptive_epsilon([RepeatedStep(BoundedRange("1e-6"), 3), RepeatedStep(PureDP("1e-7"))], DELTA) == 0
 
 
 def test_a_step_that_is_only_concentrated_has_no_worst_case_to_compute() -> None:
-    assert optimum([Repeated(BoundedRange("0.1"), 5), Repeated(ZCDP("0.01"))], DELTA) is None
+    assert adaptive_epsilon([RepeatedStep(BoundedRange("0.1"), 5), RepeatedStep(ZCDP("0.01"))], DELTA) is None
 
 
 def test_too_much_to_compute_is_left_to_others() -> None:
-    assert optimum([Repeated(BoundedRange("0.5"), 10**6)], DELTA) is None
-    assert optimum([Repeated(PureDP("0.5"), 10**6)], DELTA) is None
+    assert adaptive_epsilon([RepeatedStep(BoundedRange("0.5"), 10**6)], DELTA) is None
+    assert adaptive_epsilon([RepeatedStep(PureDP("0.5"), 10**6)], DELTA) is None
     assert adaptive_optimum(10**6, "0.01", DELTA) == renyi_bounded_range(10**6, "0.01", DELTA)
 
 
 @pytest.mark.parametrize(
-    "idle", [Repeated(BoundedRange(0), 3), Repeated(BoundedRange("0.37"), 0), Repeated(PureDP(1), 0)]
+    "idle", [RepeatedStep(BoundedRange(0), 3), RepeatedStep(BoundedRange("0.37"), 0), RepeatedStep(PureDP(1), 0)]
 )
-def test_steps_that_do_nothing_change_nothing(idle: Repeated) -> None:
-    steps = [Repeated(BoundedRange("0.1"), 5), Repeated(LossInterval("0.1", "0.2"))]
-    assert optimum([idle, *steps], DELTA) == optimum(steps, DELTA)
+def test_steps_that_do_nothing_change_nothing(idle: RepeatedStep) -> None:
+    steps = [RepeatedStep(BoundedRange("0.1"), 5), RepeatedStep(LossInterval("0.1", "0.2"))]
+    assert adaptive_epsilon([idle, *steps], DELTA) == adaptive_epsilon(steps, DELTA)
 
 
 def test_the_grid_is_as_fine_as_asked() -> None:
-    steps = [Repeated(BoundedRange("0.2"), 7)]
-    assert optimum(steps, DELTA) == optimum(steps, DELTA, fineness=1) != optimum(steps, DELTA, fineness=2)
+    steps = [RepeatedStep(BoundedRange("0.2"), 7)]
+    assert (
+        adaptive_epsilon(steps, DELTA)
+        == adaptive_epsilon(steps, DELTA, fineness=1)
+        != adaptive_epsilon(steps, DELTA, fineness=2)
+    )
 
 
 @pytest.mark.parametrize("ends", [("0.1", "0.2"), ("0.0913", "0.2177"), ("0.3", "0.1")])
 def test_the_grid_reaches_as_far_as_its_steps_read(ends: tuple[str, str]) -> None:
     step = LossInterval(*ends)
-    grid = _grid((Repeated(BoundedRange("0.05"), 5), Repeated(step)), Fraction(1), 1)
+    grid = _grid((RepeatedStep(BoundedRange("0.05"), 5), RepeatedStep(step)), Fraction(1), 1)
     assert grid is not None
     read = [abs(offset) for side in LossIntervalStep(grid, step.below, step.above)._sides for offset, _ in side]
     assert grid.reach == max(read)
 
 
 def test_a_grid_without_moves_reaches_nowhere() -> None:
-    grid = _grid((Repeated(PureDP("0.1"), 2),), Fraction("0.2"), 1)
+    grid = _grid((RepeatedStep(PureDP("0.1"), 2),), Fraction("0.2"), 1)
     assert grid is not None
     assert grid.reach == 0
 
@@ -243,6 +251,6 @@ def test_a_grid_without_moves_reaches_nowhere() -> None:
 def test_as_much_as_may_be_computed_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adaptive_optimum_module, "_MOST_ATOMS", 3)
     monkeypatch.setattr(adaptive_optimum_module, "_MOST_WORK", 0)  # pure steps take none
-    assert optimum([Repeated(PureDP("0.123"), 3)], DELTA) is not None
-    assert optimum([Repeated(PureDP("0.123"), 4)], DELTA) is None
-    assert optimum([Repeated(BoundedRange("0.123"), 1)], DELTA) is None
+    assert adaptive_epsilon([RepeatedStep(PureDP("0.123"), 3)], DELTA) is not None
+    assert adaptive_epsilon([RepeatedStep(PureDP("0.123"), 4)], DELTA) is None
+    assert adaptive_epsilon([RepeatedStep(BoundedRange("0.123"), 1)], DELTA) is None

@@ -22,7 +22,7 @@ from crestline.errors import LedgerError
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.storage import addresses, database
 from crestline.ledger.storage.addresses import memory_database
-from crestline.ledger.storage.faults import ledger_error
+from crestline.ledger.storage.errors import ledger_error
 
 FORKED = """
 import os, sys

@@ -47,7 +47,7 @@ def test_everything_of_all_data_sets_or_of_one(store: Store) -> None:
         ("visits", None),
     ]
     assert [one.analyst for one in store.accounts("visits")] == [None]
-    assert store.each_entry(lambda entries: [entry.sequence for entry in entries]) == [1, 2, 3, 4, 5, 6, 7]
+    assert store.read_all_entries(lambda entries: [entry.sequence for entry in entries]) == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_entries_by_their_numbers(store: Store) -> None:

@@ -17,7 +17,7 @@ import crestline as cl
 from crestline.errors import BudgetExhausted, BudgetMismatch
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.periods import Reach
+from crestline.ledger.periods import PeriodCharge
 from crestline.ledger.storage import schema
 from crestline.periods.calendar import Calendar, Periods
 
@@ -73,7 +73,7 @@ def test_it_is_charged_as_before_and_a_budget_by_period_can_stand_beside_it(addr
         assert ledger.verify(SEAL).findings == ()
 
 
-REACH = Reach(Periods.between(Calendar("month", "day"), "2026-10", "2026-10"))
+REACH = PeriodCharge(Periods.from_labels(Calendar("month", "day"), "2026-10", "2026-10"))
 MONTHLY = Budget(1, "1e-6", "pure", per="month", time="day")
 
 

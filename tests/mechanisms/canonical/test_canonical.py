@@ -20,12 +20,12 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical import draw as canonical_ranks
+from crestline.mechanisms.canonical import draw_subset as canonical_ranks
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.noises import NOISES
 from crestline.mechanisms.selection import Selection
@@ -131,7 +131,11 @@ def test_multiplicities_have_the_law_of_the_list() -> None:
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_neighbours_stay_within_the_promise(noise: str, gamma: str) -> None:
-    pairs = small_pairs() if noise in ("gumbel", "exponential") and gamma == "0.5" else small_pairs(most=2)
+    pairs = (
+        small_histogram_pairs()
+        if noise in ("gumbel", "exponential") and gamma == "0.5"
+        else small_histogram_pairs(most=2)
+    )
     stays_within(Canonical(2, "0.8", gamma, noise), Histogram.over_domain, pairs=pairs)
 
 
@@ -166,13 +170,13 @@ class WrongCentre(Canonical):
 
 def test_the_printed_sensitivity_is_caught() -> None:
     twin = WrongCentre(2, "0.8", "0.3")
-    finding = worst_pair(lambda counts: twin.law(Histogram.over_domain(counts)), small_pairs(), 0.8)
+    finding = worst_pair(lambda counts: twin.law(Histogram.over_domain(counts)), small_histogram_pairs(), 0.8)
     assert finding.delta > 0.01
 
 
 def test_bounded_range_holds_for_gumbel() -> None:
     mechanism = Canonical(2, 1, "0.3")
-    for with_user, without in small_pairs("abc"):
+    for with_user, without in small_histogram_pairs("abc"):
         first = items_law(mechanism.law(Histogram.over_domain(with_user)))
         second = items_law(mechanism.law(Histogram.over_domain(without)))
         losses = [np.log(first[items] / second[items]) for items in first]

@@ -13,9 +13,9 @@ from flint import arb, ctx, fmpz
 
 from crestline.mechanisms.canonical import sizes as canonical_sizes
 from crestline.mechanisms.canonical.sizes import (
-    _least_above,
+    _least_rank_above,
     log_factorials,
-    log_size,
+    log_size_of_last,
     log_sizes,
     log_sum,
     log_sum_groups,
@@ -31,14 +31,15 @@ def exact_log(number: int) -> float:
 
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
 def test_logarithms_of_sizes_are_those_of_the_whole_numbers(k: int) -> None:
-    """From the first rank and from far down, one rank and many: `log_size` is the last column of `log_sizes`."""
+    """From the first rank and from far down, one rank and many: `log_size_of_last` is the last column of
+    `log_sizes`."""
     a = np.array([0, 0, 1, 5, 5, 1000, 10**9])
     b = np.array([0, 9, 1, 5, 60, 10**9 - 1, 10**12])
     table = log_sizes(a, b, k)
     for row, (first, last) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
         for m in range(k):
             assert table[row, m] == pytest.approx(exact_log(size(first, last, m)), rel=1e-13, abs=1e-13)
-    assert log_size(a, b, k) == pytest.approx(table[:, -1], rel=1e-14, abs=1e-14)
+    assert log_size_of_last(a, b, k) == pytest.approx(table[:, -1], rel=1e-14, abs=1e-14)
 
 
 def test_log_factorials_end_where_they_are_asked_to() -> None:
@@ -70,21 +71,21 @@ def test_a_rank_is_found_however_far_doubles_are_off(m: int, last: int) -> None:
     for q in map(int, ranks):
         number = int(fmpz.bin_uiui(q + m, m))
         for first in {0, q // 3, q}:
-            assert _least_above(number - 1, first, last, m) == q
-            assert _least_above(number, first, last, m) == min(q + 1, last)
+            assert _least_rank_above(number - 1, first, last, m) == q
+            assert _least_rank_above(number, first, last, m) == min(q + 1, last)
 
 
 def test_few_whole_numbers_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three where doubles are right, both ends and one between; twice the logarithm of how far they are off."""
     asked: list[int] = []
-    monkeypatch.setattr(canonical_sizes, "_comb", lambda n, k: asked.append(n) or int(fmpz.bin_uiui(n, k)))
+    monkeypatch.setattr(canonical_sizes, "_binomial", lambda n, k: asked.append(n) or int(fmpz.bin_uiui(n, k)))
 
     def rough(q: int) -> float:
         return math.lgamma(q + 1_001) - math.lgamma(q + 1) - math.lgamma(1_001)
 
     def needed(wanted: int, m: int, first: int) -> int:
         asked.clear()
-        _least_above(wanted, first, 10**12, m)
+        _least_rank_above(wanted, first, 10**12, m)
         return len(asked)
 
     for m in (1, 3, 20):

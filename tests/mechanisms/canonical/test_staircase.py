@@ -22,12 +22,12 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
+from crestline.mechanisms.canonical.canonical_bottom import CanonicalBottom
 from crestline.mechanisms.canonical.staircase import Staircase
-from crestline.mechanisms.canonical.with_stop import CanonicalBottom
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -183,7 +183,7 @@ def test_neighbours_in_a_public_list_stay_within_the_promise(k_bar: int) -> None
 
 def needed(mechanism: Staircase, labels: str, most: int) -> float:
     """The δ that the worst of all neighbouring pairs needs at the claimed ε."""
-    pairs = small_pairs(labels, most)
+    pairs = small_histogram_pairs(labels, most)
     law = lambda counts: mechanism.law(Histogram.from_counts(counts, mechanism.k_bar))  # noqa: E731
     return worst_pair(law, pairs, float(mechanism.epsilon)).delta
 
@@ -206,7 +206,7 @@ def test_the_thresholds_are_tight(mechanism: Staircase, labels: str, most: int, 
 class NoUnion(Staircase):
     """Thresholds as if one set could gain nothing, and not all of them."""
 
-    def _sets(self, size: int) -> int:
+    def _number_of_sets(self, size: int) -> int:
         return 1
 
 

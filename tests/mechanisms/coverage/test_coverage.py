@@ -10,7 +10,7 @@ from tests.mechanisms.conformance import SIGNIFICANCE, p_value
 
 from crestline.errors import ParameterError
 from crestline.guarantees.guarantee import ApproxDP, PureDP
-from crestline.histogram.covered import Covered
+from crestline.histogram.coverage_counts import CoverageCounts
 from crestline.mechanisms.coverage.coverage import SHARE, Coverage
 from crestline.randomness.entropy import replay
 
@@ -26,37 +26,41 @@ def test_the_chances_are_those_of_rounded_laplace_noise(scale: str) -> None:
         return tail if noise < 0 else 1 - tail
 
     for number in range(-5, 6):
-        assert coverage.chance(7, 7 + number) == pytest.approx(below(number + 0.5) - below(number - 0.5), abs=1e-15)
-    assert sum(coverage.chance(0, number) for number in REACH) == pytest.approx(1, abs=1e-8)
+        assert coverage.published_chance(7, 7 + number) == pytest.approx(
+            below(number + 0.5) - below(number - 0.5), abs=1e-15
+        )
+    assert sum(coverage.published_chance(0, number) for number in REACH) == pytest.approx(1, abs=1e-8)
 
 
 def test_both_numbers_follow_their_law() -> None:
     coverage, trials = Coverage(2), 20_000
     drawn = coverage.release_many((10, 4), trials, replay("coverage"))
     for place, true in enumerate((10, 4)):
-        expected = {true + away: coverage.chance(true, true + away) for away in REACH}
+        expected = {true + away: coverage.published_chance(true, true + away) for away in REACH}
         assert p_value((pair[place] for pair in drawn), expected) > SIGNIFICANCE
     same = sum(named - 10 == others - 4 for named, others in drawn) / trials
-    assert same == pytest.approx(sum(coverage.chance(0, number) ** 2 for number in REACH), abs=0.02)  # independent
+    assert same == pytest.approx(
+        sum(coverage.published_chance(0, number) ** 2 for number in REACH), abs=0.02
+    )  # independent
 
 
 def test_a_tenth_of_the_total_is_spent_and_the_selection_keeps_the_rest() -> None:
-    one, several = (Coverage.within(Fraction(1), several_periods=several) for several in (False, True))
+    one, several = (Coverage.for_epsilon(Fraction(1), several_periods=several) for several in (False, True))
     assert (one.scale, several.scale) == (10, 20)  # over several periods both numbers may move
     for coverage in (one, several):
         assert coverage.epsilon == SHARE
         assert coverage.cost().epsilon == SHARE
         assert coverage.cost().rho == SHARE**2 / 2
-        promise = coverage.after(ApproxDP("0.9", "1e-8", theorem="P18.2"))
+        promise = coverage.guarantee_after(ApproxDP("0.9", "1e-8", theorem="P18.2"))
         assert promise == ApproxDP(1, "1e-8", theorem="P18.2; P3.7")
-        assert coverage.after(PureDP("0.9")) == ApproxDP(1, 0, theorem="P3.7")
+        assert coverage.guarantee_after(PureDP("0.9")) == ApproxDP(1, 0, theorem="P3.7")
 
 
 def test_what_is_published_says_how_sure_it_is() -> None:
     coverage = Coverage(10)
     assert coverage.spread() == pytest.approx(10 * math.log(20))
     covered = coverage.release((600, 400), replay("said"))
-    assert covered.all_users == covered.users + covered.others
+    assert covered.all_users == covered.users + covered.users_without
     assert covered.spread == coverage.spread()
     assert covered.share == pytest.approx(0.6, abs=0.15)
 
@@ -68,7 +72,7 @@ def test_the_share_is_as_sure_as_it_says(share: float) -> None:
     true = round(share * users)
     inside = 0
     for named, others in coverage.release_many((true, users - true), trials, replay(f"share {share}")):
-        covered = Covered(named, others, coverage.spread())
+        covered = CoverageCounts(named, others, coverage.spread())
         assert covered.share is not None
         assert covered.share_spread is not None
         inside += abs(covered.share - share) <= covered.share_spread
@@ -76,10 +80,10 @@ def test_the_share_is_as_sure_as_it_says(share: float) -> None:
 
 
 def test_without_users_there_is_no_share() -> None:
-    nobody = Covered(-3, 1, 12.0)
+    nobody = CoverageCounts(-3, 1, 12.0)
     assert (nobody.share, nobody.share_spread) == (None, None)
-    assert Covered(-3, 10, 12.0).share == 0
-    assert Covered(10, -3, 12.0).share == 1
+    assert CoverageCounts(-3, 10, 12.0).share == 0
+    assert CoverageCounts(10, -3, 12.0).share == 1
 
 
 @pytest.mark.parametrize("wrong", [{"scale": 0}, {"scale": -1}, {"scale": 1, "moved": 0}])

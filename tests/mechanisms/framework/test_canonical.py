@@ -20,7 +20,7 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.testers.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick_divergence
 from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
@@ -94,7 +94,7 @@ def test_the_order_of_true_counts_is_caught() -> None:
         mechanism = kind(2, 2, "1e-6", "0.5", LaplaceTest(1, "1e-3"))
         first, second = (mechanism.law(Histogram.from_counts({"a": 18, "b": b}, 2)) for b in (19, 18))
         epsilon = promised_epsilon(mechanism)
-        return max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
+        return max(hockey_stick_divergence(first, second, epsilon), hockey_stick_divergence(second, first, epsilon))
 
     assert needed(ByRank) > 0.18
     assert needed(RestrictedCanonical) <= 1e-3

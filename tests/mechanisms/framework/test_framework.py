@@ -11,15 +11,15 @@ from tests.mechanisms.conformance import items_law
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.canonical import RestrictedCanonical
-from crestline.mechanisms.framework.framework import Framework, checked_test, named, slot_view
-from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest, chance
+from crestline.mechanisms.framework.framework import Framework, check_test, selections_of_slots, slot_view
+from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest, pass_chance
 from crestline.mechanisms.framework.gap_tests.shared_threshold import SharedThreshold
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
 from crestline.mechanisms.framework.normal import RestrictedNormal
 from crestline.mechanisms.framework.one_shot import RestrictedLaplace
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import NO_SLOT
+from crestline.mechanisms.slot_checks import NO_SLOT
 from crestline.randomness.entropy import replay
 
 TESTS: list[GapTest] = [LaplaceTest("0.8", "1e-3"), ExponentialTest("0.7", "0.3", "1e-3"), JointTest("0.8", "1e-3")]
@@ -29,7 +29,7 @@ TESTS: list[GapTest] = [LaplaceTest("0.8", "1e-3"), ExponentialTest("0.7", "0.3"
 def test_the_margin_is_one_user_more_than_the_gap(test: GapTest) -> None:
     for wanted in (0.3, 0.95):
         lead = RestrictedGumbel(2, 9, 1, test).margin(wanted)
-        assert chance(test, [lead - 1]) == pytest.approx(wanted, rel=1e-9)
+        assert pass_chance(test, [lead - 1]) == pytest.approx(wanted, rel=1e-9)
     beta = 0.01
     assert RestrictedGumbel(2, 9, 1, test).margin_for_all(1 - beta) == pytest.approx(test.margin_for_all(2, 1 - beta))
 
@@ -40,8 +40,8 @@ def test_one_slot_is_named_when_it_passes(test: GapTest, step: int) -> None:
     """The gap is the count, less the next, less one step."""
     histogram = Histogram.from_counts({"a": 30 * step, "b": 4 * step}, 1, unit=step)
     law = items_law(RestrictedGumbel(1, 1, 1, test).law(histogram))
-    assert law[("a",)] == pytest.approx(chance(test, [25.0]), rel=1e-12)
-    assert law[()] == pytest.approx(1 - chance(test, [25.0]), rel=1e-9)
+    assert law[("a",)] == pytest.approx(pass_chance(test, [25.0]), rel=1e-12)
+    assert law[()] == pytest.approx(1 - pass_chance(test, [25.0]), rel=1e-9)
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
@@ -68,14 +68,14 @@ def test_there_are_as_many_lengths_as_slots_and_one(test: GapTest) -> None:
     mechanism = RestrictedGumbel(2, 3, 1, test)
     orders = np.array([[0, 1, 2], [1, 0, NO_SLOT], [NO_SLOT, NO_SLOT, NO_SLOT]])
     for histogram in (Histogram.over_domain({"a": 9, "b": 5, "c": 2}), Histogram.from_counts({"a": 9, "b": 5}, 3)):
-        found = mechanism._lengths(histogram, orders)
+        found = mechanism._pass_count_law(histogram, orders)
         assert found.shape == (3, 4)
         assert found.sum(axis=1) == pytest.approx(np.ones(3))
         assert found[1, 3] == 0
         assert found[2].tolist() == pytest.approx([1, 0, 0, 0])
         if histogram.next_count is not None:  # a slot that was not chosen fails no test
-            assert found[1, 2] == pytest.approx(chance(test, [4.0, 8.0]))
-            assert found[0, 3] == pytest.approx(chance(test, [8.0, 4.0, -1.0]))
+            assert found[1, 2] == pytest.approx(pass_chance(test, [4.0, 8.0]))
+            assert found[0, 3] == pytest.approx(pass_chance(test, [8.0, 4.0, -1.0]))
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
@@ -83,7 +83,7 @@ def test_a_slot_that_was_not_chosen_fails_no_test(test: GapTest) -> None:
     """Two of three slots lead by far, the third not at all: whoever chooses the two names them."""
     histogram = Histogram.from_counts({"a": 10**6, "b": 10**6}, 3)
     chosen = np.tile(np.array([[1, 0, NO_SLOT]]), (50, 1))
-    assert RestrictedGumbel(2, 3, 1, test)._passed(histogram, chosen, replay("chosen")).tolist() == [2] * 50
+    assert RestrictedGumbel(2, 3, 1, test)._count_passes(histogram, chosen, replay("chosen")).tolist() == [2] * 50
 
 
 STEPPED = [
@@ -109,7 +109,7 @@ def test_a_step_is_a_unit_of_counts(mechanism: Framework) -> None:
 def test_slots_that_were_not_chosen_are_not_counted() -> None:
     histogram = Histogram.from_counts({"a": 9, "b": 5, "c": 1}, 3)
     chosen = np.array([[0, 1, NO_SLOT], [2, 0, 1], [1, NO_SLOT, NO_SLOT], [2, 1, 0]])
-    assert named(histogram, chosen, np.array([2, 3, 1, 0]), np.array([2, 3, 2, 3])) == [
+    assert selections_of_slots(histogram, chosen, np.array([2, 3, 1, 0]), np.array([2, 3, 2, 3])) == [
         Selection(("a", "b"), False),
         Selection(("c", "a", "b"), False),
         Selection(("b",), True),
@@ -139,4 +139,4 @@ def test_a_test_must_have_all_its_methods(missing: str) -> None:
     have = {name: None for name in ("delta", "cost", "passed", "lengths", "margin_for_all") if name != missing}
     test: Any = type("Test", (), have)()
     with pytest.raises(MechanismError, match="have their methods"):
-        checked_test(test)
+        check_test(test)

@@ -21,7 +21,7 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.testers.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick_divergence
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.framework import SlotLaw
@@ -29,7 +29,7 @@ from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
 from crestline.mechanisms.selection import Selection
-from crestline.randomness.compare import largest
+from crestline.randomness.compare import largest_columns
 from crestline.randomness.entropy import replay
 
 LAPLACE = LaplaceTest(1, "0.05")
@@ -56,7 +56,7 @@ class PrintedTest(LaplaceTest):
     """The threshold that was printed, 6.956 at ε_R = 1 and δ_R = 0.05: larger than it must be, so also private."""
 
     @property
-    def height(self) -> Fraction:
+    def threshold_height(self) -> Fraction:
         return Fraction("6.95564460355") * self.epsilon / 2
 
 
@@ -64,7 +64,7 @@ def test_the_law_with_the_printed_threshold_is_the_vector() -> None:
     mechanism = RestrictedGumbel(2, 3, "0.4", PrintedTest(1, "0.05"))
     histogram = Histogram.from_counts(VECTORS["TV-5.2"]["params"]["h"], 3)
     assert_law(mechanism.law(histogram), VECTORS["TV-5.2"]["probabilities"])
-    assert PrintedTest(1, "0.05").height > LAPLACE.height
+    assert PrintedTest(1, "0.05").threshold_height > LAPLACE.threshold_height
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -174,7 +174,7 @@ def test_the_promise_is_nearly_needed() -> None:
     mechanism = RestrictedGumbel(1, 1, "0.5", ExponentialTest("0.4", "0.3", "0.1"))
     first = mechanism.law(Histogram.from_counts({"a": 3, "b": 4}, 1))
     second = mechanism.law(Histogram.from_counts({"a": 3, "b": 3}, 1))
-    assert 0.099 < hockey_stick(first, second, promised_epsilon(mechanism)) <= 0.1
+    assert 0.099 < hockey_stick_divergence(first, second, promised_epsilon(mechanism)) <= 0.1
 
 
 class Alphabetical(RestrictedGumbel):
@@ -221,7 +221,7 @@ def test_a_test_order_that_is_not_the_noisy_one_is_caught(
         mechanism = kind(2, 2, "1e-6", CLOSE_CALL)
         first, second = (mechanism.law(Histogram.from_counts(counts, 2)) for counts in (more, less))
         epsilon = promised_epsilon(mechanism)
-        return max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
+        return max(hockey_stick_divergence(first, second, epsilon), hockey_stick_divergence(second, first, epsilon))
 
     assert needed(twin) > at_least
     assert needed(RestrictedGumbel) <= 1e-3
@@ -234,7 +234,7 @@ def test_a_missing_padding_is_caught() -> None:
     def needed(law_of: Any) -> float:
         first, second = (law_of(Histogram.from_counts(counts, 2)) for counts in ({"a": 14, "u": 1}, {"a": 14}))
         epsilon = promised_epsilon(mechanism)
-        return max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
+        return max(hockey_stick_divergence(first, second, epsilon), hockey_stick_divergence(second, first, epsilon))
 
     assert needed(mechanism.law) <= 0.05
     assert needed(lambda histogram: unpadded_law(mechanism, histogram)) > 0.9
@@ -253,11 +253,11 @@ def test_lazy_charges_only_what_was_drawn() -> None:
     eager = RestrictedGumbel(5, 10, "0.1", ONE_SIDED)
     lazy = RestrictedGumbel(5, 10, "0.1", ONE_SIDED, lazy=True)
     stopped, full = Selection(("a", "b"), True), Selection(tuple("abcde"), False)
-    assert eager.cost() == lazy.cost() == eager.settled(stopped) == lazy.settled(full)
-    assert lazy.settled(stopped).drawn == 3 + 1  # two items, the one that failed, and the test
-    assert lazy.settled(Selection((), True)).drawn == 1 + 1
-    assert lazy.settled(stopped).delta == lazy.test.delta
-    assert lazy.settled(stopped).steps[-1] == lazy.cost().steps[-1]
+    assert eager.cost() == lazy.cost() == eager.settlement_cost(stopped) == lazy.settlement_cost(full)
+    assert lazy.settlement_cost(stopped).number_of_steps == 3 + 1  # two items, the one that failed, and the test
+    assert lazy.settlement_cost(Selection((), True)).number_of_steps == 1 + 1
+    assert lazy.settlement_cost(stopped).delta == lazy.test.delta
+    assert lazy.settlement_cost(stopped).steps[-1] == lazy.cost().steps[-1]
     assert eager.guarantee() == lazy.guarantee()
 
 
@@ -294,9 +294,9 @@ def test_no_more_keys_are_ranked_than_may_have_been_drawn(monkeypatch: pytest.Mo
 
     def noted(table: Any, many: int) -> Any:
         asked.append(many)
-        return largest(table, many)
+        return largest_columns(table, many)
 
-    monkeypatch.setattr("crestline.mechanisms.framework.gumbel.largest", noted)
+    monkeypatch.setattr("crestline.mechanisms.framework.gumbel.largest_columns", noted)
     counts = dict.fromkeys("abcde", 1000)
     mechanism = RestrictedGumbel(4, 5, "0.4", ONE_SIDED, lazy=True)
     drawn = mechanism.release_many(Histogram.from_counts(counts, 5), 20, replay("lazy"))

@@ -39,7 +39,7 @@ def test_the_law_by_another_integral(kind: Any, noise: Any) -> None:
 
         edges = [-50.0, *sorted(scores), 60.0]
         chance = sum(quad(density, *ends, epsabs=1e-13)[0] for ends in pairwise(edges))
-        lengths = TEST.lengths(GAPS, np.array([order[:2]]))[0]
+        lengths = TEST.pass_count_law(GAPS, np.array([order[:2]]))[0]
         for length in range(3):
             items = tuple("abc"[slot] for slot in order[:length])
             wanted[items] = wanted.get(items, 0.0) + chance * lengths[length]
@@ -91,7 +91,7 @@ def test_one_bit_at_first_gives_the_same_selections(kind: Any) -> None:
 def test_the_choice_is_one_pure_step(kind: Any) -> None:
     mechanism = kind(5, 50, "0.8", TEST)
     assert mechanism.cost().epsilon == TEST.cost().epsilon + mechanism.epsilon
-    assert mechanism.cost().drawn == 2
+    assert mechanism.cost().number_of_steps == 2
     assert mechanism.release(Histogram.from_counts({}, 50), replay(0)) == Selection((), True)
 
 

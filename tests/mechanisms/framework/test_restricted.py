@@ -12,7 +12,7 @@ from tests.mechanisms.black_boxes import BAD, NoisySet, NoisyTop, OneByOne, Shor
 from tests.mechanisms.conformance import SIGNIFICANCE, follows_its_law, items_law, notices, p_value, stays_within
 
 import crestline as cl
-from crestline.audit.testers.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick_divergence
 from crestline.errors import MechanismError
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
@@ -49,7 +49,7 @@ def test_a_set_is_tested_in_every_order_alike() -> None:
     for selection, chance in NoisySet().law(Histogram.over_domain({0: 14, 1: 9, 2: 2})).items():
         for order in permutations(sorted(selection.items)):
             if order[0] == 0:
-                wanted += chance / 2 * TEST.lengths(gaps, np.array([order]))[0, 1]
+                wanted += chance / 2 * TEST.pass_count_law(gaps, np.array([order]))[0, 1]
     assert law[("a",)] == pytest.approx(wanted, abs=1e-12)
 
 
@@ -102,7 +102,7 @@ def test_a_framework_that_shows_labels_is_caught() -> None:
     twin = Labelled(1, 2, "1e-6", LaplaceTest(1, "1e-3"))
     with_user = twin.law(Histogram.from_counts({"z": 60, "t": 3, "u": 4}, 2))
     without = twin.law(Histogram.from_counts({"z": 60, "t": 3, "u": 3}, 2))
-    assert hockey_stick(with_user, without, 1.0) > 0.99
+    assert hockey_stick_divergence(with_user, without, 1.0) > 0.99
 
 
 class Spy(NoisyTop):
@@ -159,12 +159,12 @@ def test_the_promise_adds_the_black_box_and_the_test() -> None:
 def test_a_zero_concentrated_black_box_is_never_charged_as_gaussian_noise() -> None:
     """ρ-zCDP does not imply the Gaussian trade-off: its exact curve must not be used."""
     from crestline.guarantees.accountants import AdaptiveOptimum, Renyi
-    from crestline.guarantees.cost import steps
+    from crestline.guarantees.cost import repeat_step
     from crestline.guarantees.guarantee import GaussianDP
 
     slack = Fraction(1, 10**6)
-    assert AdaptiveOptimum().epsilon(steps(ZCDP("0.02")), slack) is None
-    assert Renyi().epsilon(steps(ZCDP("0.02")), slack) == Renyi().epsilon(steps(GaussianDP("0.04")), slack)
+    assert AdaptiveOptimum().epsilon(repeat_step(ZCDP("0.02")), slack) is None
+    assert Renyi().epsilon(repeat_step(ZCDP("0.02")), slack) == Renyi().epsilon(repeat_step(GaussianDP("0.04")), slack)
 
 
 def test_what_is_not_a_promise_is_refused() -> None:

@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import chisquare
 
 from crestline.errors import MechanismError
-from crestline.mechanisms.framework.slot_orders import chosen_slots, order_law, orders_of
+from crestline.mechanisms.framework.slot_orders import chosen_slots, order_law, orders_to_test
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import NO_SLOT
+from crestline.mechanisms.slot_checks import NO_SLOT
 from crestline.randomness.entropy import replay
 
 SLOTS = {"x": 0, "y": 1, "z": 2}
@@ -19,13 +19,13 @@ SLOTS = {"x": 0, "y": 1, "z": 2}
 
 def test_a_tuple_keeps_its_order_and_short_rows_are_filled() -> None:
     drawn = [Selection(("z", "x"), False), Selection(("y",), True), Selection((), True)]
-    orders, wanted = orders_of(drawn, [SLOTS] * 3, replay(0))
+    orders, wanted = orders_to_test(drawn, [SLOTS] * 3, replay(0))
     assert orders.tolist() == [[2, 0], [1, NO_SLOT], [NO_SLOT, NO_SLOT]]
     assert wanted.tolist() == [2, 2, 1]
 
 
 def test_no_selections_are_an_empty_table() -> None:
-    orders, wanted = orders_of([], [], replay(0))
+    orders, wanted = orders_to_test([], [], replay(0))
     assert (orders.shape, wanted.shape) == ((0, 0), (0,))
 
 
@@ -33,7 +33,7 @@ def test_no_selections_are_an_empty_table() -> None:
 def test_a_set_gets_every_order_alike() -> None:
     """Significance 1e-9; one order preferred by 10% is rejected."""
     drawn = [Selection(frozenset("xyz"), False)] * 40_000
-    orders, _ = orders_of(drawn, [SLOTS] * 40_000, replay("sets"))
+    orders, _ = orders_to_test(drawn, [SLOTS] * 40_000, replay("sets"))
     seen = Counter(map(tuple, orders.tolist()))
     counts = [seen[order] for order in permutations(range(3))]
     assert chisquare(counts).pvalue > 1e-9
@@ -42,7 +42,7 @@ def test_a_set_gets_every_order_alike() -> None:
 
 def test_sets_beside_tuples_leave_the_tuples_alone() -> None:
     drawn = [Selection(frozenset("xy"), False), Selection(("z", "y", "x"), False)] * 20
-    orders, _ = orders_of(drawn, [SLOTS] * 40, replay("mixed"))
+    orders, _ = orders_to_test(drawn, [SLOTS] * 40, replay("mixed"))
     assert orders[1::2].tolist() == [[2, 1, 0]] * 20
     assert {tuple(row) for row in orders[::2].tolist()} == {(0, 1, NO_SLOT), (1, 0, NO_SLOT)}
 

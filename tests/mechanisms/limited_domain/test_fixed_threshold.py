@@ -17,7 +17,7 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
@@ -86,13 +86,13 @@ class PrintedCondition(FixedThreshold):
     def _chances(self, histogram: Histogram) -> Floats:
         gaps = self._gaps(histogram)
         assert gaps is not None
-        return np.where(gaps > self._height.approx / float(self.epsilon), super()._chances(histogram), 0.0)
+        return np.where(gaps > self._threshold_height.approx / float(self.epsilon), super()._chances(histogram), 0.0)
 
 
 @pytest.mark.parametrize("noise", NOISES.values())
 def test_the_printed_condition_is_caught(noise: str) -> None:
     twin = PrintedCondition(1, 2, "0.05", noise)
-    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 1)), small_pairs(), 2.0)
+    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 1)), small_histogram_pairs(), 2.0)
     assert finding.delta > 0.5
 
 
@@ -100,14 +100,14 @@ class SmallThreshold(FixedThreshold):
     """A threshold for twice the δ that is claimed."""
 
     @property
-    def _height(self) -> Any:
-        return FixedThreshold(1, self.epsilon, 2 * self.delta, self.noise)._height
+    def _threshold_height(self) -> Any:
+        return FixedThreshold(1, self.epsilon, 2 * self.delta, self.noise)._threshold_height
 
 
 @pytest.mark.parametrize("noise", NOISES.values())
 def test_delta_is_needed_in_full(noise: str) -> None:
     twin = SmallThreshold(1, "0.7", "0.05", noise)
-    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 1)), small_pairs(), 0.7)
+    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 1)), small_histogram_pairs(), 0.7)
     assert finding.delta > 0.05 + 1e-2
 
 

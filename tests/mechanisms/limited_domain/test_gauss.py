@@ -22,13 +22,13 @@ from tests.mechanisms.conformance import (
 )
 from tests.mechanisms.counted import Outcome, counted_law
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.gaussian import epsilon_of
-from crestline.guarantees.gaussian import sigma as gaussian_sigma
+from crestline.guarantees.gaussian import sigma_for as gaussian_sigma
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss, distance_squared, sigma_within
+from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss, least_sigma, mu_squared
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -43,7 +43,7 @@ def from_vector(stretch: Fraction = Fraction(1)) -> tuple[LimitedDomainGauss, Hi
 
 def test_the_law_is_the_vector() -> None:
     mechanism, histogram = from_vector()
-    assert float(mechanism.height(2)) == pytest.approx(GIVEN["T"], abs=1e-10)
+    assert float(mechanism.bottom_height(2)) == pytest.approx(GIVEN["T"], abs=1e-10)
     assert_law(mechanism.law(histogram), VECTORS["TV-4.3"]["probabilities"])
 
 
@@ -93,8 +93,8 @@ class AsIfOneItem(LimitedDomainGauss):
     def scale(self) -> Fraction:
         return gaussian_sigma(1, "0.01", Fraction(1, 4))
 
-    def height(self, unstable: int) -> Fraction:
-        return super().height(unstable) * self.scale / self.sigma
+    def bottom_height(self, unstable: int) -> Fraction:
+        return super().bottom_height(unstable) * self.scale / self.sigma
 
 
 def test_noise_for_one_item_is_caught() -> None:
@@ -107,7 +107,7 @@ def test_noise_for_one_item_is_caught() -> None:
         for n in range(4)
         for m in (0, n)
     ]
-    pairs += list(small_pairs(labels="abc"))
+    pairs += list(small_histogram_pairs(labels="abc"))
     for mechanism, caught in ((honest, False), (twin, True)):
         finding = worst_pair(lambda c, m=mechanism: m.law(Histogram.from_counts(c, 2)), pairs, 1.0)
         assert (finding.delta > 0.03 + 1e-9) == caught
@@ -127,7 +127,7 @@ def test_published_counts_follow_their_law(bottom: str) -> None:
 
 def test_neighbours_with_counts_stay_within_the_promise() -> None:
     mechanism = LimitedDomainGauss(1, 1, "1.5", "0.1", 1, counts=True, slack="0.05")
-    pairs = list(small_pairs(labels="abc", most=2, contribution=1))
+    pairs = list(small_histogram_pairs(labels="abc", most=2, contribution=1))
     finding = worst_pair(lambda c: counted_law(mechanism, c, reach=20), pairs, promised_epsilon(mechanism))
     assert finding.delta <= 0.15 + 1e-8
 
@@ -137,7 +137,7 @@ def test_the_law_of_a_stop_with_noise_of_its_own(bottom: str) -> None:
     """Against direct integration over the noise of the slot that comes first."""
     mechanism = LimitedDomainGauss(1, 2, 2, "0.3", 2, bottom=bottom)
     law = mechanism.law(Histogram.from_counts({"a": 7, "b": 5, "c": 3}, 2))
-    stop = 3 + 1 + float(mechanism.height(2))
+    stop = 3 + 1 + float(mechanism.bottom_height(2))
 
     def first(mine: int, other: int) -> float:
         def inside(value: float) -> float:
@@ -203,7 +203,7 @@ def test_a_budget_is_divided_between_slots_and_stop_for_the_smallest_lead(
     best = LimitedDomainGauss.for_budget(**question, contribution=contribution)  # type: ignore[arg-type] # a table
 
     def margin(quiet: Fraction) -> float:
-        squared = distance_squared(best.k_bar, contribution, False, Fraction(1), quiet)
+        squared = mu_squared(best.k_bar, contribution, False, Fraction(1), quiet)
         sigma = gaussian_sigma(1, best.slack, squared)
         return LimitedDomainGauss(10, best.k_bar, sigma, best.delta, contribution, bottom=sigma * quiet).margin()
 
@@ -225,7 +225,7 @@ def test_a_stop_is_quieter_by_the_fourth_root_of_what_moves_with_it(
 @pytest.mark.parametrize("epsilon", ["0.1", "1/3", "1", "10/9", "1.000000000005", "1.0000000000099", "7"])
 def test_a_total_is_kept_and_used_to_the_last_digits(epsilon: str) -> None:
     """The accountant rounds up in the twelfth digit: never beyond the total, and hardly anything is unused."""
-    sigma = sigma_within(Fraction(epsilon), "1e-6", 3)
+    sigma = least_sigma(Fraction(epsilon), "1e-6", 3)
     charged = epsilon_of("1e-6", 3 / sigma**2)
     assert Fraction(epsilon) * (1 - Fraction(25, 10**12)) < charged <= Fraction(epsilon)
 
@@ -253,7 +253,7 @@ def test_what_it_costs() -> None:
     assert LimitedDomainGauss(9, 9, 10, "1e-6").cost().delta == Fraction(1, 10**6)
     assert LimitedDomainGauss(2, 9, 10, "1e-6", 3, counts=True, bottom=5).cost().rho == Fraction(2 + 4, 200)
     assert LimitedDomainGauss(2, 9, 10, "1e-6", 1, counts=True, bottom=20).cost().rho == Fraction(1, 200)
-    assert distance_squared(5, None, counts=True, sigma=Fraction(1), bottom=Fraction(1)) == 6
+    assert mu_squared(5, None, counts=True, sigma=Fraction(1), bottom=Fraction(1)) == 6
 
 
 def test_an_empty_histogram_is_a_stop() -> None:

@@ -22,14 +22,14 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
-from crestline.randomness.reals import Real
+from crestline.randomness.exact_reals import Real
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "TV-3.1": {},
@@ -153,7 +153,7 @@ def test_neighbours_in_a_public_list_stay_within_the_promise(k_bar: int) -> None
 def test_the_sharp_weight_is_tight() -> None:
     """Some pair needs the whole δ: the audit would notice a smaller ⊥."""
     mechanism = LimitedDomain(1, 3, "0.7", "0.1", sharp=True)
-    finding = worst_pair(lambda c: mechanism.law(Histogram.from_counts(c, 3)), small_pairs(), 0.7)
+    finding = worst_pair(lambda c: mechanism.law(Histogram.from_counts(c, 3)), small_histogram_pairs(), 0.7)
     assert finding.delta > 0.099
 
 
@@ -180,17 +180,17 @@ class StrictWithContribution(LimitedDomain):
 
 def test_a_strict_domain_with_a_contribution_bound_is_caught() -> None:
     twin = StrictWithContribution(1, 3, "0.7", "0.1", strict=True)
-    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 3)), small_pairs(contribution=1), 0.7)
+    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 3)), small_histogram_pairs(contribution=1), 0.7)
     assert finding.delta > 0.1 + 1e-3
 
 
 def test_pay_what_you_get_charges_the_stop() -> None:
     mechanism = LimitedDomain(5, 10, "0.1", "1e-6")
-    assert mechanism.cost().drawn == 5
-    assert mechanism.settled(Selection((), True)).drawn == 1
-    assert mechanism.settled(Selection(("a", "b"), True)).drawn == 3
-    assert mechanism.settled(Selection(tuple("abcde"), False)).drawn == 5
-    assert mechanism.settled(Selection((), True)).delta == mechanism.delta
+    assert mechanism.cost().number_of_steps == 5
+    assert mechanism.settlement_cost(Selection((), True)).number_of_steps == 1
+    assert mechanism.settlement_cost(Selection(("a", "b"), True)).number_of_steps == 3
+    assert mechanism.settlement_cost(Selection(tuple("abcde"), False)).number_of_steps == 5
+    assert mechanism.settlement_cost(Selection((), True)).delta == mechanism.delta
 
 
 def test_an_empty_histogram_is_a_stop() -> None:

@@ -19,7 +19,7 @@ from tests.mechanisms.conformance import (
 )
 from tests.mechanisms.counted import counted_law
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.guarantee import ApproxDP
@@ -41,7 +41,7 @@ def from_vector(name: str, stretch: Fraction = Fraction(1)) -> tuple[LimitedDoma
 @pytest.mark.parametrize("name", ["TV-4.1", "TV-4.2"])
 def test_the_law_is_the_vector(name: str) -> None:
     mechanism, histogram = from_vector(name)
-    assert float(mechanism.height(2)) == pytest.approx(VECTORS[name]["params"]["T"], abs=1e-10)
+    assert float(mechanism.bottom_height(2)) == pytest.approx(VECTORS[name]["params"]["T"], abs=1e-10)
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
@@ -88,7 +88,7 @@ def test_the_union_threshold_is_tight() -> None:
     """Some pair needs nearly the whole δ: the audit would notice a smaller T."""
     mechanism = LimitedDomainLaplace(1, 1, "0.7", "0.1", 1)
     finding = worst_pair(
-        lambda c: mechanism.law(Histogram.from_counts(c, 1)), small_pairs(labels="abc", contribution=1), 0.7
+        lambda c: mechanism.law(Histogram.from_counts(c, 1)), small_histogram_pairs(labels="abc", contribution=1), 0.7
     )
     assert finding.delta > 0.09
 
@@ -96,14 +96,14 @@ def test_the_union_threshold_is_tight() -> None:
 class PrintedThreshold(LimitedDomainLaplace):
     """E-A2 as a program: T = ln(Δ/ε), as printed."""
 
-    def height(self, unstable: int) -> Fraction:
+    def bottom_height(self, unstable: int) -> Fraction:
         return Fraction(max(0.0, math.log(unstable / self.epsilon)))
 
 
 def test_the_printed_threshold_is_caught() -> None:
     twin = PrintedThreshold(1, 2, "0.7", "0.1", 1)
     finding = worst_pair(
-        lambda c: twin.law(Histogram.from_counts(c, 2)), small_pairs(labels="abc", contribution=1), 0.7
+        lambda c: twin.law(Histogram.from_counts(c, 2)), small_histogram_pairs(labels="abc", contribution=1), 0.7
     )
     assert finding.delta > 0.1 + 1e-2
 
@@ -125,7 +125,7 @@ def test_neighbours_with_counts_stay_within_the_promise() -> None:
     mechanism = LimitedDomainLaplace(1, 1, "0.7", "0.1", 1, counts=True)
     promise = mechanism.guarantee()
     assert promise == ApproxDP("0.7", "0.1", promise.theorem)
-    pairs = list(small_pairs(labels="abc", most=2, contribution=1))
+    pairs = list(small_histogram_pairs(labels="abc", most=2, contribution=1))
     finding = worst_pair(lambda c: counted_law(mechanism, c, reach=40), pairs, 0.7)
     assert finding.delta <= 0.1 + 1e-8
 

@@ -19,7 +19,7 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.histogram.histogram import Histogram
@@ -56,7 +56,7 @@ def brute_force(
 def test_the_chosen_k_bar_is_the_vector() -> None:
     given = VECTORS["TV-3.7"]
     mechanism = OptimalThreshold(1, 4, "0.5", "0.1")
-    found = mechanism.chosen_law(Histogram.from_counts(COUNTS, 4))
+    found = mechanism.k_bar_law(Histogram.from_counts(COUNTS, 4))
     for k_bar, chance in found.items():
         assert chance == pytest.approx(given["probabilities"][f"(kbar={k_bar})"], abs=1e-10)
 
@@ -106,9 +106,9 @@ def chosen_loss(mechanism: OptimalThreshold, k_bar_max: int) -> float:
 
     @cache
     def law(counts: tuple[int, ...]) -> dict[int, float]:
-        return mechanism.chosen_law(Histogram.from_counts(dict(zip("abcd", counts, strict=True)), k_bar_max))
+        return mechanism.k_bar_law(Histogram.from_counts(dict(zip("abcd", counts, strict=True)), k_bar_max))
 
-    for with_user, without in small_pairs():
+    for with_user, without in small_histogram_pairs():
         first, second = law(tuple(with_user.values())), law(tuple(without.values()))
         worst = max(worst, *(abs(math.log(first[i] / second[i])) for i in first))
     return worst
@@ -132,7 +132,7 @@ class Mirrored:
 class PlusGumbel(OptimalThreshold):
     """E-A7 as a program: the smallest cost *plus* Gumbel noise, as printed."""
 
-    def chosen_law(self, histogram: Histogram) -> dict[int, float]:
+    def k_bar_law(self, histogram: Histogram) -> dict[int, float]:
         scores = self._scores(histogram).approx
         with np.errstate(over="ignore"):
             chances = order_chances(scores, Mirrored(), np.arange(len(scores))[:, None])  # type: ignore[arg-type]
@@ -149,26 +149,26 @@ class LowThreshold(OptimalThreshold):
 
     def law(self, histogram: Histogram) -> dict[Selection, float]:
         law: dict[Selection, float] = {}
-        for k_bar, chosen in self.chosen_law(histogram).items():
-            cut = histogram.cut(k_bar)
+        for k_bar, chosen in self.k_bar_law(histogram).items():
+            cut = histogram.cut_to(k_bar)
             lower = Histogram(cut.items, cut.array, max(0, int(cut.array[-1]) - 2), filled=cut.filled)
-            for selection, chance in self._within(k_bar).law(lower).items():
+            for selection, chance in self._limited_domain(k_bar).law(lower).items():
                 law[selection] = law.get(selection, 0.0) + chosen * chance
         return law
 
 
 def test_a_threshold_below_the_next_count_is_caught() -> None:
     twin = LowThreshold(1, 3, "0.7", "0.1")
-    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 3)), small_pairs(), 1.4)
+    finding = worst_pair(lambda c: twin.law(Histogram.from_counts(c, 3)), small_histogram_pairs(), 1.4)
     assert finding.delta > 0.1 + 1e-3
 
 
 def test_pay_what_you_get_charges_the_choice_and_the_stop() -> None:
     mechanism = OptimalThreshold(5, 10, "0.1", "1e-6")
-    assert mechanism.cost().drawn == 6
-    assert mechanism.settled(Selection((), True)).drawn == 2
-    assert mechanism.settled(Selection(("a", "b"), True)).drawn == 4
-    assert mechanism.settled(Selection(tuple("abcde"), False)).drawn == 6
+    assert mechanism.cost().number_of_steps == 6
+    assert mechanism.settlement_cost(Selection((), True)).number_of_steps == 2
+    assert mechanism.settlement_cost(Selection(("a", "b"), True)).number_of_steps == 4
+    assert mechanism.settlement_cost(Selection(tuple("abcde"), False)).number_of_steps == 6
     assert mechanism.k_bar == 10
 
 
@@ -192,8 +192,8 @@ def test_only_differences_of_counts_matter() -> None:
     """A great many more users of everything is the same law, to all digits."""
     above = {label: 10**15 + count for label, count in {**COUNTS, "e": 0}.items()}
     mechanism = OptimalThreshold(1, 4, "0.5", "0.1")
-    wanted = mechanism.chosen_law(Histogram.from_counts({**COUNTS, "e": 0}, 4))
-    assert mechanism.chosen_law(Histogram.from_counts(above, 4)) == pytest.approx(wanted, abs=1e-12)
+    wanted = mechanism.k_bar_law(Histogram.from_counts({**COUNTS, "e": 0}, 4))
+    assert mechanism.k_bar_law(Histogram.from_counts(above, 4)) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_cliff_is_found() -> None:
@@ -203,9 +203,7 @@ def test_a_cliff_is_found() -> None:
     drawn = mechanism.release_many(Histogram.from_counts(counts, 200), 20, replay("cliff"))
     assert all(len(selection) == 20 for selection in drawn)
     assert all(
-        chance < 1e-9
-        for k_bar, chance in mechanism.chosen_law(Histogram.from_counts(counts, 200)).items()
-        if k_bar < 30
+        chance < 1e-9 for k_bar, chance in mechanism.k_bar_law(Histogram.from_counts(counts, 200)).items() if k_bar < 30
     )
 
 

@@ -11,12 +11,12 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from tests.mechanisms.conformance import SIGNIFICANCE, VECTORS, p_value
 
-from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances, support
-from crestline.randomness.compare import largest
+from crestline.mechanisms.numerics.order_law import noise_support, order_chances, peeling_chances
+from crestline.randomness.compare import largest_columns
 from crestline.randomness.entropy import replay
-from crestline.randomness.keys import keys
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws import EXPONENTIAL, GAUSSIAN, GUMBEL, LAWS, Law
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 COUNTS = np.array([4, 3, 1, 0])
 
@@ -55,8 +55,8 @@ def test_the_chances_add_up_and_the_engine_follows_them(law: Law) -> None:
     chances = {tuple(order): chance for order, chance in zip(orders(2).tolist(), found, strict=True)}
 
     def fit(rate: Fraction) -> float:
-        table = keys(Linear(COUNTS, rate), law, replay("order").uniforms(60_000, 4))
-        return p_value(map(tuple, largest(table, 2).tolist()), chances)
+        table = build_keys(LinearScores(COUNTS, rate), law, replay("order").uniforms(60_000, 4))
+        return p_value(map(tuple, largest_columns(table, 2).tolist()), chances)
 
     assert fit(Fraction(1, 2)) > SIGNIFICANCE
     assert fit(Fraction(11, 20)) < SIGNIFICANCE
@@ -81,7 +81,7 @@ def test_three_gaussian_keys_by_another_integral() -> None:
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_what_lies_beyond_the_support_is_negligible(law: Law) -> None:
     """No more than 1e-18 on either side, and no more than one unit further out than that needs."""
-    below, above = support(law)
+    below, above = noise_support(law)
     assert float(law.cdf(np.array([-below]))[0]) <= 1e-18
     assert float(law.survival(np.array([above]))[0]) <= 1e-18
     for distance, tail in ((below, law.cdf), (above, law.survival)):

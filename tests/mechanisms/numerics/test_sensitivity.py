@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 from crestline.mechanisms.numerics.sensitivity import (
-    most_moved,
-    number_distance,
-    order_distance,
+    number_distance_squared,
+    numbers_moved,
+    order_distance_squared,
     order_sensitivity,
     order_sensitivity_squared,
 )
@@ -33,7 +33,7 @@ def test_against_every_move_of_one_user(numbers: int, contribution: int | None) 
         moved = max(moved, Fraction(sum(move)))
     assert order_sensitivity_squared(numbers, contribution) == squared
     assert order_sensitivity(numbers, contribution) == absolute
-    assert most_moved(numbers, contribution) == moved
+    assert numbers_moved(numbers, contribution) == moved
 
 
 @pytest.mark.parametrize("slots", range(1, 7))
@@ -50,8 +50,8 @@ def test_a_stop_of_another_weight_against_every_move(slots: int, contribution: i
             for shift in (mean, Fraction(0))
         ]
         shifted, plain = max(shifted, distances[0]), max(plain, distances[1])
-    assert order_distance(slots, contribution, slot, bottom) == shifted
+    assert order_distance_squared(slots, contribution, slot, bottom) == shifted
     if contribution is not None:
-        assert number_distance(slots, contribution, slot, bottom) == plain
+        assert number_distance_squared(slots, contribution, slot, bottom) == plain
     if bottom == slot:
         assert shifted == slot * order_sensitivity_squared(slots + 1, contribution)

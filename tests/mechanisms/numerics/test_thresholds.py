@@ -19,8 +19,8 @@ from crestline.guarantees.rounding import ball, precision
 from crestline.mechanisms.numerics import tails
 from crestline.mechanisms.numerics.thresholds import (
     GRID,
-    _certified,
-    _smallest,
+    _certify_upwards,
+    _least_threshold,
     failure_threshold,
     gaussian_threshold,
     gaussian_union_threshold,
@@ -183,7 +183,7 @@ def test_a_start_that_is_too_small_is_left_behind() -> None:
     """What is returned was certified itself: the solver's answer is only where the search starts."""
     delta = Fraction(1, 1000)
     with precision():
-        found = _certified(tails.two_laplace, delta, laplace_threshold(delta) - Fraction(1, 10**6))
+        found = _certify_upwards(tails.two_laplace, delta, laplace_threshold(delta) - Fraction(1, 10**6))
         assert tails.two_laplace(found) <= float(delta)
     assert laplace_threshold(delta) <= found < laplace_threshold(delta) + Fraction(1, 10**5)
 
@@ -211,9 +211,9 @@ class Rational:
 def test_a_tail_that_meets_delta_is_small_enough() -> None:
     """Where both are equal no larger threshold is looked at, and at nought nothing else is."""
     tail = Rational()
-    assert _smallest(tail, Fraction(1, 4), Fraction(3)) == 3 == max(tail.asked)
+    assert _least_threshold(tail, Fraction(1, 4), Fraction(3)) == 3 == max(tail.asked)
     tail = Rational()
-    assert _smallest(tail, Fraction(1), Fraction(3)) == 0
+    assert _least_threshold(tail, Fraction(1), Fraction(3)) == 0
     assert tail.asked == [0]
 
 
@@ -221,7 +221,7 @@ def test_a_tail_that_meets_delta_is_small_enough() -> None:
 def test_the_root_is_enclosed_before_it_is_closed_in_on(root: int) -> None:
     """A number clearly above it is asked for, and none that is far above."""
     tail = Rational()
-    found = _smallest(tail, Fraction(1, 1 + root), Fraction(1))
+    found = _least_threshold(tail, Fraction(1, 1 + root), Fraction(1))
     assert root <= found <= root + 2 * GRID
     assert Fraction(102, 100) * root < max(tail.asked) <= Fraction(3, 2) * root
     assert len(tail.asked) <= 25
@@ -232,7 +232,7 @@ def test_a_start_below_the_root_is_left_in_doubling_steps(short: int) -> None:
     """So the answer is beyond the root by at most as much as the start was short of it."""
     tail, root = Rational(), Fraction(3)
     with precision():
-        found = _certified(tail, Fraction(1, 4), root - short * GRID)
+        found = _certify_upwards(tail, Fraction(1, 4), root - short * GRID)
     assert root <= found <= root + short * GRID
     assert len(tail.asked) == 1 + short.bit_length()
 
@@ -250,7 +250,7 @@ def test_a_threshold_has_twelve_decimals_and_one_less_in_the_last_is_too_small(n
 @pytest.mark.parametrize("end", [1, 3, 9])
 def test_what_lies_beyond_is_from_nothing_to_both_tails(end: int) -> None:
     with precision():
-        beyond = tails._beyond(end)
+        beyond = tails._gaussian_remainder(end)
         both = 2 * norm.sf(end)
         assert -1e-7 * both < float(beyond.lower()) <= 0
         assert float(beyond.upper()) == pytest.approx(both, rel=1e-7)

@@ -21,16 +21,16 @@ from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import ApproxDP
 from crestline.guarantees.rounding import ball, precision
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed_items import ObservedItems
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
-from crestline.mechanisms.observed.certificate import certified
+from crestline.mechanisms.observed.exact_delta import is_certainly_private
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.observed import Observed
 from crestline.mechanisms.observed.thresholds import (
-    _certified,
+    _certify_threshold,
     _gaussian_tail,
     _laplace_tail,
-    chance_of_new,
+    chance_new_item_passes,
     gaussian_threshold,
     laplace_threshold,
 )
@@ -237,8 +237,8 @@ def test_thresholds_and_noise_are_those_of_the_checked_mathematics() -> None:
 def test_a_threshold_is_certain_and_not_larger_than_needed(contribution: int, cap: int, digits: int) -> None:
     weights, sigma, delta = gaussian_weights(contribution, cap), Fraction(9), Fraction(1, 10**digits)
     threshold = gaussian_threshold(contribution, cap, sigma, delta)
-    assert chance_of_new(weights, threshold, sigma) <= float(delta) * (1 + 1e-9)
-    assert chance_of_new(weights, threshold - sigma / 10**6, sigma) > float(delta)
+    assert chance_new_item_passes(weights, threshold, sigma) <= float(delta) * (1 + 1e-9)
+    assert chance_new_item_passes(weights, threshold - sigma / 10**6, sigma) > float(delta)
 
 
 @pytest.mark.parametrize("short", [Fraction(1, 10**6), Fraction(1, 10), Fraction(3)])
@@ -246,8 +246,8 @@ def test_a_threshold_is_certain_wherever_the_search_starts(short: Fraction) -> N
     """Doubles that say too little by so many σ cost a sharper threshold, and never the promise."""
     weights, sigma, delta = gaussian_weights(4, 50), Fraction(9), Fraction(1, 10**7)
     best = gaussian_threshold(4, 50, sigma, delta)
-    found = _certified(weights, sigma, delta, float(best - short * sigma), _gaussian_tail)
-    assert chance_of_new(weights, found, sigma) <= float(delta) * (1 + 1e-9)
+    found = _certify_threshold(weights, sigma, delta, float(best - short * sigma), _gaussian_tail)
+    assert chance_new_item_passes(weights, found, sigma) <= float(delta) * (1 + 1e-9)
     assert found < best + 20 * short * sigma
 
 
@@ -264,8 +264,8 @@ def test_a_margin_and_a_spread_are_exact(noise: str, law: Any, chance: float) ->
 
 def test_users_weigh_one_unless_they_may_keep_more_items_than_the_noise_covers() -> None:
     plain, capped = Observed(2, 3, 2, "0.05"), Observed(2, 3, 2, "0.05", cap=5)
-    assert (plain.weighted, plain.view.weights) == (False, (1, 1, 1))
-    assert (capped.weighted, capped.view.weights) == (True, tuple(gaussian_weights(3, 5).tolist()))
+    assert (plain.has_fractional_weights, plain.view.weights) == (False, (1, 1, 1))
+    assert (capped.has_fractional_weights, capped.view.weights) == (True, tuple(gaussian_weights(3, 5).tolist()))
     assert Observed(2, 3, 2, "0.05", "laplace", cap=5).view.weights == tuple(laplace_weights(3, 5).tolist())
 
 
@@ -300,7 +300,7 @@ def test_the_certificate_holds_wherever_it_is_asked(epsilon: str, delta: str) ->
     mechanism = Observed.for_budget(k=1, epsilon=epsilon, delta=delta, contribution=4, noise="gaussian")
     promise = mechanism.guarantee()
     assert (promise.epsilon, promise.delta) == (Fraction(epsilon), Fraction(delta))  # type: ignore[attr-defined]
-    assert not certified(
+    assert not is_certainly_private(
         Fraction(epsilon), mechanism.delta, 4 / mechanism.scale**2, mechanism.delta * Fraction(99, 100)
     )
 

@@ -17,14 +17,14 @@ from tests.mechanisms.observed.test_observed import User, above, hockey_stick, n
 
 from crestline.errors import ParameterError
 from crestline.guarantees.gaussian import delta_of, largest_mu_squared
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.pairs import Pairs
 from crestline.mechanisms.observed import sieve
-from crestline.mechanisms.observed.draw import Rule
-from crestline.mechanisms.observed.forecast import Setting, Users
+from crestline.mechanisms.observed.choose_bound import ItemCountEstimate, SieveSetting
 from crestline.mechanisms.observed.law import threshold_law
-from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
-from crestline.mechanisms.observed.sieve import Sieve, heavy
+from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery, noisy_query, sigma_for
+from crestline.mechanisms.observed.release import ThresholdRule
+from crestline.mechanisms.observed.sieve import Sieve, heavy_buckets
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.mechanisms.selection import Selection
@@ -44,8 +44,8 @@ class Audited:
     def __init__(
         self, mechanism: Sieve, *, skip_empty: bool = False, new: int = 3, floor: int = 1, hidden: int | None = None
     ) -> None:
-        self.sigma = float(sigma_of(FIRST * mechanism.mu_squared))
-        self.last = sigma_of(LAST * mechanism.mu_squared)
+        self.sigma = float(sigma_for(FIRST * mechanism.mu_squared))
+        self.last = sigma_for(LAST * mechanism.mu_squared)
         self.threshold = gaussian_threshold(1, new, self.last, mechanism.delta_new)
         self.skip_empty = skip_empty
         self.floor, self.hidden = floor, hidden
@@ -96,7 +96,7 @@ def test_counting_items_instead_of_different_buckets_is_caught() -> None:
     """Without `distinct`, a user with three items in one bucket moves its load by √3, and the noise is for one."""
     mechanism = Sieve(2, "1", "1e-6")
     user = Pairs(np.zeros(3, dtype=np.int64), np.arange(3))
-    honest = int(user.loads(bytes(16), 1, gaussian_weights(1, 3))[0])
+    honest = int(user.bucket_loads(bytes(16), 1, gaussian_weights(1, 3))[0])
     broken = 3 * int(gaussian_weights(1, 3)[2])
     spent = [delta_of(1, mechanism.mu_squared * Fraction(moved, UNIT) ** 2) for moved in (honest, broken)]
     assert spent[0] <= mechanism.slack
@@ -136,7 +136,7 @@ def test_a_floor_that_adds_nothing_to_the_threshold_is_caught() -> None:
 def test_the_audited_scores_are_those_of_pairs_in_memory(floor: int) -> None:
     for users, _ in neighbours():
         rows = np.array([(user, "abc".index(item)) for user, items in enumerate(users) for item in items]).T
-        view = Pairs(rows[0], rows[1], "abc").above(floor).observed(bytes(32), gaussian_weights(1, 3))
+        view = Pairs(rows[0], rows[1], "abc").with_floor(floor).observed_items(bytes(32), gaussian_weights(1, 3))
         found = {view.name(rank): view.score_of(rank) for rank in range(view.size)}
         assert found == above(scored(users, gaussian_weights(1, 3)), users, floor)
 
@@ -144,12 +144,12 @@ def test_the_audited_scores_are_those_of_pairs_in_memory(floor: int) -> None:
 @pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.9, False), (1.1, False)])
 def test_a_look_follows_its_law_and_ten_percent_are_noticed(factor: float, right: bool) -> None:
     counts = np.full(200_000, 7 * UNIT, dtype=np.int64)
-    seen = look(counts, UNIT, Fraction(1, 4), replay("looks"))
+    seen = noisy_query(counts, UNIT, Fraction(1, 4), replay("looks"))
     assert float(seen.sigma) == pytest.approx(2.0)
     assert (p_value(_unrounded(seen), _grid_law(factor)) > SIGNIFICANCE) == right
 
 
-def _unrounded(seen: Look) -> list[int]:
+def _unrounded(seen: NoisyQuery) -> list[int]:
     """The released steps around the true value, far ones pooled, in groups of seven steps of the grid."""
     groups: list[int] = np.clip((seen.steps - 7 * FINE // 2) // 7, -40, 40).tolist()
     return groups
@@ -168,12 +168,20 @@ def _grid_law(factor: float) -> dict[int, float]:
 
 
 def test_the_cut_keeps_what_may_be_among_the_k_heaviest() -> None:
-    loads = Look(np.array([1000, 900, 880, 700, 100, 0, -50]), Fraction(1))
-    assert heavy(loads, 1, wide=1).tolist() == [True, True, True, False, False, False, False]  # 2 σ are 128 steps
-    assert heavy(loads, 2).tolist() == [True] * 4 + [False] * 3  # the 2k largest are kept in any case
-    assert heavy(loads, 4).all()  # a rank beyond the last bucket is the smallest load
-    just = Look(np.array([1000, 1000 - 128, 1000 - 129]), Fraction(1))
-    assert heavy(just, 1, wide=1).tolist() == [True, True, False]
+    loads = NoisyQuery(np.array([1000, 900, 880, 700, 100, 0, -50]), Fraction(1))
+    assert heavy_buckets(loads, 1, wide=1).tolist() == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]  # 2 σ are 128 steps
+    assert heavy_buckets(loads, 2).tolist() == [True] * 4 + [False] * 3  # the 2k largest are kept in any case
+    assert heavy_buckets(loads, 4).all()  # a rank beyond the last bucket is the smallest load
+    just = NoisyQuery(np.array([1000, 1000 - 128, 1000 - 129]), Fraction(1))
+    assert heavy_buckets(just, 1, wide=1).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -198,18 +206,18 @@ def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
         forecasts.append(given)
         return passing
 
-    def quiet(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
+    def quiet(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> NoisyQuery:
         spent.append(mu_squared)
-        return Look(np.full(len(numbers), -64), Fraction(1))
+        return NoisyQuery(np.full(len(numbers), -64), Fraction(1))
 
-    def best(*given: object) -> Setting:
+    def best(*given: object) -> SieveSetting:
         settings.append(given)
-        return Setting(1, 4)
+        return SieveSetting(1, 4)
 
-    monkeypatch.setattr(sieve, "look", quiet)
+    monkeypatch.setattr(sieve, "noisy_query", quiet)
     monkeypatch.setattr(sieve, "best_setting", best)
     monkeypatch.setattr(sieve, "share_passing", passes)
-    monkeypatch.setattr(Users, "mean_weight", lambda _: weight)
+    monkeypatch.setattr(ItemCountEstimate, "mean_weight", lambda _: weight)
     mechanism = Sieve(5, 1, "1e-6", several=several)
     released = mechanism.release(planted(light=True), replay("shares"))
     moved = [2 if several and share == "0.01" else 1 for share in shares]
@@ -218,7 +226,7 @@ def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
     assert [given[1:] for given in forecasts] == [(1.0, before, Fraction(4, 10**7), 0)] * (weight < 0.5)
     left = mechanism.mu_squared * (1 - sum(map(Fraction, shares)))
     assert [given[1:] for given in settings] == [(1.0, float(left), Fraction(4, 10**7), 0)]  # a count below one is one
-    sigma = sigma_of(left)
+    sigma = sigma_for(left)
     bar = float(gaussian_threshold(1, 4, sigma, Fraction(4, 10**7))) + 1.645 * float(sigma)
     assert released.needed == pytest.approx(2 * bar)  # of users with four items, as long as nothing is known
 
@@ -250,22 +258,22 @@ def test_what_an_item_needed_is_told_in_users() -> None:
 @pytest.mark.parametrize("light", [True, False])
 def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.MonkeyPatch, light: bool) -> None:
     spent: list[Fraction] = []
-    original = look
+    original = noisy_query
 
-    def spy(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
+    def spy(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> NoisyQuery:
         seen = original(numbers, unit, mu_squared, entropy)
         spent.append(1 / seen.sigma**2)
         return seen
 
     last: list[Fraction] = []
-    named = Sieve._named
+    named = Sieve._select_from
 
-    def final(self: Sieve, pairs: Any, setting: Any, rule: Rule, entropy: Any) -> Selection:
+    def final(self: Sieve, pairs: Any, setting: Any, rule: ThresholdRule, entropy: Any) -> Selection:
         last.append(setting.contribution / rule.scale**2)
         return named(self, pairs, setting, rule, entropy)
 
-    monkeypatch.setattr(sieve, "look", spy)
-    monkeypatch.setattr(Sieve, "_named", final)
+    monkeypatch.setattr(sieve, "noisy_query", spy)
+    monkeypatch.setattr(Sieve, "_select_from", final)
     mechanism = Sieve(5, 1, "1e-6")
     mechanism.release(planted(light), replay("path"))
     total = sum(spent) + last[0]

@@ -12,17 +12,17 @@ import pytest
 
 from crestline.guarantees.gaussian import delta_of
 from crestline.guarantees.guarantee import ApproxDP
-from crestline.histogram.pair_table import Coded, Digests, PairTable
+from crestline.histogram.pair_table import LabelHashes, PairColumns, PairTable
 from crestline.histogram.pairs import Pairs
 from crestline.mechanisms import Sieve
 from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.observed import sieve
-from crestline.mechanisms.observed.looks import Look, look
+from crestline.mechanisms.observed.noisy_query import NoisyQuery, noisy_query
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import GroupSelections, Selection
-from crestline.mechanisms.total import Total
 from crestline.randomness.entropy import replay
 
-TOTAL = Total(5, 1, "1e-8")
+TOTAL = PrivacyTotal(5, 1, "1e-8")
 POPULAR = 3
 LABELS = ["many", "of one user", "nobody"]
 
@@ -37,14 +37,14 @@ def planted() -> PairTable:
     ]
     rows += [(1, 7, item) for item in range(POPULAR)]
     which, users, items = np.array(rows).T
-    digests = Digests(rng.integers(0, 1 << 31, 2_000), rng.integers(0, 1 << 31, 5_000))
-    return PairTable.of(LABELS, Coded(which, users, items), digests)
+    digests = LabelHashes(rng.integers(0, 1 << 31, 2_000), rng.integers(0, 1 << 31, 5_000))
+    return PairTable.from_pairs(LABELS, PairColumns(which, users, items), digests)
 
 
 @pytest.mark.parametrize("many", [2, 3, 40])
 def test_a_total_is_for_all_groups_of_a_user(many: int) -> None:
     alone, made = Sieve.fit(TOTAL), Sieve.fit(TOTAL, groups=many)
-    family = InGroups.of(made, many, delta=TOTAL.delta)
+    family = InGroups.from_mechanism(made, many, delta=TOTAL.delta)
     promise: Any = family.guarantee()
     assert promise.theorem.startswith("P15.1, P18.2;")
     assert Fraction(99, 100) <= promise.epsilon <= 1
@@ -54,7 +54,7 @@ def test_a_total_is_for_all_groups_of_a_user(many: int) -> None:
     # In a ledger: c steps of μ²/2 and c times δ_T, whatever is named.
     assert (family.cost().rho, family.cost().delta) == (many * made.mu_squared / 2, many * made.delta_new)
     for published in (GroupSelections(()), GroupSelections((("g", Selection(("a",), True)),))):
-        settled = family.settled(published)
+        settled = family.settlement_cost(published)
         assert (settled.rho, settled.delta) == (family.cost().rho, family.cost().delta)
 
 
@@ -65,17 +65,19 @@ def test_one_group_is_what_it_was() -> None:
 
 def test_a_promise_for_fewer_groups_is_not_that_of_more() -> None:
     made = Sieve.fit(TOTAL, groups=2)
-    assert made.promised_in(1) == made.promised_in(2) == made.guarantee()
-    assert made.promised_in(3) is None
-    added: Any = InGroups.of(made, 3).guarantee()  # step by step
+    assert made.guarantee_in_groups(1) == made.guarantee_in_groups(2) == made.guarantee()
+    assert made.guarantee_in_groups(3) is None
+    added: Any = InGroups.from_mechanism(made, 3).guarantee()  # step by step
     assert isinstance(added, ApproxDP)
     assert added.delta > TOTAL.delta
-    assert InGroups.of(made, 2).guarantee() == made.guarantee()  # also where the object is given with a question
+    assert (
+        InGroups.from_mechanism(made, 2).guarantee() == made.guarantee()
+    )  # also where the object is given with a question
 
 
 def test_what_stands_out_is_named_and_of_other_groups_nothing_is_said() -> None:
     for public in (False, True):
-        family = InGroups.of(Sieve.fit(TOTAL), 1, public=public)
+        family = InGroups.from_mechanism(Sieve.fit(TOTAL), 1, public=public)
         found = dict(family.release([planted()], replay("groups")).groups)
         assert set(found.pop("many").items) == set(range(POPULAR))
         assert found == ({"nobody": Selection((), True), "of one user": Selection((), True)} if public else {})
@@ -84,7 +86,7 @@ def test_what_stands_out_is_named_and_of_other_groups_nothing_is_said() -> None:
 @pytest.mark.parametrize("floor", [2, 500])
 def test_with_a_floor_a_group_of_fewer_users_names_nothing_with_certainty(floor: int) -> None:
     """So it does not matter whether such a group is read; whatever the noise is, even where it is nearly all."""
-    wild = Sieve.fit(Total(5, "0.01", "0.99"))
+    wild = Sieve.fit(PrivacyTotal(5, "0.01", "0.99"))
     for key in range(20):
         found = dict(zip(LABELS, wild.release_groups(replace(planted(), floor=floor), replay(key)), strict=True))
         assert found["of one user"].items == found["nobody"].items == ()
@@ -120,11 +122,11 @@ def test_every_bucket_of_every_group_gets_noise_and_no_key_is_used_twice(monkeyp
     for name in ("loads", "observed"):
         spied(monkeypatch, name, lambda key, *_: keys.append(key))
 
-    def counted(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> Look:
+    def counted(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> NoisyQuery:
         looks.append(len(numbers))
-        return look(numbers, unit, mu_squared, entropy)
+        return noisy_query(numbers, unit, mu_squared, entropy)
 
-    monkeypatch.setattr(sieve, "look", counted)
+    monkeypatch.setattr(sieve, "noisy_query", counted)
     mechanism = Sieve.fit(TOTAL, groups=2)
     mechanism.release_groups(planted(), replay("keys"))
     assert len(set(keys)) == len(keys)

@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mechanisms.conformance import follows_its_law, is_equivariant, notices, stays_within
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
-from crestline.histogram.groups import groups_of
+from crestline.histogram.count_levels import count_levels
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.public_list import joint_values
 from crestline.mechanisms.public_list.joint_exponential import JointExponential
-from crestline.mechanisms.public_list.joint_values import values_of
+from crestline.mechanisms.public_list.joint_values import sequence_values
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -51,13 +51,13 @@ def test_values_and_their_sequences_are_those_of_plain_enumeration(numbers: list
         short = [ranked[i] - ranked[rank] for i, rank in enumerate(order)]
         plain[max(short)] += 1
         first[max(short), short.index(max(short))] += 1
-    items = groups_of(Histogram.over_domain(dict(enumerate(ranked))))
-    values = values_of(items, k, Fraction(1))
+    items = count_levels(Histogram.over_domain(dict(enumerate(ranked))))
+    values = sequence_values(items, k, Fraction(1))
     assert values.values.tolist() == sorted(plain)
-    assert not values.beyond
+    assert not values.has_larger_values
     for column, value in enumerate(values.values.tolist()):
-        assert sum(values.first_attaining(value)) == plain[value]
-        assert values.first_attaining(value) == [first[value, place] for place in range(k)]
+        assert sum(values.first_attaining_counts(value)) == plain[value]
+        assert values.first_attaining_counts(value) == [first[value, place] for place in range(k)]
         assert values.approx[column] == pytest.approx(math.log(plain[value]) - value, abs=1e-12)
         with ctx.workprec(128):
             assert abs(float(values.ball(0, column).mid()) - values.approx[column]) <= values.error
@@ -87,8 +87,8 @@ def test_what_lies_beyond_the_horizon_follows_the_law(monkeypatch: pytest.Monkey
     """With a near horizon many draws fall into the column beyond it; those up to the horizon are drawn again."""
     monkeypatch.setattr(joint_values, "BEYOND", -1.0)
     mechanism, histogram = JointExponential(2, 1), Histogram.over_domain({"a": 9, "b": 8, "c": 5, "d": 4, "e": 0})
-    values = values_of(groups_of(histogram), 2, Fraction(1, 2))
-    assert values.beyond
+    values = sequence_values(count_levels(histogram), 2, Fraction(1, 2))
+    assert values.has_larger_values
     assert values.values[-1] == values.horizon
     assert np.exp(values.approx).sum() > 1.2 * np.exp(values.approx[:-1]).sum()
     follows_its_law(mechanism, histogram, trials=4_000)
@@ -97,8 +97,8 @@ def test_what_lies_beyond_the_horizon_follows_the_law(monkeypatch: pytest.Monkey
 
 def test_the_column_beyond_lies_within_its_ball() -> None:
     histogram = Histogram.from_multiplicities({10**6: 3, 50: 7, 0: 10**10})
-    values = values_of(groups_of(histogram), 4, Fraction(1, 2))
-    assert values.beyond
+    values = sequence_values(count_levels(histogram), 4, Fraction(1, 2))
+    assert values.has_larger_values
     with ctx.workprec(128):
         for column in range(len(values.approx)):
             assert abs(float(values.ball(0, column).mid()) - values.approx[column]) <= values.error
@@ -126,13 +126,13 @@ class TwiceTheRate(JointExponential):
 
 def test_the_rate_of_monotone_scores_is_caught() -> None:
     twin = TwiceTheRate(2, "0.8")
-    finding = worst_pair(lambda counts: twin.law(Histogram.over_domain(counts)), small_pairs(), 0.8)
+    finding = worst_pair(lambda counts: twin.law(Histogram.over_domain(counts)), small_histogram_pairs(), 0.8)
     assert finding.delta > 0.01
 
 
 def test_the_promise_is_bounded_range() -> None:
     mechanism = JointExponential(2, 1)
-    for with_user, without in small_pairs("abc"):
+    for with_user, without in small_histogram_pairs("abc"):
         first = mechanism.law(Histogram.over_domain(with_user))
         second = mechanism.law(Histogram.over_domain(without))
         losses = [math.log(first[selection] / second[selection]) for selection in first]
@@ -200,7 +200,7 @@ def test_bad_parameters_and_histograms_are_refused() -> None:
 def test_many_values_add_up_within_the_stated_error() -> None:
     """Sums of thousands of logarithms, against exact whole numbers."""
     counts = {f"i{n}": int(count) for n, count in enumerate(np.random.default_rng(3).integers(0, 10**6, 300))}
-    values = values_of(groups_of(Histogram.over_domain(counts)), 60, Fraction(1, 10**5))
+    values = sequence_values(count_levels(Histogram.over_domain(counts)), 60, Fraction(1, 10**5))
     columns = np.linspace(0, len(values.approx) - 1, 12).astype(int).tolist()
     with ctx.workprec(200):
         worst = max(abs(float(values.ball(0, column) - values.approx[column])) for column in columns)

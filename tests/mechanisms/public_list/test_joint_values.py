@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from crestline.histogram.groups import groups_of
+from crestline.histogram.count_levels import count_levels
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.public_list.joint_values import BEYOND, Values, log_sequences, values_of
+from crestline.mechanisms.public_list.joint_values import BEYOND, SequenceValues, log_sequences, sequence_values
 
 
-def off_by(values: Values) -> float:
+def off_by(values: SequenceValues) -> float:
     """How far the worst double lies from its exact number."""
     with ctx.workprec(300):
         return max(abs(float(values.ball(0, column) - values.approx[column])) for column in range(len(values.approx)))
 
 
-def of(multiplicities: dict[int, int], k: int, rate: Fraction) -> Values:
-    return values_of(groups_of(Histogram.from_multiplicities(multiplicities)), k, rate)
+def of(multiplicities: dict[int, int], k: int, rate: Fraction) -> SequenceValues:
+    return sequence_values(count_levels(Histogram.from_multiplicities(multiplicities)), k, rate)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -42,7 +42,7 @@ def test_the_error_covers_the_product_of_rate_and_value(rate: Fraction) -> None:
     worst = 0.0
     for value in range(int(60 / rate), int(60 / rate) + 40) if rate < 1 else [1]:
         values = of({value: 1, 0: 1}, 1, rate)
-        assert not values.beyond
+        assert not values.has_larger_values
         assert off_by(values) <= values.error
         worst = max(worst, off_by(values) / values.error)
     assert worst >= 1 / 200
@@ -60,21 +60,21 @@ def test_the_error_covers_sums_of_thousands_of_logarithms() -> None:
 
 def test_values_are_listed_up_to_the_horizon_and_no_further() -> None:
     """A value at the horizon is listed; what lies beyond is one column, and there is none where nothing does."""
-    items = groups_of(Histogram.from_multiplicities({9: 1, 7: 2, 5: 1, 2: 1}))
+    items = count_levels(Histogram.from_multiplicities({9: 1, 7: 2, 5: 1, 2: 1}))
     for horizon in range(9):
-        values = Values(items, 2, Fraction(1, 2), horizon)
+        values = SequenceValues(items, 2, Fraction(1, 2), horizon)
         assert values.values.tolist() == [value for value in (0, 2, 4, 5, 7) if value <= horizon]
-        assert values.beyond == (horizon < 7)
+        assert values.has_larger_values == (horizon < 7)
         assert len(values.approx) == len(values.values) + (horizon < 7)
-    tied = groups_of(Histogram.from_multiplicities({9: 4}))
-    assert not Values(tied, 2, Fraction(1, 2), 0).beyond
+    tied = count_levels(Histogram.from_multiplicities({9: 4}))
+    assert not SequenceValues(tied, 2, Fraction(1, 2), 0).has_larger_values
 
 
 def test_what_lies_beyond_the_horizon_weighs_next_to_nothing() -> None:
     """Less than e^-BEYOND of the best sequence, and the horizon depends on public numbers alone."""
     for rate in (Fraction(1, 7), Fraction(3)):
         values = of({10**6: 2, 0: 5}, 3, rate)
-        assert values.beyond
+        assert values.has_larger_values
         assert -float(rate) <= values.approx[-1] + BEYOND <= 0
         assert values.horizon == of({1: 7}, 3, rate).horizon
     assert log_sequences(7, 3) == pytest.approx(math.log(7 * 6 * 5))

@@ -20,7 +20,7 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.guarantee import BoundedRange
@@ -154,7 +154,7 @@ def test_exponential_noise_is_permute_and_flip() -> None:
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_neighbours_stay_within_the_promise(noise: str, k: int) -> None:
-    pairs = small_pairs(most=2) if k == 3 else small_pairs()
+    pairs = small_histogram_pairs(most=2) if k == 3 else small_histogram_pairs()
     stays_within(Lipschitz(k, "0.8", noise), Histogram.over_domain, pairs=pairs)
 
 
@@ -189,7 +189,7 @@ class OneRateForAll(Lipschitz):
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_that_does_not_grow_with_k_is_caught(noise: str) -> None:
     twin = OneRateForAll(2, "0.8", noise)
-    finding = worst_pair(lambda counts: twin.law(Histogram.over_domain(counts)), small_pairs(), 0.8)
+    finding = worst_pair(lambda counts: twin.law(Histogram.over_domain(counts)), small_histogram_pairs(), 0.8)
     assert finding.delta > 1e-3
 
 
@@ -198,7 +198,7 @@ def test_bounded_range_holds_for_gumbel_and_fails_for_exponential_noise() -> Non
 
     def widest(noise: str) -> float:
         mechanism, ranges = Lipschitz(1, 1, noise), []
-        for with_user, without in small_pairs("abc", 2):
+        for with_user, without in small_histogram_pairs("abc", 2):
             first = items_law(mechanism.law(Histogram.over_domain(with_user)))
             second = items_law(mechanism.law(Histogram.over_domain(without)))
             losses = [np.log(first[items] / second[items]) for items in first]

@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 from tests.mechanisms.conformance import follows_its_law, is_equivariant, items_law, notices
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, ParameterError
 from crestline.guarantees.accountants import total_epsilon
-from crestline.guarantees.cost import steps
-from crestline.guarantees.guarantee import BoundedRange, Either
+from crestline.guarantees.cost import repeat_step
+from crestline.guarantees.guarantee import BoundedRange, WorstOfSteps
+from crestline.guarantees.root_finding import largest_within
 from crestline.guarantees.rounding import round_down
-from crestline.guarantees.search import largest_within
-from crestline.histogram.groups import Groups, groups_of
+from crestline.histogram.count_levels import CountLevels, count_levels
 from crestline.histogram.histogram import Histogram
-from crestline.ledger.kinds import Concentrated, Pure
+from crestline.ledger.budget_rules import PureRule, ZcdpRule
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.routes.canonical_or_peeling import CanonicalOrPeeling
-from crestline.mechanisms.routes.coin import Coin, log_subsets
+from crestline.mechanisms.routes.clear_choice import ClearChoiceTest, log_subsets_bound
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
@@ -49,7 +49,7 @@ def peeled(k: int, total: Fraction, look: Fraction, delta: Fraction) -> Fraction
     """The ε of each of k peeling steps after a look of this ε."""
 
     def charged(each: Fraction) -> Fraction:
-        return total_epsilon(steps(BoundedRange(look)) + steps(BoundedRange(each), k), delta)
+        return total_epsilon(repeat_step(BoundedRange(look)) + repeat_step(BoundedRange(each), k), delta)
 
     return largest_within(charged, total, start=total / k, digits=5)
 
@@ -94,8 +94,8 @@ def test_the_law_is_the_prototypes(number: int) -> None:
     counts, k, gamma, look, epsilon, seen, law = VECTORS[number]
     histogram = Histogram.over_domain(dict(zip("abcd", counts, strict=False)))
     mechanism = CanonicalOrPeeling(k, look, epsilon, STEPS[number], gamma, eta="0.2", lean=1)
-    coin = mechanism.coin(groups_of(histogram))
-    looked = (1 - coin.log_odds(groups_of(histogram), 1)) / coin.slope
+    coin = mechanism.coin_for(count_levels(histogram))
+    looked = (1 - coin.log_odds(count_levels(histogram), 1)) / coin.slope
     assert abs(float(looked) - seen) <= float(coin.tau)
     ours, taken = items_law(mechanism.law(histogram)), mechanism.canonical_chance(histogram)
     for items, chance in law.items():
@@ -139,7 +139,7 @@ def test_permuting_labels_permutes_the_law() -> None:
 def needed(mechanism: CanonicalOrPeeling, epsilon: float, labels: str = "abcd", most: int = 3) -> float:
     """The δ that the worst of all neighbouring pairs needs; sets and lists are different outcomes."""
     law = lambda counts: mechanism.law(Histogram.over_domain(counts))  # noqa: E731
-    return worst_pair(law, small_pairs(labels, most), epsilon).delta
+    return worst_pair(law, small_histogram_pairs(labels, most), epsilon).delta
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def worst_leader(mechanism: CanonicalOrPeeling, epsilon: float) -> float:
     return worst
 
 
-class SteepCoin(Coin):
+class SteepCoin(ClearChoiceTest):
     """A coin whose log odds fall twice as fast as they may."""
 
     @property
@@ -190,8 +190,8 @@ class SteepCoin(Coin):
 
 
 class Steep(CanonicalOrPeeling):
-    def coin(self, items: Groups) -> Coin:
-        right = super().coin(items)
+    def coin_for(self, items: CountLevels) -> ClearChoiceTest:
+        right = super().coin_for(items)
         return SteepCoin(right.k, right.gamma, right.rate, right.epsilon, right.lean)
 
 
@@ -216,14 +216,14 @@ def test_one_user_moves_the_log_odds_by_the_look_at_most(k: int, gamma: Any) -> 
     mechanism = CanonicalOrPeeling(k, "0.3", 1, "0.4", gamma, eta="0.1")
 
     def odds(histogram: Histogram) -> Fraction:
-        items = groups_of(histogram)
-        return mechanism.coin(items).log_odds(items, 1)
+        items = count_levels(histogram)
+        return mechanism.coin_for(items).log_odds(items, 1)
 
     head = [odds(Histogram.from_multiplicities({9: k, low: 10**7})) for low in (3, 4)]
     assert 0.29 < float(head[0] - head[1]) <= 0.3
     if k < 4:
         small = lru_cache(lambda counts: odds(Histogram.over_domain(dict(counts))))
-        pairs = small_pairs("abcd", 3)
+        pairs = small_histogram_pairs("abcd", 3)
         assert all(
             abs(small(tuple(one.items())) - small(tuple(other.items()))) <= mechanism.look for one, other in pairs
         )
@@ -231,14 +231,14 @@ def test_one_user_moves_the_log_odds_by_the_look_at_most(k: int, gamma: Any) -> 
 
 def test_rounding_cannot_cost_more_than_it_is_given() -> None:
     """A rational that is off by `tau` either way still moves the log odds by no more than the look."""
-    coin = CanonicalOrPeeling(2, "0.3", 1, "0.4", eta="0.2").coin(groups_of(LISTED))
+    coin = CanonicalOrPeeling(2, "0.3", 1, "0.4", eta="0.2").coin_for(count_levels(LISTED))
     assert coin.slope * (coin.rate * coin.gamma + 2 * coin.tau) == Fraction(3, 10)
 
 
 def test_what_the_coin_looks_at_is_certified_without_doubles() -> None:
     """A rate so small that doubles are not enough: balls are."""
-    items = groups_of(Histogram.from_multiplicities({900: 3, 5: 400}))
-    coin = Coin(3, TWO_THIRDS, Fraction(1, 10**13), Fraction(1), Fraction(0))
+    items = count_levels(Histogram.from_multiplicities({900: 3, 5: 400}))
+    coin = ClearChoiceTest(3, TWO_THIRDS, Fraction(1, 10**13), Fraction(1), Fraction(0))
     looked = -coin.log_odds(items, 1) / coin.slope
     subsets, weight = math.comb(403, 3), coin.rate * 895 * TWO_THIRDS
     assert float(looked) == pytest.approx(math.log(subsets), abs=1e-9)
@@ -248,16 +248,16 @@ def test_what_the_coin_looks_at_is_certified_without_doubles() -> None:
 @pytest.mark.parametrize("size", [10**3, 2**60])
 def test_counts_that_decide_everything_leave_nothing_to_look_at(size: int) -> None:
     """Counts beyond the precision of doubles: two items are ahead by more than anything can outweigh."""
-    items = groups_of(Histogram.from_multiplicities({size + 10: 2, 10: 50}))
-    coin = Coin(2, TWO_THIRDS, Fraction(1), Fraction(1), Fraction(3))
+    items = count_levels(Histogram.from_multiplicities({size + 10: 2, 10: 50}))
+    coin = ClearChoiceTest(2, TWO_THIRDS, Fraction(1), Fraction(1), Fraction(3))
     assert abs(coin.log_odds(items, 1) - 3) < coin.slope * coin.tau
 
 
 def test_counts_that_are_cut_take_a_quarter_of_the_room_at_most() -> None:
     """One item is ahead of a thousand by more than anything can outweigh: each of them is cut, and k = 1 is where the
     bound on the number of sets is closest to it."""
-    items = groups_of(Histogram.from_multiplicities({10**9: 1, 10: 1000}))
-    coin = Coin(1, TWO_THIRDS, Fraction(1), Fraction(1), Fraction(3))
+    items = count_levels(Histogram.from_multiplicities({10**9: 1, 10: 1000}))
+    coin = ClearChoiceTest(1, TWO_THIRDS, Fraction(1), Fraction(1), Fraction(3))
     assert 0 < (3 - coin.log_odds(items, 1)) / coin.slope <= coin.tau / 4
 
 
@@ -265,8 +265,8 @@ def test_counts_that_are_cut_take_a_quarter_of_the_room_at_most() -> None:
 @pytest.mark.parametrize("heads", [1, 2])
 def test_what_is_missed_and_what_falls_short_are_cut_where_they_weigh_nothing(heads: int, gamma: Any) -> None:
     """Two items: with one head, which nobody can miss, the other is any of a thousand; with two they are the set."""
-    items = groups_of(Histogram.from_multiplicities({10**9: heads, 10: 1000}))
-    coin = Coin(2, Fraction(gamma), Fraction(1), Fraction(1), Fraction(3))
+    items = count_levels(Histogram.from_multiplicities({10**9: heads, 10: 1000}))
+    coin = ClearChoiceTest(2, Fraction(gamma), Fraction(1), Fraction(1), Fraction(3))
     looked = float((3 - coin.log_odds(items, 1)) / coin.slope)
     assert looked == pytest.approx(math.log(1000) if heads == 1 else 0, abs=float(coin.tau / 4))
 
@@ -303,7 +303,7 @@ def test_all_of_the_total_is_spent() -> None:
         assert (promise.epsilon, promise.delta) == (Fraction(1, 2), Fraction(1, 10**6))
         assert mechanism.look == share / 2
         assert mechanism.look + mechanism.epsilon == Fraction(1, 2)
-        peeling = steps(BoundedRange(mechanism.look)) + steps(BoundedRange(mechanism.step), k)
+        peeling = repeat_step(BoundedRange(mechanism.look)) + repeat_step(BoundedRange(mechanism.step), k)
         assert 0.49999 < float(total_epsilon(peeling, Fraction(1, 10**6))) <= 0.5
 
 
@@ -314,7 +314,7 @@ def test_the_numbers_of_the_look_are_the_chosen_ones() -> None:
     assert mechanism.look == Fraction(round(10**5 * 21 / (2000 * (1 + math.log(10)))), 10**5)  # 10 k items, at least
     assert (mechanism.gamma, mechanism.lean) == (TWO_THIRDS, Fraction("7.6"))
     assert mechanism.step == round_down(mechanism.step, 9)  # six digits are certain, three more are written
-    assert log_subsets(1000, 10) == pytest.approx(10 * (1 + math.log(100)), rel=1e-15)
+    assert log_subsets_bound(1000, 10) == pytest.approx(10 * (1 + math.log(100)), rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_how_far_the_coin_looks_ahead_depends_on_the_length_of_the_list(k: int, 
     mechanism = CanonicalOrPeeling(k, look, "0.9", "0.1")
     ratio = 7.6 * (2 / 3) * 0.9 / float(look) / (k * (1 + math.log(items / k)))
     eta = min(Fraction(999, 1000), Fraction(round(1000 * ratio / (1 + ratio)), 1000))
-    assert mechanism._ahead(items) == eta
-    coin = mechanism.coin(groups_of(Histogram.from_multiplicities({5: 1, 0: items - 1})))
+    assert mechanism._lead_share(items) == eta
+    coin = mechanism.coin_for(count_levels(Histogram.from_multiplicities({5: 1, 0: items - 1})))
     moved = (1 - eta) * Fraction(9, 10) * TWO_THIRDS
     assert (coin.k, coin.rate * coin.gamma, coin.lean) == (k, moved, Fraction("7.6"))
     assert coin.tau == moved / 1000
@@ -345,25 +345,25 @@ def test_the_dearer_way_is_reserved_and_the_one_taken_is_paid() -> None:
     mechanism = CanonicalOrPeeling.for_budget(k=10, epsilon=1, delta="1e-6")
     a_set, a_list = Selection(frozenset(range(10)), False), Selection(tuple(range(10)), False)
     look, rho = mechanism.look**2 / 8, {"set": mechanism.epsilon**2 / 2, "list": 10 * mechanism.step**2 / 8}
-    zcdp, pure = Concentrated(Fraction(5), Fraction(1), Fraction(0)), Pure(Fraction(5), Fraction(1))
+    zcdp, pure = ZcdpRule(Fraction(5), Fraction(1), Fraction(0)), PureRule(Fraction(5), Fraction(1))
     assert zcdp.measure(mechanism.cost()).loss == look + rho["set"]
-    assert zcdp.measure(mechanism.settled(a_set)).loss == look + rho["set"]
-    assert zcdp.measure(mechanism.settled(a_list)).loss == look + rho["list"]
+    assert zcdp.measure(mechanism.settlement_cost(a_set)).loss == look + rho["set"]
+    assert zcdp.measure(mechanism.settlement_cost(a_list)).loss == look + rho["list"]
     assert pure.measure(mechanism.cost()).loss == mechanism.look + 10 * mechanism.step
-    assert pure.measure(mechanism.settled(a_list)).loss == mechanism.look + 10 * mechanism.step
-    assert pure.measure(mechanism.settled(a_set)).loss == 1
-    nothing = mechanism.settled(Selection((), True))
+    assert pure.measure(mechanism.settlement_cost(a_list)).loss == mechanism.look + 10 * mechanism.step
+    assert pure.measure(mechanism.settlement_cost(a_set)).loss == 1
+    nothing = mechanism.settlement_cost(Selection((), True))
     assert (zcdp.measure(nothing).loss, pure.measure(nothing).loss) == (look + rho["list"], 1)
     quiet = CanonicalOrPeeling.for_budget(k=10, epsilon=1, delta="1e-6", noise="gumbel")
     assert zcdp.measure(quiet.cost()).loss == look + mechanism.epsilon**2 / 8
 
 
 def test_one_of_several_steps_is_added_up_like_the_worst() -> None:
-    step = steps(Either("0.5", "0.02"))
+    step = repeat_step(WorstOfSteps("0.5", "0.02"))
     assert total_epsilon(step, 0) == Fraction(1, 2)
     assert total_epsilon(step, "1e-6") == Fraction(1, 2)
-    assert total_epsilon(steps(Either(9, "0.02")), "1e-6") < Fraction("1.1")
-    assert str(Either("0.5", "0.02")) == "0.5-DP and 0.02-zCDP"
+    assert total_epsilon(repeat_step(WorstOfSteps(9, "0.02")), "1e-6") < Fraction("1.1")
+    assert str(WorstOfSteps("0.5", "0.02")) == "0.5-DP and 0.02-zCDP"
 
 
 def test_the_two_ways_are_the_catalogues_own() -> None:

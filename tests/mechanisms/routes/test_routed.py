@@ -22,13 +22,13 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.pairs import Pairs
 from crestline.histogram.route import Route
-from crestline.ledger.kinds import Pure
+from crestline.ledger.budget_rules import PureRule
 from crestline.mechanisms.canonical.staircase import Staircase
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
-from crestline.mechanisms.mechanism import OfAnyView, OnPairs
+from crestline.mechanisms.mechanism import AnyMechanism, PairMechanismBase
 from crestline.mechanisms.observed.observed import Observed
 from crestline.mechanisms.observed.sieve import Sieve
-from crestline.mechanisms.routes.ordered import OrderedStaircase
+from crestline.mechanisms.routes.ordered_staircase import OrderedStaircase
 from crestline.mechanisms.routes.routed import Routed
 from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import Entropy, replay
@@ -37,7 +37,7 @@ KEY = bytes(16)
 
 
 @dataclass(frozen=True)
-class OverPairs(OnPairs):
+class OverPairs(PairMechanismBase):
     """The last step of the sieve, which has a law: a threshold over all observed items of some pairs."""
 
     observed: Observed
@@ -71,14 +71,14 @@ def pairs(users: tuple[User, ...]) -> Pairs:
     return Pairs(table[:, 0], table[:, 1], "abc")
 
 
-Law = dict[tuple[int, OfAnyView], tuple[float, Mapping[Selection, float]]]
+Law = dict[tuple[int, AnyMechanism], tuple[float, Mapping[Selection, float]]]
 LOW, HIGH = -4, 18  # all true leads of the audit lie between them
 
 
 @cache
-def chosen(mechanism: Routed, lead: int) -> OfAnyView:
+def chosen(mechanism: Routed, lead: int) -> AnyMechanism:
     """What answers after a noisy lead: the same for every table."""
-    return mechanism._chosen(lead)
+    return mechanism._mechanism_for_lead(lead)
 
 
 def law(mechanism: Routed, users: tuple[User, ...]) -> Law:
@@ -88,10 +88,10 @@ def law(mechanism: Routed, users: tuple[User, ...]) -> Law:
     """
     view = pairs(users)
     slots = view.slots(mechanism.k_bar)
-    chances: Counter[tuple[int, OfAnyView]] = Counter()
-    for lead, chance in mechanism._leads(mechanism._lead(slots)):
+    chances: Counter[tuple[int, AnyMechanism]] = Counter()
+    for lead, chance in mechanism._lead_law(mechanism._true_lead(slots)):
         chances[min(max(lead, LOW), HIGH), chosen(mechanism, lead)] += chance  # type: ignore[assignment] # a sum
-    laws: dict[OfAnyView, Any] = {}
+    laws: dict[AnyMechanism, Any] = {}
     for _, way in chances:
         if way not in laws:
             laws[way] = way.law(slots if isinstance(way, OrderedStaircase) else view)  # type: ignore[misc, arg-type] # it has one
@@ -141,7 +141,7 @@ def by_true_lead(mechanism: Routed, users: tuple[User, ...]) -> Law:
     """What a careless author might do: the true lead decides."""
     view = pairs(users)
     slots = view.slots(mechanism.k_bar)
-    way = mechanism._chosen(mechanism._lead(slots))
+    way = mechanism._mechanism_for_lead(mechanism._true_lead(slots))
     return {(0, way): (1.0, way.law(slots if isinstance(way, OrderedStaircase) else view))}  # type: ignore[misc, arg-type] # it has one
 
 
@@ -183,27 +183,29 @@ def test_the_route_is_released_and_decides_what_is_charged() -> None:
     assert selection.route is not None
     assert (selection.route.taken, selection.route.other) == ("OrderedStaircase", "Sieve")
     assert selection.route.lead >= mechanism.needed == selection.route.needed
-    taken = mechanism.answering(selection)
+    taken = mechanism.answering_mechanism(selection)
     assert isinstance(taken, OrderedStaircase)
     assert taken.order > mechanism.slots.order  # type: ignore[attr-defined] # so clear a lead leaves more for the order
     assert taken.guarantee() == mechanism.slots.guarantee()
     look = mechanism.gate**2 / 2
-    assert mechanism.settled(selection).rho == look + taken.cost().rho <= mechanism.cost().rho
+    assert mechanism.settlement_cost(selection).rho == look + taken.cost().rho <= mechanism.cost().rho
     barely = replace(selection, route=mechanism._route(mechanism.needed))
-    assert mechanism.settled(barely).rho == mechanism.cost().rho
+    assert mechanism.settlement_cost(barely).rho == mechanism.cost().rho
     flat = mechanism.release(planted(light=False), replay("flat"))  # type: ignore[arg-type] # as above
     vague = replace(flat, route=Route("Sieve", "OrderedStaircase", mechanism.needed - 1, mechanism.needed, 1))
-    assert mechanism.answering(vague) is mechanism.pairs
-    assert mechanism.settled(vague).rho == look + mechanism.pairs.cost().rho <= mechanism.cost().rho
+    assert mechanism.answering_mechanism(vague) is mechanism.pairs
+    assert mechanism.settlement_cost(vague).rho == look + mechanism.pairs.cost().rho <= mechanism.cost().rho
     ways = mechanism.slots.cost().rho, mechanism.pairs.cost().rho
-    assert mechanism.settled(Selection((), True)).rho == look + min(ways), "at the very least, whatever is released"
+    assert mechanism.settlement_cost(Selection((), True)).rho == look + min(ways), (
+        "at the very least, whatever is released"
+    )
     assert mechanism.cost().delta == max(mechanism.slots.cost().delta, mechanism.pairs.cost().delta)
 
 
 def test_a_pure_ledger_refuses_it_before_anything_is_charged() -> None:
     """One way has Gaussian noise: whichever is dearer, the reservation has no pure epsilon."""
     with pytest.raises(BudgetMismatch):
-        Pure(Fraction(10), Fraction(1, 100)).measure(Routed.for_budget(k=5, epsilon=1, delta="1e-6").cost())
+        PureRule(Fraction(10), Fraction(1, 100)).measure(Routed.for_budget(k=5, epsilon=1, delta="1e-6").cost())
 
 
 @pytest.mark.parametrize("k", [1, 2, 10, 11, 100])
@@ -230,9 +232,9 @@ def test_the_lead_that_decides_and_the_look_are_the_chosen_ones(k: int, epsilon:
         lead = 3 * math.sqrt(k) * math.log(10**8 / 3) / float(epsilon)
     assert mechanism.needed == math.ceil(lead)
     assert mechanism.gate == min(Fraction(epsilon) / 20, Fraction(5, 2 * mechanism.needed))
-    assert mechanism._chosen(mechanism.needed - 1) is mechanism.pairs
+    assert mechanism._mechanism_for_lead(mechanism.needed - 1) is mechanism.pairs
     assert mechanism._route(mechanism.needed - 1).taken == "Sieve"
-    assert type(mechanism._chosen(mechanism.needed)) is type(mechanism.slots)
+    assert type(mechanism._mechanism_for_lead(mechanism.needed)) is type(mechanism.slots)
     route = mechanism._route(mechanism.needed)
     assert (route.taken, route.other) == (type(mechanism.slots).__name__, "Sieve")
     assert route.spread == math.ceil(math.log(20) / float(mechanism.gate))
@@ -243,19 +245,19 @@ def test_the_noise_of_the_look_is_taken_off_before_a_set_is_weighed() -> None:
     mechanism = Routed.for_budget(k=5, epsilon=1, delta="1e-6")
     assert isinstance(mechanism.slots, OrderedStaircase)
     leads = range(mechanism.needed, 8 * mechanism.needed, 5)
-    chosen = [mechanism._chosen(lead) for lead in leads]
-    assert chosen == [mechanism.slots.at_lead(lead - float(1 / mechanism.gate)) for lead in leads]
+    chosen = [mechanism._mechanism_for_lead(lead) for lead in leads]
+    assert chosen == [mechanism.slots.for_lead(lead - float(1 / mechanism.gate)) for lead in leads]
     assert len(set(chosen)) > 3
 
 
 def test_the_lead_is_that_of_the_last_item_over_the_first_left_out_less_one() -> None:
     slots = Histogram.from_counts({"a": 90, "b": 70, "c": 20, "d": 5}, 2)
-    assert routed()._lead(slots) == 70 - 20 - 1
-    assert routed()._lead(Histogram.from_counts({}, 2)) == -1
+    assert routed()._true_lead(slots) == 70 - 20 - 1
+    assert routed()._true_lead(Histogram.from_counts({}, 2)) == -1
 
 
 def test_every_noisy_lead_that_a_double_can_tell_is_looked_at() -> None:
-    leads = dict(routed("0.5")._leads(3))
+    leads = dict(routed("0.5")._lead_law(3))
     assert list(leads) == list(range(3 - 74, 3 + 75))
     assert leads[3] == pytest.approx(1 - math.exp(-0.25), rel=1e-12)
     assert leads[5] == pytest.approx((math.exp(-0.75) - math.exp(-1.25)) / 2, rel=1e-12)

@@ -14,16 +14,16 @@ import pytest
 from scipy.integrate import quad
 from tests.mechanisms.conformance import ROUNDING, SIGNIFICANCE, VECTORS, p_value
 
-from crestline.audit.neighbours import Counts, small_pairs
+from crestline.audit.neighbours import Counts, small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.stability.first_stable import NONE_STABLE, FirstStable
-from crestline.mechanisms.stability.query import QueryAnswer, Stable, most_frequent, stable_set
+from crestline.mechanisms.stability.query import QueryAnswer, StableAnswer, stable_mode, stable_top_set
 from crestline.mechanisms.stability.stable_answers import StableAnswers
 from crestline.randomness.entropy import replay
 
-QUERIES = (Stable("x", 3), Stable("y", 9), Stable("z", 14))
+QUERIES = (StableAnswer("x", 3), StableAnswer("y", 9), StableAnswer("z", 14))
 
 
 def laplace_cdf(x: float) -> float:
@@ -44,24 +44,24 @@ def integrated(distances: tuple[int, ...], bits: tuple[bool, ...], bar: float, t
     return math.fsum(quad(inside, a, b, epsabs=1e-13, epsrel=1e-12, limit=300)[0] for a, b in pairwise(kinks))
 
 
-def two_groups(counts: Counts) -> list[Stable]:
+def two_groups(counts: Counts) -> list[StableAnswer]:
     """Not top-k: the most frequent value of each of two groups."""
     return [
-        most_frequent({label: counts[label] for label in "ab"}),
-        most_frequent({label: counts[label] for label in "cd"}),
+        stable_mode({label: counts[label] for label in "ab"}),
+        stable_mode({label: counts[label] for label in "cd"}),
     ]
 
 
-def two_at_the_top(counts: Counts) -> Stable:
-    return stable_set(Histogram.from_counts(counts, 2))
+def two_at_the_top(counts: Counts) -> StableAnswer:
+    return stable_top_set(Histogram.from_counts(counts, 2))
 
 
-MADE: list[Callable[[Counts], Stable]] = [most_frequent, two_at_the_top]
+MADE: list[Callable[[Counts], StableAnswer]] = [stable_mode, two_at_the_top]
 
 
 def test_distances_keep_what_the_theorem_needs() -> None:
     """P14.1 on every small neighbouring pair: (a) they move by at most one, (b) zero on both sides of a change."""
-    for with_user, without in small_pairs():
+    for with_user, without in small_histogram_pairs():
         for make in MADE:
             first, second = make(with_user), make(without)
             assert abs(Fraction(first.distance) - second.distance) <= 1
@@ -70,19 +70,21 @@ def test_distances_keep_what_the_theorem_needs() -> None:
 
 
 def test_distances_count_users() -> None:
-    assert most_frequent({"a": 9, "b": 4}).value == "a"
-    assert most_frequent({"a": 9, "b": 4}).distance == 4
-    assert most_frequent({"a": 4, "b": 4}) == Stable("a", 0)
-    assert most_frequent({}) == Stable(None, 0)
-    assert stable_set(Histogram.from_counts({"a": 9, "b": 9, "c": 3}, 2, unit=3)) == Stable(frozenset("ab"), 1)
+    assert stable_mode({"a": 9, "b": 4}).value == "a"
+    assert stable_mode({"a": 9, "b": 4}).distance == 4
+    assert stable_mode({"a": 4, "b": 4}) == StableAnswer("a", 0)
+    assert stable_mode({}) == StableAnswer(None, 0)
+    assert stable_top_set(Histogram.from_counts({"a": 9, "b": 9, "c": 3}, 2, unit=3)) == StableAnswer(
+        frozenset("ab"), 1
+    )
 
 
 def test_a_distance_must_be_exact_and_is_never_shown() -> None:
     with pytest.raises(ParameterError, match="an int or a Fraction") as refusal:
-        Stable("x", 0.12345)  # type: ignore[arg-type] # the mistake under test
+        StableAnswer("x", 0.12345)  # type: ignore[arg-type] # the mistake under test
     assert "12345" not in str(refusal.value)
-    assert "77" not in repr(Stable("secret", 77))
-    assert "secret" not in repr(Stable("secret", 77))
+    assert "77" not in repr(StableAnswer("secret", 77))
+    assert "secret" not in repr(StableAnswer("secret", 77))
 
 
 @pytest.mark.parametrize(
@@ -95,13 +97,13 @@ def test_a_distance_must_be_exact_and_is_never_shown() -> None:
 )
 def test_a_set_that_is_not_cut_from_more_is_refused(histogram: Histogram) -> None:
     with pytest.raises(HistogramError, match="cut from more items"):
-        stable_set(histogram)
+        stable_top_set(histogram)
 
 
 @pytest.mark.parametrize(("share", "epsilon"), [(None, 1), ("1/3", "0.7")])
 def test_first_stable_has_the_integrated_law(share: Any, epsilon: Any) -> None:
     mechanism = FirstStable(3, epsilon, "0.05", share, "laplace")
-    tested, shared, bar = float(mechanism._tested), float(mechanism._shared), float(mechanism.threshold)
+    tested, shared, bar = float(mechanism._distance_rate), float(mechanism._threshold_rate), float(mechanism.threshold)
     law, distances = mechanism.law(QUERIES), (3, 9, 14)
     for index, query in enumerate(QUERIES):
         wanted = integrated(distances, (False,) * index + (True,), bar, tested, shared)
@@ -113,16 +115,20 @@ def test_first_stable_with_one_sided_noise_has_the_closed_law() -> None:
     """One query: Pr[q + Exp(a) > T + Exp(b)] in elementary functions, on both sides of the threshold."""
     for distance in (2, 40):
         mechanism = FirstStable(1, 1, "0.05")
-        a, b, gap = float(mechanism._tested), float(mechanism._shared), distance - float(mechanism.threshold)
+        a, b, gap = (
+            float(mechanism._distance_rate),
+            float(mechanism._threshold_rate),
+            distance - float(mechanism.threshold),
+        )
         passes = b / (a + b) * math.exp(a * gap) if gap < 0 else 1 - a / (a + b) * math.exp(-b * gap)
-        law = mechanism.law([Stable("x", distance)])
+        law = mechanism.law([StableAnswer("x", distance)])
         assert law[QueryAnswer(0, "x")] == pytest.approx(passes, abs=1e-10)
 
 
 @pytest.mark.parametrize(("queries", "failures", "one_direction"), [(3, 1, False), (3, 2, False), (3, 1, True)])
 def test_stable_answers_have_the_integrated_law(queries: int, failures: int, one_direction: bool) -> None:
     mechanism = StableAnswers(queries, failures, 1, "0.05", one_direction=one_direction)
-    tested, shared, bar = float(mechanism._tested), float(mechanism._shared), float(mechanism.threshold)
+    tested, shared, bar = float(mechanism._distance_rate), float(mechanism._threshold_rate), float(mechanism.threshold)
     law = mechanism.law(QUERIES)
     assert sum(law.values()) == pytest.approx(1, abs=1e-10)
     for transcript, chance in law.items():
@@ -154,7 +160,7 @@ def test_stable_answers_follow_their_law_and_the_test_has_power(failures: int, o
     for n in range(800):
         interaction = mechanism.open(replay(f"online {n}"))
         answers: list[Any] = []
-        while not interaction.ended:
+        while not interaction.is_over:
             answers.append(interaction.answer(QUERIES[len(answers)]))
         transcripts.append(tuple(answers))
     assert p_value(transcripts, law) > SIGNIFICANCE
@@ -170,14 +176,16 @@ def test_few_bits_at_first_give_the_same_answers(bits: int) -> None:
 def excess(mechanism: Any) -> float:
     """By how much the exact divergence of the worst pair of small histograms exceeds the promise."""
     promise = mechanism.guarantee()
-    finding = worst_pair(lambda counts: mechanism.law(two_groups(counts)), small_pairs(), float(promise.epsilon))
+    finding = worst_pair(
+        lambda counts: mechanism.law(two_groups(counts)), small_histogram_pairs(), float(promise.epsilon)
+    )
     return finding.delta - float(promise.delta)
 
 
 def told(mechanism: Any, pairs: Any) -> float:
     """What passes and failures tell beyond ε, where no value ever changes: nothing, not even with probability δ."""
     return worst_pair(
-        lambda counts: mechanism.law([Stable(label, distance) for label, distance in counts.items()]),
+        lambda counts: mechanism.law([StableAnswer(label, distance) for label, distance in counts.items()]),
         pairs,
         float(mechanism.epsilon),
     ).delta
@@ -227,7 +235,7 @@ class HalfTheNoise(FirstStable):
     """P2.5's mistake: noise of scale 1/ε2 on queries that move either way."""
 
     @property
-    def _tested(self) -> Fraction:
+    def _distance_rate(self) -> Fraction:
         return (1 - self.share) * self.epsilon
 
 
@@ -235,8 +243,8 @@ class NoCutoff(StableAnswers):
     """The noise of one failure, spent on several."""
 
     @property
-    def _tested(self) -> Fraction:
-        return (self.epsilon - self._shared) / 2
+    def _distance_rate(self) -> Fraction:
+        return (self.epsilon - self._threshold_rate) / 2
 
 
 class NoThreshold(FirstStable):
@@ -267,15 +275,15 @@ def test_a_threshold_of_zero_is_caught() -> None:
 
 def test_an_interaction_ends_after_its_failures_or_its_queries() -> None:
     interaction = StableAnswers(5, 2, 1, "1e-6").open(replay(1))
-    assert interaction.answer(Stable("x", 0)).stopped
-    assert interaction.answer(Stable("y", 10_000)) == QueryAnswer(1, "y")
-    assert interaction.answer(Stable("x", 0)) == QueryAnswer(2, stopped=True)
-    assert interaction.ended
+    assert interaction.answer(StableAnswer("x", 0)).stopped
+    assert interaction.answer(StableAnswer("y", 10_000)) == QueryAnswer(1, "y")
+    assert interaction.answer(StableAnswer("x", 0)) == QueryAnswer(2, stopped=True)
+    assert interaction.is_over
     with pytest.raises(MechanismError, match="open another one"):
-        interaction.answer(Stable("y", 10_000))
+        interaction.answer(StableAnswer("y", 10_000))
     short = StableAnswers(1, 2, 1, "1e-6").open(replay(1))
-    assert short.answer(Stable("y", 10_000)).value == "y"
-    assert short.ended
+    assert short.answer(StableAnswer("y", 10_000)).value == "y"
+    assert short.is_over
 
 
 def test_first_stable_asks_no_more_than_it_must() -> None:
@@ -284,11 +292,13 @@ def test_first_stable_asks_no_more_than_it_must() -> None:
     def queries() -> Any:
         for index, distance in enumerate((0, 10_000, 10_000)):
             asked.append(index)
-            yield Stable(index, distance)
+            yield StableAnswer(index, distance)
 
     assert FirstStable(3, 1, "1e-6").release(queries(), replay(2)) == QueryAnswer(1, 1)
     assert asked == [0, 1]
-    assert FirstStable(1, 1, "1e-6").release([Stable("x", 0), Stable("y", 10_000)], replay(2)) == NONE_STABLE
+    assert (
+        FirstStable(1, 1, "1e-6").release([StableAnswer("x", 0), StableAnswer("y", 10_000)], replay(2)) == NONE_STABLE
+    )
     assert FirstStable(1, 1, "1e-6").release_many([], 2, replay(2)) == [NONE_STABLE] * 2
     assert StableAnswers(1, 1, 1, "1e-6").release_many([], 2, replay(2)) == [(), ()]
     assert FirstStable(2, 1, "1e-6").law([]) == {NONE_STABLE: pytest.approx(1)}
@@ -297,10 +307,10 @@ def test_first_stable_asks_no_more_than_it_must() -> None:
 def test_the_margin_is_the_chance_to_be_answered() -> None:
     for mechanism in (FirstStable(1, 1, "0.01"), FirstStable(1, 1, "0.01", noise="laplace")):
         at = Fraction(mechanism.margin(0.9)).limit_denominator(10**6)
-        assert mechanism.law([Stable("x", at)])[QueryAnswer(0, "x")] == pytest.approx(0.9, abs=1e-4)
+        assert mechanism.law([StableAnswer("x", at)])[QueryAnswer(0, "x")] == pytest.approx(0.9, abs=1e-4)
     online = StableAnswers(1, 1, 1, "0.01")
     at = Fraction(online.margin(0.9)).limit_denominator(10**6)
-    assert online.law([Stable("x", at)])[(QueryAnswer(0, "x"),)] == pytest.approx(0.9, abs=1e-4)
+    assert online.law([StableAnswer("x", at)])[(QueryAnswer(0, "x"),)] == pytest.approx(0.9, abs=1e-4)
 
 
 def test_the_promise_is_what_was_asked_for() -> None:
@@ -315,7 +325,7 @@ def test_the_promise_is_what_was_asked_for() -> None:
 
 def test_values_that_differ_are_told_with_small_probability_only() -> None:
     """An unstable query passes with probability δ/queries at most."""
-    drawn = Counter(FirstStable(4, 1, "0.2").release_many([Stable("x", 0)], 100_000, replay("unstable")))
+    drawn = Counter(FirstStable(4, 1, "0.2").release_many([StableAnswer("x", 0)], 100_000, replay("unstable")))
     assert drawn[QueryAnswer(0, "x")] <= 100_000 * 0.05 + 6 * np.sqrt(5_000)
 
 
@@ -343,25 +353,25 @@ def test_thresholds_and_rates_are_those_of_the_note() -> None:
     one_sided = FirstStable(50, 1, "1e-6", "0.37")
     assert float(two_sided.threshold) == pytest.approx(scalars["TS T(p1=.37,eps=1,delta=1e-6,kbar=50) exact"], abs=1e-9)
     assert float(one_sided.threshold) == pytest.approx(scalars["TS T(p1=.37,eps=1,delta=1e-6,kbar=50) exp"], abs=1e-9)
-    assert (two_sided._tested, two_sided._shared) == (Fraction(63, 200), Fraction(37, 100))
+    assert (two_sided._distance_rate, two_sided._threshold_rate) == (Fraction(63, 200), Fraction(37, 100))
     online = StableAnswers(50, 3, 1, "1e-6")
-    assert (online._tested, online._shared) == (Fraction(63, 600), Fraction(37, 100))
+    assert (online._distance_rate, online._threshold_rate) == (Fraction(63, 600), Fraction(37, 100))
     assert StableAnswers(50, 1, 1, "1e-6").threshold == two_sided.threshold
     one_way = StableAnswers(50, 1, 1, "1e-6", one_direction=True)
-    assert (one_way._tested, one_way._shared) == (Fraction(63, 100), Fraction(37, 100))
+    assert (one_way._distance_rate, one_way._threshold_rate) == (Fraction(63, 100), Fraction(37, 100))
 
 
 def test_a_transcript_ends_with_the_last_failure() -> None:
     mechanism = StableAnswers(5, 2, 1, "1e-6")
-    queries = [Stable(name, 9) for name in "abcde"]
-    found = mechanism._transcript(queries, [True, False, True, False, True])
+    queries = [StableAnswer(name, 9) for name in "abcde"]
+    found = mechanism._build_transcript(queries, [True, False, True, False, True])
     assert found == (
         QueryAnswer(0, "a"),
         QueryAnswer(1, stopped=True),
         QueryAnswer(2, "c"),
         QueryAnswer(3, stopped=True),
     )
-    assert len(mechanism._transcript(queries, [True, False, True, True, True])) == 5
+    assert len(mechanism._build_transcript(queries, [True, False, True, True, True])) == 5
 
 
 @pytest.mark.parametrize(
@@ -372,6 +382,6 @@ def test_a_margin_is_for_nineteen_of_twenty_unless_asked_otherwise(mechanism: An
 
 
 def test_where_no_query_is_stable_the_answer_is_a_stop_without_a_value() -> None:
-    unstable = [Stable("x", -10_000), Stable("y", -10_000)]
+    unstable = [StableAnswer("x", -10_000), StableAnswer("y", -10_000)]
     answer = FirstStable(2, 1, "0.05").release(unstable, replay("none is stable"))
     assert (answer.index, answer.value, answer.stopped) == (None, None, True)

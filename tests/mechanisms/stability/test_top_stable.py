@@ -20,13 +20,13 @@ from tests.mechanisms.conformance import (
     stays_within,
 )
 
-from crestline.audit.neighbours import small_pairs
+from crestline.audit.neighbours import small_histogram_pairs
 from crestline.audit.testers.exact import worst_pair
 from crestline.errors import HistogramError, MechanismError, ParameterError
 from crestline.guarantees.guarantee import PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
-from crestline.mechanisms.canonical.with_stop import CanonicalBottom
+from crestline.mechanisms.canonical.canonical_bottom import CanonicalBottom
 from crestline.mechanisms.framework.gap_tests.gap_test import JointTest
 from crestline.mechanisms.framework.restricted import Restricted
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
@@ -131,7 +131,7 @@ def stable_loss(mechanism: TopStable) -> float:
         return mechanism.stable_law(Histogram.from_counts(dict(zip("abcd", name, strict=True)), mechanism.k_bar))
 
     worst = 0.0
-    for with_user, without in small_pairs():
+    for with_user, without in small_histogram_pairs():
         first, second = law(tuple(with_user.values())), law(tuple(without.values()))
         worst = max(worst, *(abs(math.log(p / q)) for p, q in zip(first, second, strict=True)))
     return worst
@@ -141,7 +141,7 @@ class HalfTheNoise(TopStable):
     """P2.5's wrong variant as a program: `Lap(1/ε2)` on the gaps, as if they all moved in one direction."""
 
     @property
-    def _tested(self) -> Fraction:
+    def _distance_rate(self) -> Fraction:
         return (1 - self.share) * self.epsilon
 
 
@@ -163,7 +163,7 @@ class NoUnionBound(TopStable):
 def test_a_threshold_for_a_single_set_is_caught(noise: str) -> None:
     mechanism, twin = (kind(3, 3, "0.3", "0.1", noise=noise) for kind in (TopStable, NoUnionBound))
     for tried, caught in ((mechanism, False), (twin, True)):
-        finding = worst_pair(lambda c, m=tried: m.law(Histogram.from_counts(c, 3)), small_pairs(), 0.3)
+        finding = worst_pair(lambda c, m=tried: m.law(Histogram.from_counts(c, 3)), small_histogram_pairs(), 0.3)
         assert (finding.delta > 0.1 + 1e-9) == caught
 
 
@@ -317,7 +317,7 @@ def test_counts_in_other_units_have_the_same_law(noise: str) -> None:
 def test_the_noises_share_epsilon(noise: str) -> None:
     """P6.1: a share for the threshold, and half of the rest for a gap, which may move either way."""
     mechanism = TopStable(1, 3, "0.5", "0.01", "0.3", noise)
-    assert (mechanism._shared, mechanism._tested) == (Fraction("0.15"), Fraction("0.175"))
+    assert (mechanism._threshold_rate, mechanism._distance_rate) == (Fraction("0.15"), Fraction("0.175"))
 
 
 class Never(Always):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from crestline.randomness.compare import exceeding
+from crestline.randomness.compare import exceeds_threshold
 from crestline.randomness.entropy import replay
-from crestline.randomness.keys import fixed, keys
+from crestline.randomness.exact_reals import Real, ln
+from crestline.randomness.keys import build_keys, noiseless_keys
 from crestline.randomness.laws.constant import CONSTANT
 from crestline.randomness.laws.logistic import LOGISTIC
-from crestline.randomness.reals import Real, ln
-from crestline.randomness.scores import Equal, Listed
+from crestline.randomness.scores import EqualScores, RealScores
 
 TRIALS = 200_000
 SIGNIFICANCE = 1e-9
@@ -22,8 +22,8 @@ SIGNIFICANCE = 1e-9
 
 def passes(odds: int, first_bits: int = 64, trials: int = TRIALS) -> int:
     """How often logistic noise exceeds `ln odds`: a coin of probability 1/(1 + odds)."""
-    noise = keys(Equal(1), LOGISTIC, replay("coin", first_bits=first_bits).uniforms(trials, 1))
-    return int(exceeding(noise, fixed(Listed([ln(odds)]), trials)).sum())
+    noise = build_keys(EqualScores(1), LOGISTIC, replay("coin", first_bits=first_bits).uniforms(trials, 1))
+    return int(exceeds_threshold(noise, noiseless_keys(RealScores([ln(odds)]), trials)).sum())
 
 
 def two_sided(count: int, chance: float, trials: int = TRIALS) -> float:
@@ -43,10 +43,10 @@ def test_fewer_bits_at_first_decide_the_same(bits: int) -> None:
 
 
 def test_a_constant_key_is_its_score() -> None:
-    threshold = fixed(Listed([Real(), ln(2)]), 3)
+    threshold = noiseless_keys(RealScores([Real(), ln(2)]), 3)
     assert threshold.shape == (3, 2)
-    assert np.allclose(threshold.rough, [[0.0, math.log(2)]] * 3)
-    low, high = threshold.ends(1, [0, 1])
+    assert np.allclose(threshold.rough_values, [[0.0, math.log(2)]] * 3)
+    low, high = threshold.key_bounds(1, [0, 1])
     assert (low <= [0.0, math.log(2)]).all()
     assert (high >= [0.0, math.log(2)]).all()
 

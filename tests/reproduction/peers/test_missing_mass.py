@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from crestline.guarantees.accountants import total_epsilon
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.gaussian import delta_of
 from crestline.guarantees.guarantee import BoundedRange
 from reproduction.bounded import sampler
@@ -29,7 +29,7 @@ def test_both_steps_together_stay_within_the_total() -> None:
     assert float(delta_of(half, Fraction(1 / sigma**2))) <= float(delta) * (1 + 1e-9)
     passing = [1 - norm.cdf((threshold - 1 / math.sqrt(t)) / sigma) ** t for t in range(1, 21)]
     assert max(passing) == pytest.approx(float(delta), rel=1e-6)
-    peeled = steps(BoundedRange(Fraction(peeling(PLAN))), PLAN.k)
+    peeled = repeat_step(BoundedRange(Fraction(peeling(PLAN))), PLAN.k)
     assert total_epsilon(peeled, PLAN.delta / 2) <= half * Fraction(1_000_001, 1_000_000)
 
 

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 from crestline.errors import ParameterError, SourceError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Label
+from crestline.histogram.label_order import Label
 from crestline.question import Question
 from crestline.randomness import entropy
 from crestline.sources import open_source

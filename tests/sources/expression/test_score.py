@@ -29,7 +29,7 @@ from tests.sources import total
     ],
 )
 def test_how_a_score_is_written(text: str, column: str) -> None:
-    assert Sum.read(text, 1) == Sum(column, 1)
+    assert Sum.parse(text, 1) == Sum(column, 1)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_how_a_score_is_written(text: str, column: str) -> None:
 )
 def test_other_scores_are_refused(text: str) -> None:
     with pytest.raises(QuestionError, match="sum\\(column\\)"):
-        Sum.read(text, 1)
+        Sum.parse(text, 1)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,9 @@ def test_other_scores_are_refused(text: str) -> None:
 def test_scores_that_cannot_be_asked(options: dict[str, object], says: str) -> None:
     source = open_source(pa.table({"user": [1], "item": ["a"], "v": [1]}))
     with pytest.raises(CrestlineError, match=says):
-        source.check(Question.of(cast(QuestionFields, {"user": "user", "item": "item", "k": 1, "k_bar": 1} | options)))
+        source.check(
+            Question.from_fields(cast(QuestionFields, {"user": "user", "item": "item", "k": 1, "k_bar": 1} | options))
+        )
 
 
 NUMERIC = {
@@ -71,7 +73,7 @@ NUMERIC = {
 def test_no_value_makes_a_score_fail(name: str, clip: int) -> None:
     kind, cells, _ = NUMERIC[name]
     table = pa.table({"user": range(len(cells)), "item": range(len(cells)), "v": pa.array(cells, kind)})
-    asked = Question(k=1, k_bar=len(cells), score=Sum.read("sum(v)", clip))
+    asked = Question(k=1, k_bar=len(cells), score=Sum.parse("sum(v)", clip))
     histogram = open_source(table).top_counts(asked)
     found = dict(zip(histogram.items, histogram.counts, strict=True))
     for item, cell in enumerate(cells):
@@ -85,14 +87,14 @@ def test_a_score_of_whole_numbers_of_128_bits(tmp_path: Path) -> None:
         connection.execute("create table t as select 1 as user, 'a' as item, 5::hugeint as v")
         connection.execute(f"insert into t values (2, 'a', {2**127 - 1}), (3, 'b', {10**38 - 1})")
     source = open_source(f"duckdb:///{tmp_path / 't.duckdb'}", table="t")
-    histogram = source.top_counts(Question(k=1, k_bar=2, score=Sum.read("sum(v)", 10)))
+    histogram = source.top_counts(Question(k=1, k_bar=2, score=Sum.parse("sum(v)", 10)))
     assert dict(zip(histogram.items, histogram.counts, strict=True)) == {"a": 500_000, "b": 1_000_000}
 
 
 def test_the_sum_of_many_rows_of_one_user_is_clipped() -> None:
     n = 100_000
     table = pa.table({"user": pa.repeat(1, n), "item": pa.repeat("a", n), "v": pa.repeat(2**63 - 1, n)})
-    histogram = open_source(table).top_counts(Question(k=1, k_bar=1, score=Sum.read("sum(v)", 2**63 - 1)))
+    histogram = open_source(table).top_counts(Question(k=1, k_bar=1, score=Sum.parse("sum(v)", 2**63 - 1)))
     assert (histogram.counts, histogram.unit) == ((10**6,), 10**6)
 
 
@@ -103,7 +105,7 @@ floats = st.floats(allow_nan=True, allow_infinity=True, width=64)
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab"), floats), max_size=12), st.integers(1, 10**9))
 def test_one_user_moves_one_item_by_at_most_step(rows: list[tuple[int, str, float]], clip: int) -> None:
-    asked = Question(k=1, k_bar=2, score=Sum.read("sum(v)", clip))
+    asked = Question(k=1, k_bar=2, score=Sum.parse("sum(v)", clip))
 
     def scores(kept: list[tuple[int, str, float]]) -> dict[str, int]:
         columns = [list(column) for column in zip(*kept, strict=True)] or [[], [], []]

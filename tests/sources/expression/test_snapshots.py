@@ -11,10 +11,10 @@ import ibis
 import pytest
 
 from crestline.question import Question, QuestionFields
-from crestline.sources.engine.dialects.compiled import COMPILED
-from crestline.sources.engine.engines import EMBEDDED
+from crestline.sources.engine.dialects.untested import COMPILED
+from crestline.sources.engine.engine_functions import EMBEDDED
 from crestline.sources.expression.counting import Counting
-from crestline.sources.expression.domain import domain_counting
+from crestline.sources.expression.public_list import domain_counting
 
 WRITTEN_BY = "12."  # another Ibis may lay out the same statement differently
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -40,7 +40,7 @@ def test_the_sql_of_every_engine(engine: str, name: str) -> None:
     dialect = "duckdb" if engine == EMBEDDED else engine
     getattr(ibis, dialect)  # registers the engine's options
     usual: dict[str, Any] = {"user": "user", "item": ("item",), "k": 10, "k_bar": 100}
-    asked = Question.of(cast(QuestionFields, usual | QUESTIONS.get(name, {})))
+    asked = Question.from_fields(cast(QuestionFields, usual | QUESTIONS.get(name, {})))
     counting = Counting(ibis.table(EVENTS, name="events"), asked, engine)
     sql = str(ibis.to_sql(expression(counting, name), dialect=dialect)) + "\n"
     pinned = SNAPSHOTS / engine / f"{name}.sql"
@@ -57,7 +57,7 @@ def test_sql_that_was_compiled_and_never_run(engine: str, name: str) -> None:
     """No server of these is here. Pinned as they are compiled: a change of the SQL is seen, and what it does is not."""
     compiler = import_module(f"ibis.backends.sql.compilers.{engine}").compiler
     usual: dict[str, Any] = {"user": "user", "item": ("item",), "k": 10, "k_bar": 100}
-    asked = Question.of(usual | QUESTIONS[name])  # type: ignore[arg-type] # made of parts
+    asked = Question.from_fields(usual | QUESTIONS[name])  # type: ignore[arg-type] # made of parts
     counting = Counting(ibis.table(EVENTS, name="events"), asked, engine)
     query = compiler.to_sqlglot(expression(counting, name))
     sql = f"-- compiled, never run\n{query.sql(compiler.dialect, pretty=True)}\n"
@@ -72,12 +72,12 @@ def test_sql_that_was_compiled_and_never_run(engine: str, name: str) -> None:
 def expression(counting: Counting, name: str) -> Any:
     key = bytes(range(16))
     if name in QUESTIONS:
-        return counting.top(key)
+        return counting.top_counts(key)
     over = domain_counting(counting, ibis.table({"item": "string"}, name="catalogue"), lambda other: None)
     every = over.every_count(key)
     return {
         "domain_multiplicities": over.multiplicities(every),
         "domain_names": over.names(every, [(3, 0), (0, 12)]),
-        "domain_found": over.found(key),
-        "domain_places": over.at([3, 7]),
+        "domain_found": over.counted_items(key),
+        "domain_places": over.items_at([3, 7]),
     }[name]

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from crestline.errors import QuestionError
 from crestline.sources.expression.where import (
-    All,
-    Any_,
+    And,
     Between,
     Compare,
     Condition,
@@ -19,8 +18,9 @@ from crestline.sources.expression.where import (
     IsNull,
     Like,
     Not,
+    Or,
     Value,
-    parse,
+    parse_filter,
 )
 
 TAKEN: dict[str, Condition] = {
@@ -39,7 +39,7 @@ TAKEN: dict[str, Condition] = {
     "a not like 'x%'": Not(Like("a", "x%")),
     "a is null": IsNull("a"),
     "a is not null": Not(IsNull("a")),
-    "a and b or not c": Any_((All((Compare("a", "=", True), Compare("b", "=", True))), Not(Compare("c", "=", True)))),
+    "a and b or not c": Or((And((Compare("a", "=", True), Compare("b", "=", True))), Not(Compare("c", "=", True)))),
     "((a = 1e2)) -- a remark": Compare("a", "=", Decimal(100)),
 }
 
@@ -93,18 +93,18 @@ REFUSED: dict[str, str] = {
 
 @pytest.mark.parametrize("text", TAKEN)
 def test_what_is_taken(text: str) -> None:
-    assert parse(text) == TAKEN[text]
+    assert parse_filter(text) == TAKEN[text]
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:30])
 def test_what_is_refused_is_named(text: str) -> None:
     with pytest.raises(QuestionError, match=f"(?i){REFUSED[text]}"):
-        parse(text)
+        parse_filter(text)
 
 
 def test_a_filter_is_text() -> None:
     with pytest.raises(QuestionError, match="boolean expression"):
-        parse(None)  # type: ignore[arg-type] # what a caller without a checker may do
+        parse_filter(None)  # type: ignore[arg-type] # what a caller without a checker may do
 
 
 FRAGMENTS = """
@@ -126,10 +126,10 @@ WORDS = st.sampled_from([*FRAGMENTS.split(), "\n", "\u00a0"])
 @example("{{ a }}")
 def test_any_text_is_a_filter_or_a_refusal(text: str) -> None:
     try:
-        tree = parse(text)
+        tree = parse_filter(text)
     except QuestionError:
         return
-    assert parse(written(tree)) == parse(written(parse(written(tree))))
+    assert parse_filter(written(tree)) == parse_filter(written(parse_filter(written(tree))))
 
 
 names = st.text(min_size=1, max_size=8).filter(lambda name: "\0" not in name)
@@ -146,7 +146,7 @@ leaves = st.one_of(
 )
 trees: st.SearchStrategy[Condition] = st.recursive(
     leaves,
-    lambda parts: st.one_of(parts.map(Not), st.lists(parts, min_size=2, max_size=3).map(tuple).map(All)),
+    lambda parts: st.one_of(parts.map(Not), st.lists(parts, min_size=2, max_size=3).map(tuple).map(And)),
     max_leaves=8,
 )
 
@@ -154,7 +154,7 @@ trees: st.SearchStrategy[Condition] = st.recursive(
 @pytest.mark.long
 @given(trees)
 def test_what_is_written_is_what_is_read(tree: Condition) -> None:
-    assert flat(parse(written(tree))) == flat(tree)
+    assert flat(parse_filter(written(tree))) == flat(tree)
 
 
 def written(tree: Condition) -> str:
@@ -162,9 +162,9 @@ def written(tree: Condition) -> str:
     match tree:
         case Not(part):
             return f"not ({written(part)})"
-        case All(parts):
+        case And(parts):
             return " and ".join(f"({written(part)})" for part in parts)
-        case Any_(parts):
+        case Or(parts):
             return " or ".join(f"({written(part)})" for part in parts)
         case Compare(name, sign, value):
             return f"{identifier(name)} {sign} {literal(value)}"
@@ -183,11 +183,11 @@ def flat(tree: Condition) -> Condition:
     match tree:
         case Not(part):
             return Not(flat(part))
-        case All(parts):
+        case And(parts):
             joined: list[Condition] = []
             for part in map(flat, parts):
-                joined.extend(part.parts if isinstance(part, All) else [part])
-            return All(tuple(joined))
+                joined.extend(part.parts if isinstance(part, And) else [part])
+            return And(tuple(joined))
     return tree
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from crestline.errors import QuestionError, SourceError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.labels import Padding
+from crestline.histogram.label_order import Padding
 from crestline.question import Question, QuestionFields
 from crestline.sources import open_source
 from crestline.sources.files.files import FileSource
@@ -171,7 +171,7 @@ def test_columns_that_nobody_asks_for_may_have_any_name(tmp_path: Path) -> None:
 def histogram(path: object, **options: Any) -> dict[Any, int]:
     """Every item with its count."""
     usual: dict[str, Any] = {"user": "user", "item": ("item",), "k": 1, "k_bar": 20}
-    asked = Question.of(cast(QuestionFields, usual | options))
+    asked = Question.from_fields(cast(QuestionFields, usual | options))
     source = open_source(path)
     source.check(asked)
     found = source.top_counts(asked, bytes(16))
@@ -307,7 +307,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_from_a_copy(tmp_path
         seen.append(table)
         return table.top_counts(QUESTION)
 
-    assert source._asked(QUESTION, action).counts[0] == 2
+    assert source._run_on_table(QUESTION, action).counts[0] == 2
     assert len(seen) == 2
 
 

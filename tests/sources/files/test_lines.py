@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from crestline.sources.engine.engines import embedded
+from crestline.sources.engine.engine_functions import embedded_duckdb
 from crestline.sources.files import lines
-from crestline.sources.files.lines import LONGEST, blocks
-from crestline.sources.files.opened import text_files
+from crestline.sources.files.lines import LONGEST, read_blocks
+from crestline.sources.files.open_table import find_text_files
 
 PIECES = [
     b"a",
@@ -47,11 +47,11 @@ ENGINE: list[Any] = []
 def read(path: Path, columns: tuple[str, ...], copied: bool) -> list[tuple[str | None, ...]]:
     """The rows that DuckDB reads: from the file if it is regular, or from a copy."""
     if not ENGINE:
-        ENGINE.append(embedded())
+        ENGINE.append(embedded_duckdb())
     engine, name = ENGINE[0], f"view_{next(NAMES)}"
-    found = text_files(str(path), [str(path)])
+    found = find_text_files(str(path), [str(path)])
     table = found.kind.table(engine, name, columns)
-    kept = found.scan(copied)()
+    kept = found.lazy_scan(copied)()
     found.kind.view(engine, name, columns, kept)
     assert not copied or kept.files != [str(path)]
     return engine.con.sql(engine.compile(table)).fetchall()
@@ -114,8 +114,8 @@ def test_regular_files_are_read_as_they_are(
 ) -> None:
     content = b"user,item" + end + end.join(rows) + (end if last and rows else b"")
     path = written(tmp_path, mark + content)
-    found = text_files(str(path), [str(path)])
-    assert found.scan()().files == [str(path)]
+    found = find_text_files(str(path), [str(path)])
+    assert found.lazy_scan()().files == [str(path)]
     assert read(path, ("user", "item"), copied=False) == expected(content)
     assert read(path, ("user", "item"), copied=True) == expected(content)
 
@@ -172,13 +172,13 @@ def test_blocks_do_not_depend_on_where_they_are_cut(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(lines, "LONGEST", 9)
     monkeypatch.setattr(lines, "_BLOCK", size + 2)
     with open(written(tmp_path, content), "rb") as stream:
-        found = b"".join(block for block, _ in blocks(stream))
+        found = b"".join(block for block, _ in read_blocks(stream))
     assert found == b"short\n\nexactly9!\n\nend\nlast"
 
 
 def test_a_copy_goes_with_whoever_holds_it(tmp_path: Path) -> None:
     path = written(tmp_path, b'user,item\na,"open\nb,c\n')
-    found = text_files(str(path), [str(path)]).scan()()
+    found = find_text_files(str(path), [str(path)]).lazy_scan()()
     copy = found.files[0]
     assert os.path.exists(copy)
     assert os.stat(os.path.dirname(copy)).st_mode & 0o077 == 0

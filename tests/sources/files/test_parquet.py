@@ -30,7 +30,7 @@ def glob(folder: Path, *columns: Any, name: str = "item") -> str:
 
 
 def labels(path: str, **options: Any) -> list[Any]:
-    asked = Question.of({"user": "user", "item": ("item",), "k": 1, "k_bar": 5, **options})  # type: ignore[typeddict-item] # options
+    asked = Question.from_fields({"user": "user", "item": ("item",), "k": 1, "k_bar": 5, **options})  # type: ignore[typeddict-item] # options
     source = open_source(path)
     source.check(asked)
     found = source.top_counts(asked, bytes(16))
@@ -115,10 +115,10 @@ def test_text_that_is_no_text_costs_only_its_row(tmp_path: Path) -> None:
 def test_one_schema_stays_one_read(tmp_path: Path) -> None:
     path = glob(tmp_path, pa.array([1]), pa.array([2]))
     assert labels(path) == [1, 2]
-    from crestline.sources.engine.engines import embedded
+    from crestline.sources.engine.engine_functions import embedded_duckdb
     from crestline.sources.files.parquet import parquet_table
 
-    table, unusable = parquet_table(embedded(), sorted(map(str, tmp_path.iterdir())))
+    table, unusable = parquet_table(embedded_duckdb(), sorted(map(str, tmp_path.iterdir())))
     assert type(table.op()).__name__ == "DatabaseTable"
     assert not unusable
 

@@ -18,10 +18,10 @@ import pytest
 import crestline as cl
 from crestline.cli.main import run
 from crestline.errors import ParameterError, QuestionError, SourceError
-from crestline.sources.files.s3 import read_credentials, stored
-from crestline.sources.opening import needs_table
+from crestline.sources.files.s3 import as_s3_source, read_credentials
+from crestline.sources.open import needs_table
+from crestline.web.service_state import open_state
 from crestline.web.settings.reader import load_config
-from crestline.web.state import open_state
 from tests.servers import free_port
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries for S3, and of the store
@@ -85,7 +85,7 @@ class TestTheFile:
         path.write_text(f"{other}[{section}]\naws_access_key_id = KEY\naws_secret_access_key = {SECRET}\nregion = x\n")
         assert read_credentials(path) == {"key": "KEY", "secret": SECRET}
         path.write_text(path.read_text() + "aws_session_token = TOKEN\n")
-        assert stored(ADDRESS, credentials=path) == cl.S3(ADDRESS, key="KEY", secret=SECRET, token="TOKEN")
+        assert as_s3_source(ADDRESS, credentials=path) == cl.S3(ADDRESS, key="KEY", secret=SECRET, token="TOKEN")
 
     @pytest.mark.parametrize(
         "text",
@@ -110,10 +110,10 @@ class TestTheFile:
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="FileNotFoundError"):
-            stored(ADDRESS, credentials=tmp_path / "none")
+            as_s3_source(ADDRESS, credentials=tmp_path / "none")
 
     def test_nothing_said_is_the_address_itself(self) -> None:
-        assert stored("t.parquet") == "t.parquet"
+        assert as_s3_source("t.parquet") == "t.parquet"
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crestline.histogram.labels import Label
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.label_order import Label
+from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.pairs import PairViews
-from crestline.histogram.views import PAIRS
+from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.question import Question
 from crestline.sources import Source, open_source
-from crestline.sources.pairs import coded
-from crestline.sources.pairs.few import FewPairs
-from crestline.sources.pairs.views import EnginePairs
+from crestline.sources.pairs import numbered_in_engine
+from crestline.sources.pairs.fetched import FetchedPairs
+from crestline.sources.pairs.pair_views import EnginePairs
 
 KEYS = [bytes([number]) * 32 for number in range(3)]
 BUCKETS = 8
@@ -53,11 +53,13 @@ def seen(pairs: PairViews) -> list[Any]:
     """Everything that may be looked at, also after two rounds of the sieve."""
     found: list[Any] = [pairs.users_with(rank) for rank in (1, 3, 50)] + [pairs.users_by_items().tolist()]
     for key in KEYS:
-        found.append(pairs.loads(key, BUCKETS, gaussian_weights(1, BUCKETS)).tolist())
-        left = pairs.within(key, np.arange(BUCKETS) % 3 > 0).within(KEYS[0], np.arange(BUCKETS) != 5)
+        found.append(pairs.bucket_loads(key, BUCKETS, gaussian_weights(1, BUCKETS)).tolist())
+        left = pairs.pairs_in_buckets(key, np.arange(BUCKETS) % 3 > 0).pairs_in_buckets(
+            KEYS[0], np.arange(BUCKETS) != 5
+        )
         for views in (pairs, left):
             for cap in (1, 3, 40):
-                items = views.observed(key, gaussian_weights(1, cap))
+                items = views.observed_items(key, gaussian_weights(1, cap))
                 found.append(ranked(items))
             slots = views.slots(4)
             found.append((slots.items[: slots.filled], slots.counts, slots.next_count))
@@ -82,13 +84,13 @@ def test_every_view_is_the_same_in_this_process_and_in_the_engine(
 ) -> None:
     asked = Question(k=1, k_bar=1, **options)
     with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
-        assert isinstance(reading.histogram, FewPairs)
+        assert isinstance(reading.histogram, FetchedPairs)
         here = seen(reading.histogram)
-    monkeypatch.setattr(coded, "FEW", -1)
+    monkeypatch.setattr(numbered_in_engine, "FEW", -1)
     with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
-        assert isinstance(reading.histogram, coded.StoredPairs)
+        assert isinstance(reading.histogram, numbered_in_engine.StoredPairs)
         assert seen(reading.histogram) == here
-    monkeypatch.setattr(coded, "MOST_PAIRS", -1)
+    monkeypatch.setattr(numbered_in_engine, "MOST_PAIRS", -1)
     with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
         assert isinstance(reading.histogram, EnginePairs)
         assert seen(reading.histogram) == here
@@ -113,7 +115,7 @@ def test_text_that_is_no_utf_8_has_one_hash_however_many_pairs_there_are(
     asked = Question(k=1, k_bar=1, item=item)
     with open_source(no_text()).reading(asked, KEYS[0], PAIRS) as reading:
         few = seen(reading.histogram)  # type: ignore[arg-type] # pairs were asked for
-    monkeypatch.setattr(coded, "FEW", -1)
+    monkeypatch.setattr(numbered_in_engine, "FEW", -1)
     with open_source(no_text()).reading(asked, KEYS[0], PAIRS) as reading:
         assert seen(reading.histogram) == few  # type: ignore[arg-type] # pairs were asked for
 

@@ -14,20 +14,20 @@ import pyarrow.parquet as pq
 import pytest
 
 import crestline as cl
-from crestline.histogram.observed import ObservedItems
-from crestline.histogram.views import PAIRS, View
+from crestline.histogram.observed_items import ObservedItems
+from crestline.histogram.view_kinds import PAIRS, View
 from crestline.question import Question
 from crestline.sources import open_source
-from crestline.sources.engine.engines import Expression
-from crestline.sources.engine.running import Runner
-from crestline.sources.pairs import coded
-from crestline.sources.pairs.few import FEW
+from crestline.sources.engine.engine_functions import Expression
+from crestline.sources.engine.runner import Runner
+from crestline.sources.pairs import numbered_in_engine
+from crestline.sources.pairs.fetched import FEW
 from tests.sources.between import AFTER, BEFORE, views_stay
 
 
 @pytest.mark.parametrize("few", [FEW, -1])
 def test_a_file_that_is_replaced(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coded, "FEW", few)
+    monkeypatch.setattr(numbered_in_engine, "FEW", few)
     path, next_path = tmp_path / "t.parquet", tmp_path / "next.parquet"
     pq.write_table(BEFORE, path)
     pq.write_table(AFTER, next_path)
@@ -44,15 +44,15 @@ def test_a_source_that_reads_the_table_again_is_noticed(tmp_path: Path, monkeypa
     pq.write_table(BEFORE, path)
     first = pa.table({"user": [1], "item": [9]})  # every number of an item is another then
     pq.write_table(pa.concat_tables([AFTER, first]), next_path)
-    monkeypatch.setattr(Runner, "stored_as", read_again)
-    monkeypatch.setattr(coded, "FEW", -1)  # few pairs are read once, and cannot change
+    monkeypatch.setattr(Runner, "stored_table", read_again)
+    monkeypatch.setattr(numbered_in_engine, "FEW", -1)  # few pairs are read once, and cannot change
     assert views_stay(open_source(path), lambda: None)
     assert not views_stay(open_source(path), lambda: os.replace(next_path, path))
 
 
 @pytest.mark.parametrize("few", [FEW, -1])
 def test_a_duckdb_with_a_second_connection(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coded, "FEW", few)
+    monkeypatch.setattr(numbered_in_engine, "FEW", few)
     engine = ibis.duckdb.connect()
     engine.con.register("arrow", BEFORE)
     engine.con.execute("create table events as from arrow; drop view arrow")

@@ -54,7 +54,7 @@ def test_probes_of_mechanisms_are_found_but_not_in_adopt_or_audit(source: Path) 
         source,
         ask=f"def f():\n    hasattr(self.mechanism, 'law')\n    getattr(row, 'k')\ndef adopt():\n    {probe}\n",
         audit__claims=probe,
-        mechanisms__adopt=probe,
+        mechanisms__third_party=probe,
         plan__plan=probe,
     )
     assert figures.probes(source) == ["ask.py:2  hasattr(self.mechanism, 'law')", f"plan/plan.py:1  {probe}"]

@@ -18,10 +18,10 @@ from crestline.errors import LedgerError, ParameterError
 from crestline.ledger.storage.schema import entries
 from crestline.ledger.storage.store import Store
 from crestline.web.access import tokens as module
-from crestline.web.access.expiry import expiry
+from crestline.web.access.expiry import expiry_time
 from crestline.web.access.tokens import Tokens
-from crestline.web.tables import open_tables, tables_in
-from crestline.web.tables import tokens as table
+from crestline.web.schema import open_tables, service_tables
+from crestline.web.schema import tokens as table
 
 
 def now() -> datetime:
@@ -39,11 +39,11 @@ def tokens(tmp_path: Path) -> Iterator[Tokens]:
 
 def test_a_token_names_its_holder(tokens: Tokens) -> None:
     ann, bob = tokens.create("ann"), tokens.create("bob")
-    assert tokens.holder(ann) == (ann.split("_")[1], "ann")
-    assert tokens.holder(bob) == (bob.split("_")[1], "bob")
+    assert tokens.find_holder(ann) == (ann.split("_")[1], "ann")
+    assert tokens.find_holder(bob) == (bob.split("_")[1], "bob")
     mixed = "_".join([*ann.split("_")[:2], bob.split("_", 2)[2]])
     for wrong in ("", "cl_", ann[:-1], ann + "A", mixed, ann.upper(), "é" * 60, "\udc80"):
-        assert tokens.holder(wrong) is None
+        assert tokens.find_holder(wrong) is None
 
 
 def test_the_token_is_not_kept(tokens: Tokens, tmp_path: Path) -> None:
@@ -56,11 +56,11 @@ def test_the_token_is_not_kept(tokens: Tokens, tmp_path: Path) -> None:
 def test_a_revoked_token_ends_at_once(tokens: Tokens) -> None:
     text = tokens.create("ann")
     number = text.split("_")[1]
-    assert tokens.holder(text) is not None
+    assert tokens.find_holder(text) is not None
     tokens.revoke(number)
     tokens.revoke(number)  # twice does no harm
-    assert tokens.holder(text) is None
-    assert tokens.all()[0].revoked is not None
+    assert tokens.find_holder(text) is None
+    assert tokens.list_tokens()[0].revoked is not None
     with pytest.raises(ParameterError, match="there is no token"):
         tokens.revoke("nobody")
 
@@ -68,10 +68,10 @@ def test_a_revoked_token_ends_at_once(tokens: Tokens) -> None:
 def test_one_hash_for_known_and_unknown_numbers_alike(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     text = tokens.create("ann")
     hashes: list[Any] = []
-    plain = module._keyed
-    monkeypatch.setattr(module, "_keyed", lambda *arguments: hashes.append(1) or plain(*arguments))
+    plain = module._keyed_hash
+    monkeypatch.setattr(module, "_keyed_hash", lambda *arguments: hashes.append(1) or plain(*arguments))
     for asked in ("nonsense", "cl_aaaaaaaaaaaaa_" + "A" * 43, text[:-3] + "AAA", text):
-        tokens.holder(asked)
+        tokens.find_holder(asked)
     assert len(hashes) == 4
 
 
@@ -81,13 +81,13 @@ def test_a_token_that_was_kept_as_a_slow_hash_holds_and_is_kept_anew(tokens: Tok
     salt = bytes(range(16))
     slow = hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **module._SCRYPT).hex()
     tokens._change(number, salt=salt.hex(), hash=slow)
-    assert tokens.holder(text[:-3] + "AAA") is None
-    assert tokens._row(number) == ("ann", salt.hex(), slow, None, None)
-    assert tokens.holder(text) == (number, "ann")
-    row = tokens._row(number)
+    assert tokens.find_holder(text[:-3] + "AAA") is None
+    assert tokens._read_row(number) == ("ann", salt.hex(), slow, None, None)
+    assert tokens.find_holder(text) == (number, "ann")
+    row = tokens._read_row(number)
     assert row is not None
     assert row[2].startswith(module._KEYED)
-    assert tokens.holder(text) == (number, "ann")
+    assert tokens.find_holder(text) == (number, "ann")
 
 
 def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,23 +108,23 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_token_ends_by_itself(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = tokens.create("ann", expiry("2d", now()))
+    text = tokens.create("ann", expiry_time("2d", now()))
     number, day = text.split("_")[1], timedelta(days=1)
-    assert tokens.all()[0].expires == (now() + 2 * day).isoformat()
+    assert tokens.list_tokens()[0].expires == (now() + 2 * day).isoformat()
     monkeypatch.setattr(tokens, "_clock", lambda: now() + 2 * day - timedelta(seconds=1))
-    assert tokens.holder(text) == (number, "ann")
-    assert tokens.analyst(number) == "ann"
+    assert tokens.find_holder(text) == (number, "ann")
+    assert tokens.analyst_of_token(number) == "ann"
     monkeypatch.setattr(tokens, "_clock", lambda: now() + 2 * day)
-    assert tokens.holder(text) is None
-    assert tokens.analyst(number) is None
+    assert tokens.find_holder(text) is None
+    assert tokens.analyst_of_token(number) is None
 
 
 def test_how_long_a_token_holds() -> None:
-    assert expiry("12h", now()) - now() == timedelta(hours=12)
-    assert expiry("8w", now()) - now() == timedelta(weeks=8)
+    assert expiry_time("12h", now()) - now() == timedelta(hours=12)
+    assert expiry_time("8w", now()) - now() == timedelta(weeks=8)
     for wrong in ("", "0d", "90", "d", "-1d", "1.5d", "١d", "999999d", "90 d"):
         with pytest.raises(ParameterError, match="such as 12h, 90d or 8w"):
-            expiry(wrong, now())
+            expiry_time(wrong, now())
 
 
 def changed(tokens: Tokens, statement: Any) -> None:
@@ -134,10 +134,16 @@ def changed(tokens: Tokens, statement: Any) -> None:
 def test_a_row_that_somebody_forged_is_no_token(tokens: Tokens) -> None:
     """They can write the table, and know how rows are made; the chain knows nothing of it."""
     secret, salt = "A" * 43, bytes(16)
-    row = {"id": "a" * 13, "analyst": "olga", "salt": salt.hex(), "hash": module._keyed(secret, salt), "created": "x"}
+    row = {
+        "id": "a" * 13,
+        "analyst": "olga",
+        "salt": salt.hex(),
+        "hash": module._keyed_hash(secret, salt),
+        "created": "x",
+    }
     changed(tokens, insert(table).values(row))
-    assert tokens.holder(f"cl_{row['id']}_{secret}") is None
-    assert tokens.analyst("a" * 13) is None
+    assert tokens.find_holder(f"cl_{row['id']}_{secret}") is None
+    assert tokens.analyst_of_token("a" * 13) is None
 
 
 @pytest.mark.parametrize("change", [{"analyst": "olga"}, {"expires": None}, {"revoked": None}])
@@ -147,10 +153,10 @@ def test_a_row_that_somebody_changed_is_no_token(tokens: Tokens, change: dict[st
     if "revoked" in change:
         tokens.revoke(number)
     else:
-        assert tokens.holder(text) == (number, "ann")
+        assert tokens.find_holder(text) == (number, "ann")
     changed(tokens, update(table).where(table.c.id == number).values(change))
-    assert tokens.holder(text) is None
-    assert tokens.analyst(number) is None
+    assert tokens.find_holder(text) is None
+    assert tokens.analyst_of_token(number) is None
 
 
 def test_what_holds_of_tokens_is_in_the_chain_and_no_secret_is(tokens: Tokens, tmp_path: Path) -> None:
@@ -164,19 +170,19 @@ def test_what_holds_of_tokens_is_in_the_chain_and_no_secret_is(tokens: Tokens, t
     edited = update(entries).where(entries.c.kind == "token").values(body=entries.c.body + " ")
     again = tokens.create("bob")
     changed(tokens, edited)
-    assert tokens.holder(again) is None
+    assert tokens.find_holder(again) is None
     store.close()
 
 
 def test_a_restored_backup_does_not_bring_a_revoked_token_back(tmp_path: Path) -> None:
     path, witness = tmp_path / "ledger.db", tmp_path / "witness"
     store = Store.create(path, now, 5.0, witness)
-    tokens = Tokens(tables_in(store.database), now)
+    tokens = Tokens(service_tables(store.database), now)
     text = tokens.create("ann")
     store.close()
     shutil.copy(path, tmp_path / "backup.db")
     store = Store.open(path, now, 5.0, witness)
-    Tokens(tables_in(store.database), now).revoke(text.split("_")[1])
+    Tokens(service_tables(store.database), now).revoke(text.split("_")[1])
     store.close()
     shutil.copy(tmp_path / "backup.db", path)
     with pytest.raises(LedgerError, match="it is an older copy"):

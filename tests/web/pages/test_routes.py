@@ -14,9 +14,9 @@ import pytest
 
 from crestline.sources.table import TableSource
 from crestline.web.access.sessions import HOURS, Sessions
-from crestline.web.clock import utc_now
-from crestline.web.state import ServedSource
-from crestline.web.tables import open_tables
+from crestline.web.schema import open_tables
+from crestline.web.service_state import ServedSource
+from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.web.conftest import Service, started
 from tests.web.pages.conftest import Page, Visit
@@ -267,7 +267,7 @@ def test_whoever_asks_is_told_which_step_the_question_is_at(folder: Path, monkey
         first = askers.submit(service.top, key="first")
         assert held["checking"][0].wait(PATIENCE)
         second = askers.submit(service.top, key="second", k=1)
-        while service.state.datasets["loans"].queue.length < 2:
+        while service.state.datasets["loans"].queue.waiting_or_running < 2:
             time.sleep(0.005)
         assert [step(key) for key in ("first", "second", "none")] == ["begun", "waiting", "unknown"]
         held["checking"][1].set()
@@ -320,8 +320,8 @@ def test_a_cookie_is_sealed_and_ends_with_its_token(visit: Visit, service: Servi
     number = service.tokens["ann"].split("_")[1]
     assert service.tokens["ann"].split("_", 2)[2] not in cookie
     for forged in (cookie[:-1], cookie + "A", "x", "", "é.1.2", "\udc80"):
-        assert service.state.sessions.token(forged) is None
-    assert service.state.sessions.token(cookie) == number
+        assert service.state.sessions.token_of_cookie(forged) is None
+    assert service.state.sessions.token_of_cookie(cookie) == number
     service.state.tokens.revoke(number)
     assert "Sign in" in visit.get("/").text
 
@@ -331,7 +331,7 @@ def test_a_copied_cookie_ends_when_its_holder_signs_out(visit: Visit, service: S
     copied = visit.client.cookies["crestline"]
     assert "Sign in" not in visit.get("/").text
     visit.post("/sign-out")
-    assert service.state.sessions.token(copied) is None
+    assert service.state.sessions.token_of_cookie(copied) is None
     visit.client.cookies.set("crestline", copied)
     assert "Sign in" in visit.get("/").text
 
@@ -343,7 +343,7 @@ def test_a_session_holds_on_another_server_and_for_some_hours(visit: Visit, serv
     for hours, holder in ((0, number), (HOURS - 1, number), (HOURS + 1, None)):
         later = utc_now() + timedelta(hours=hours)
         other_server = Sessions(tables, lambda later=later: later)
-        assert other_server.token(cookie) == holder
+        assert other_server.token_of_cookie(cookie) == holder
     tables.close()
 
 

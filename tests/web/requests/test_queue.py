@@ -12,9 +12,9 @@ import pytest
 from tests.patience import PATIENCE
 
 from crestline.web.problems import Problem
-from crestline.web.requests import tickets
+from crestline.web.requests import cancellation
+from crestline.web.requests.cancellation import GONE, may_be_charged
 from crestline.web.requests.queue import QuestionQueue
-from crestline.web.requests.tickets import GONE, may_be_charged
 
 
 async def still_there() -> bool:
@@ -31,7 +31,7 @@ def run(attempt: Callable[[], Awaitable[Any]]) -> Any:
 
 def test_a_question_is_answered_in_another_thread() -> None:
     async def attempt() -> str:
-        return await QuestionQueue(1, 0, 60.0).run(lambda: threading.current_thread().name, still_there)
+        return await QuestionQueue(1, 0, 60.0).run_in_turn(lambda: threading.current_thread().name, still_there)
 
     assert run(attempt) != threading.current_thread().name
 
@@ -44,23 +44,23 @@ def test_so_many_run_so_many_wait_and_the_next_is_refused() -> None:
 
         def question() -> None:
             running.release()
-            most.append(queue.length)
+            most.append(queue.waiting_or_running)
             assert go_on.wait(PATIENCE)
 
         async with anyio.create_task_group() as tasks:
             for _ in range(5):
-                tasks.start_soon(queue.run, question, still_there)
-            while queue.length < 5:
+                tasks.start_soon(queue.run_in_turn, question, still_there)
+            while queue.waiting_or_running < 5:
                 await anyio.sleep(0.001)
             for _ in range(2):
                 assert await anyio.to_thread.run_sync(running.acquire, True, PATIENCE)
             assert not running.acquire(blocking=False)
             with pytest.raises(Problem) as refused:
-                await queue.run(question, still_there)
+                await queue.run_in_turn(question, still_there)
             assert (refused.value.status, refused.value.code, refused.value.wait) == (503, "busy", 1)
             assert not refused.value.charged
             go_on.set()
-        assert queue.length == 0
+        assert queue.waiting_or_running == 0
 
     run(attempt)
     assert len(most) == 5
@@ -79,7 +79,7 @@ def test_once_the_queue_is_closed_what_runs_ends_and_what_waits_or_comes_is_refu
 
         async def ask(question: Callable[[], int]) -> None:
             try:
-                answers.append(await queue.run(question, still_there))
+                answers.append(await queue.run_in_turn(question, still_there))
             except Problem as refused:
                 answers.append((refused.code, refused.wait, refused.charged))
 
@@ -87,7 +87,7 @@ def test_once_the_queue_is_closed_what_runs_ends_and_what_waits_or_comes_is_refu
             tasks.start_soon(ask, first)
             assert await anyio.to_thread.run_sync(running.wait, PATIENCE)
             tasks.start_soon(ask, lambda: 2)
-            while queue.length < 2:
+            while queue.waiting_or_running < 2:
                 await anyio.sleep(0.001)
             queue.close()
             await ask(lambda: 3)
@@ -105,12 +105,12 @@ def test_a_question_that_waits_for_too_long_is_refused_and_leaves_its_place() ->
     async def attempt() -> None:
         queue = QuestionQueue(1, 1, 0.01)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(queue.run, lambda: go_on.wait(PATIENCE), still_there)
+            tasks.start_soon(queue.run_in_turn, lambda: go_on.wait(PATIENCE), still_there)
             await anyio.sleep(0)
             with pytest.raises(Problem, match="busy for too long"):
-                await queue.run(lambda: None, still_there)
+                await queue.run_in_turn(lambda: None, still_there)
             go_on.set()
-        assert await queue.run(lambda: 7, still_there) == 7
+        assert await queue.run_in_turn(lambda: 7, still_there) == 7
 
     run(attempt)
 
@@ -121,9 +121,9 @@ def test_nobody_is_charged_who_has_gone() -> None:
     async def attempt() -> None:
         queue = QuestionQueue(1, 0, 60.0)
         with pytest.raises(Problem) as dropped:
-            await queue.run(lambda: asked.append(1), gone)
+            await queue.run_in_turn(lambda: asked.append(1), gone)
         assert dropped.value.status == GONE
-        await queue.run(lambda: asked.append(2), still_there)
+        await queue.run_in_turn(lambda: asked.append(2), still_there)
 
     run(attempt)
     assert asked == [2]
@@ -148,13 +148,13 @@ def test_one_who_leaves_while_the_question_waits_leaves_the_queue() -> None:
     async def attempt() -> None:
         queue = QuestionQueue(1, 1, 1e6)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(queue.run, lambda: go_on.wait(PATIENCE), still_there)
+            tasks.start_soon(queue.run_in_turn, lambda: go_on.wait(PATIENCE), still_there)
             await anyio.sleep(0)
             leaving.left = True
             with pytest.raises(Problem) as dropped:
-                await queue.run(lambda: ran.append(1), leaving)
+                await queue.run_in_turn(lambda: ran.append(1), leaving)
             assert (dropped.value.status, dropped.value.charged) == (GONE, False)
-            assert queue.length == 1
+            assert queue.waiting_or_running == 1
             go_on.set()
 
     run(attempt)
@@ -164,7 +164,7 @@ def test_one_who_leaves_while_the_question_waits_leaves_the_queue() -> None:
 def ticket_is_given_up() -> bool:
     """What is noticed is written down a moment later."""
     end = time.monotonic() + PATIENCE
-    ticket = tickets._current.get()
+    ticket = cancellation._current.get()
     while ticket is not None and not ticket._given_up and time.monotonic() < end:
         time.sleep(0.001)
     return ticket is not None and ticket._given_up
@@ -186,7 +186,7 @@ def test_one_who_leaves_while_the_question_runs_pays_only_what_was_charged(charg
         return "answer"
 
     async def attempt() -> str:
-        return await QuestionQueue(1, 0, 60.0).run(question, leaving)
+        return await QuestionQueue(1, 0, 60.0).run_in_turn(question, leaving)
 
     if charged_first:
         assert run(attempt) == "answer"
@@ -202,7 +202,7 @@ def test_an_error_comes_through_as_it_is() -> None:
         raise LookupError("ours")
 
     async def attempt() -> None:
-        await QuestionQueue(1, 0, 60.0).run(broken, still_there)
+        await QuestionQueue(1, 0, 60.0).run_in_turn(broken, still_there)
 
     with pytest.raises(LookupError, match="ours"):
         run(attempt)

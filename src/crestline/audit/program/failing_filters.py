@@ -66,15 +66,15 @@ class Column:
     def literals(self) -> list[str]:
         """The literals that may be comparable with this column, in rising order; a few of them may still be refused."""
         if self.is_number:
-            return in_order(NUMBERS)
+            return sort_literals(NUMBERS)
         if self.kind == "bool":
             return list(TRUTHS)
         if self.kind.startswith(("timestamp", "date")):
-            return in_order(MOMENTS)
-        return in_order((*TEXTS, *MOMENTS)) if self.kind == "string" else []
+            return sort_literals(MOMENTS)
+        return sort_literals((*TEXTS, *MOMENTS)) if self.kind == "string" else []
 
 
-def _whole(kind: str, bits: int, signed: bool) -> Column:
+def _integer_column(kind: str, bits: int, signed: bool) -> Column:
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     return Column(kind, kind, (1, 2, 5), (low, high, 0, 7, None))
 
@@ -86,7 +86,7 @@ def _decimal(digits: int, scale: int) -> Column:
     return Column(f"decimal_{digits}_{scale}", kind, (one, 2 * one, 5 * one), (high, high.copy_negate(), Decimal(0)))
 
 
-def _moment(unit: str, per_second: int, zone: str) -> Column:
+def _timestamp_column(unit: str, per_second: int, zone: str) -> Column:
     """The largest number of 64 bits, just beyond what microseconds hold, and just beyond Python's calendar."""
     noon = 1_769_860_800 * per_second
     largest = 2**63 - 1
@@ -98,54 +98,54 @@ def _moment(unit: str, per_second: int, zone: str) -> Column:
 
 COLUMNS: tuple[Column, ...] = (
     Column("text", "string", ("1", "b", ""), ("5", "nan", "1e999", "9" * 40, "\\", "é😀", "2026-01-31", None)),
-    *(_whole(f"int{bits}", bits, True) for bits in (8, 16, 32, 64)),
-    *(_whole(f"uint{bits}", bits, False) for bits in (8, 16, 32, 64)),
+    *(_integer_column(f"int{bits}", bits, True) for bits in (8, 16, 32, 64)),
+    *(_integer_column(f"uint{bits}", bits, False) for bits in (8, 16, 32, 64)),
     *(_decimal(*shape) for shape in ((4, 0), (9, 2), (18, 4), (18, 18), (20, 6), (38, 0), (38, 10), (38, 38))),
     Column("single", "float", (1.0, 2.0, 5.5), (float("nan"), float("inf"), float("-inf"), 3.4e38, 1e-45, -0.0)),
     Column("double", "double", (1.0, 2.0, 5.5), (float("nan"), float("inf"), float("-inf"), 1.7e308, 5e-324, -0.0)),
     Column("truth", "bool", (True, False, True), (True, False, None)),
     Column("day", "date32[day]", (20_000, 20_001, 0), (2_932_897, -719_163, 2**31 - 2, -(2**31) + 3, None)),
-    *(_moment(unit, size, zone) for unit, size in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
+    *(_timestamp_column(unit, size, zone) for unit, size in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
       for zone in ("", "UTC")),
     Column("raw", "binary", (b"a", b"b", b""), (b"\xff\x00", b"\x80" * 40, None)),
 )  # fmt: skip
 
 
-def chains(column: str, literals: Sequence[str]) -> Iterator[str]:
+def comparison_chains(column: str, literals: Sequence[str]) -> Iterator[str]:
     """Every comparison with every one of these literals, which `column` can be compared with, in few conditions.
 
     A chain of `or` is evaluated as far as its first true part, a chain of `and` as far as its first false one. Literals
-    are in rising order (`in_order`), so running up with one word and down with the other leaves no part out.
+    are in rising order (`sort_literals`), so running up with one word and down with the other leaves no part out.
     """
     if not literals:
         return
     parts = {sign: [f"{column} {sign} {literal}" for literal in literals] for sign in OPERATORS}
-    yield _joined(" or ", parts["="])
-    yield _joined(" and ", parts["<>"])
+    yield _join_conditions(" or ", parts["="])
+    yield _join_conditions(" and ", parts["<>"])
     for below in ("<", "<="):
-        yield _joined(" or ", parts[below])
-        yield _joined(" and ", parts[below][::-1])
+        yield _join_conditions(" or ", parts[below])
+        yield _join_conditions(" and ", parts[below][::-1])
     for above in (">", ">="):
-        yield _joined(" and ", parts[above])
-        yield _joined(" or ", parts[above][::-1])
+        yield _join_conditions(" and ", parts[above])
+        yield _join_conditions(" or ", parts[above][::-1])
     yield f"{column} in ({', '.join(literals)})"
     across = zip(literals, [*literals[len(literals) // 2 :], *literals], strict=False)
-    yield _joined(" or ", [f"{column} in ({one}, {other})" for one, other in across])
+    yield _join_conditions(" or ", [f"{column} in ({one}, {other})" for one, other in across])
     betweens = (f"{column} between {low} and {high}" for low, high in zip(literals, literals[::-1], strict=True))
-    yield _joined(" or ", list(betweens))
+    yield _join_conditions(" or ", list(betweens))
 
 
-def _joined(word: str, parts: Sequence[str]) -> str:
+def _join_conditions(word: str, parts: Sequence[str]) -> str:
     return f"({word.join(parts)})"
 
 
-def attacks(condition: str) -> tuple[str, ...]:
+def filter_variants(condition: str) -> tuple[str, ...]:
     """A suspicious condition `q` in the places where an engine may or may not come to it."""
     return (f"{ONLY_THE_USER} and {condition}", f"not ({ONLY_THE_USER} and not {condition})", condition)
 
 
-def in_order(literals: Iterable[str]) -> list[str]:
-    """Numbers by their size, then the rest as text: the order that `chains` expects."""
+def sort_literals(literals: Iterable[str]) -> list[str]:
+    """Numbers by their size, then the rest as text: the order that `comparison_chains` expects."""
     numbers: list[str] = []
     others: list[str] = []
     for literal in literals:

@@ -33,13 +33,13 @@ class ProgramReport(Verdict):
 
     subject = "program"
     when_broken = "a user's presence can be seen"
-    counted = "runs"
+    unit_of_runs = "runs"
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         return bool(self.found)
 
-    def _times(self) -> int:
+    def _number_of_runs(self) -> int:
         return self.runs
 
     def _subject(self) -> dict[str, Any]:
@@ -61,4 +61,4 @@ class ProgramReport(Verdict):
             made += [("with the user", one.with_user), ("without", one.without), ("seen", f"{one.times} times of each")]
         if len(self.found) > most:
             made += [("", ""), ("more", f"{len(self.found) - most} pairs; --format json lists them all")]
-        return made + self._last_lines()
+        return made + self._effort_lines()

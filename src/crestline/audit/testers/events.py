@@ -12,29 +12,29 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.audit.claims import Table
+from crestline.audit.claims import TabulatedCeiling
 from crestline.audit.outcomes import Outcome
-from crestline.audit.testers.features import Feature, Sample, features
+from crestline.audit.testers.features import Feature, Sample, outcome_features
 
 Tallies = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Event:
-    """A set of kinds of outcomes. `swapped`: it is likelier on the second data set of the pair."""
+class TellingEvent:
+    """A set of kinds of outcomes. `likelier_on_second`: it is likelier on the second data set of the pair."""
 
     feature: Feature
     kinds: tuple[Hashable, ...]
-    swapped: bool
+    likelier_on_second: bool
 
     def contains(self, outcome: Outcome) -> bool:
-        return self.feature.kind(outcome) in self._wanted
+        return self.feature.kind(outcome) in self._kind_set
 
     def hits(self, sample: Sample) -> int:
         return sum(times for outcome, times in sample.items() if self.contains(outcome))
 
     @cached_property
-    def _wanted(self) -> frozenset[Hashable]:
+    def _kind_set(self) -> frozenset[Hashable]:
         return frozenset(self.kinds)
 
     def __str__(self) -> str:
@@ -44,14 +44,14 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class BestEvent:
     """The best event found, and how many standard deviations it is beyond what the promise allows."""
 
-    event: Event | None
+    event: TellingEvent | None
     score: float
 
 
-NOTHING = Lesson(None, -math.inf)
+NOTHING = BestEvent(None, -math.inf)
 
 
 @dataclass(frozen=True)
@@ -65,49 +65,51 @@ class Samples:
         return Samples(self.first + other.first, self.second + other.second)
 
 
-def learn(order: Samples, cut: Samples, moved: Sequence[str], table: Table, more: Iterable[Feature] = ()) -> Lesson:
+def learn_event(
+    order: Samples, cut: Samples, moved: Sequence[str], table: TabulatedCeiling, more: Iterable[Feature] = ()
+) -> BestEvent:
     """Kinds are ordered by their ratio in one sample; where to stop, and which feature, is decided by the other.
 
     `more` are features that know the pair.
     """
     best = NOTHING
-    for feature in chain(features(order.first, order.second, moved), more):
-        ordered = (_tally(order.first, feature), _tally(order.second, feature))
-        cutting = (_tally(cut.first, feature), _tally(cut.second, feature))
+    for feature in chain(outcome_features(order.first, order.second, moved), more):
+        ordered = (_tally_kinds(order.first, feature), _tally_kinds(order.second, feature))
+        cutting = (_tally_kinds(cut.first, feature), _tally_kinds(cut.second, feature))
         for swapped in (False, True):
             this, other = (1, 0) if swapped else (0, 1)
-            kinds = _by_ratio(ordered[this], ordered[other])
-            score, many = _best_cut(cutting[this], cutting[other], kinds, table)
+            kinds = _kinds_by_ratio(ordered[this], ordered[other])
+            score, many = _best_prefix(cutting[this], cutting[other], kinds, table)
             if score > best.score:
-                best = Lesson(Event(feature, tuple(kinds[:many]), swapped), score)
+                best = BestEvent(TellingEvent(feature, tuple(kinds[:many]), swapped), score)
     return best
 
 
-def _tally(sample: Sample, feature: Feature) -> Counter[Hashable]:
+def _tally_kinds(sample: Sample, feature: Feature) -> Counter[Hashable]:
     tally: Counter[Hashable] = Counter()
     for outcome, times in sample.items():
         tally[feature.kind(outcome)] += times
     return tally
 
 
-def _by_ratio(this: Counter[Hashable], other: Counter[Hashable]) -> list[Hashable]:
+def _kinds_by_ratio(this: Counter[Hashable], other: Counter[Hashable]) -> list[Hashable]:
     """Kinds that lean towards this sample, the most telling first; ties by frequency."""
     share, rest = 1.0 / (this.total() + 1), 1.0 / (other.total() + 1)
     ratios = {kind: (times + 0.5) * share / ((other[kind] + 0.5) * rest) for kind, times in this.items()}
     return sorted((k for k, ratio in ratios.items() if ratio > 1), key=lambda k: (-ratios[k], -this[k]))
 
 
-def _best_cut(
-    this: Counter[Hashable], other: Counter[Hashable], kinds: list[Hashable], table: Table
+def _best_prefix(
+    this: Counter[Hashable], other: Counter[Hashable], kinds: list[Hashable], table: TabulatedCeiling
 ) -> tuple[float, int]:
     if not kinds:
         return -math.inf, 0
     above = np.cumsum([this[kind] for kind in kinds])
     below = np.cumsum([other[kind] for kind in kinds])
-    return _scores(above, this.total(), below, other.total(), table)
+    return _excess_scores(above, this.total(), below, other.total(), table)
 
 
-def _scores(above: Tallies, of: int, below: Tallies, others: int, table: Table) -> tuple[float, int]:
+def _excess_scores(above: Tallies, of: int, below: Tallies, others: int, table: TabulatedCeiling) -> tuple[float, int]:
     """The largest excess over the ceiling in standard deviations, and at how many kinds it is reached.
 
     Half a hit is added to both tallies, so that an event seen a few times on one side only is not taken for certain.
@@ -116,6 +118,6 @@ def _scores(above: Tallies, of: int, below: Tallies, others: int, table: Table) 
     q = np.asarray((below + 0.5) / (others + 1.0), dtype=np.float64)
     slope = table.slope(q)
     deviation = np.sqrt(p * (1 - p) / of + slope**2 * q * (1 - q) / others)
-    score = (p - table.ceiling(q)) / deviation
+    score = (p - table.largest_allowed_chance(q)) / deviation
     place = int(np.argmax(score))
     return float(score[place]), place + 1

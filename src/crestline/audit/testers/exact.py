@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from crestline.audit.claims import Approximate, Claim, Law, ratio_order
-from crestline.audit.finding import Found
-from crestline.audit.neighbours import Counts, Pair, Shape
-from crestline.audit.subject import Subject
-from crestline.audit.testers.effort import Effort
-from crestline.audit.testers.families import around
-from crestline.audit.testers.features import shown
+from crestline.audit.claims import ApproximateClaim, Claim, Law, outcomes_by_ratio
+from crestline.audit.neighbours import Counts, HistogramShape, NeighbourPair
+from crestline.audit.protocols import AttackResult
+from crestline.audit.target import AuditSubject
+from crestline.audit.testers.features import kind_text
+from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.special_pairs import neighbouring_pairs
 
 # Laws are floating point: a strength this close to the claim is the claim.
 _SLACK = 1e-6
@@ -23,7 +23,7 @@ _STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
-class Finding:
+class WorstPair:
     """The worst neighbouring pair found, and how much δ the claimed ε needs there."""
 
     delta: float
@@ -31,7 +31,7 @@ class Finding:
     second: Counts
 
 
-def hockey_stick(first: Law, second: Law, epsilon: float) -> float:
+def hockey_stick_divergence(first: Law, second: Law, epsilon: float) -> float:
     """`Σ max(0, P - e^ε Q)`: the smallest δ for which P is within (ε, δ) of Q."""
     factor = math.exp(epsilon)
     return math.fsum(max(0.0, chance - factor * second.get(outcome, 0.0)) for outcome, chance in first.items())
@@ -39,10 +39,10 @@ def hockey_stick(first: Law, second: Law, epsilon: float) -> float:
 
 def tightest_epsilon(first: Law, second: Law, delta: float) -> float:
     """The smallest ε for which both laws are within (ε, δ) of each other; infinite when there is none."""
-    return Approximate(0.0, delta).needed(first, second)
+    return ApproximateClaim(0.0, delta).needed_parameter(first, second)
 
 
-def worst_pair(law_of: Callable[[Counts], Law], pairs: Iterable[tuple[Counts, Counts]], epsilon: float) -> Finding:
+def worst_pair(law_of: Callable[[Counts], Law], pairs: Iterable[tuple[Counts, Counts]], epsilon: float) -> WorstPair:
     """The pair, in either order, that needs the largest δ at this ε."""
     laws: dict[tuple[tuple[str, int], ...], Law] = {}
 
@@ -52,12 +52,12 @@ def worst_pair(law_of: Callable[[Counts], Law], pairs: Iterable[tuple[Counts, Co
             laws[key] = law_of(counts)
         return laws[key]
 
-    worst = Finding(0.0, {}, {})
+    worst = WorstPair(0.0, {}, {})
     for with_user, without in pairs:
         for first, second in ((with_user, without), (without, with_user)):
-            delta = hockey_stick(law(first), law(second), epsilon)
+            delta = hockey_stick_divergence(law(first), law(second), epsilon)
             if delta > worst.delta:
-                worst = Finding(delta, first, second)
+                worst = WorstPair(delta, first, second)
     return worst
 
 
@@ -65,61 +65,63 @@ def worst_pair(law_of: Callable[[Counts], Law], pairs: Iterable[tuple[Counts, Co
 class ExactTester:
     """Attacks by the law that the mechanism states: first every given pair, then uphill from the worst."""
 
-    effort: Effort
+    effort: AttackLimits
     tell: Callable[[float], None] = lambda share: None
     _laws: dict[Any, Law] = field(default_factory=dict)
 
-    def test(self, subject: Subject, pairs: Sequence[Pair]) -> Found | None:
+    def test(self, subject: AuditSubject, pairs: Sequence[NeighbourPair]) -> AttackResult | None:
         """The worst pair found, or None when no law could be written down in time."""
-        best: tuple[Pair | None, float] = (None, -1.0)
+        best: tuple[NeighbourPair | None, float] = (None, -1.0)
         for pair in pairs:
-            if self.effort.over:
+            if self.effort.is_exhausted:
                 break
-            best = self._better(subject, pair, best)
-        while best[0] is not None and not self.effort.over:
+            best = self._worse_pair(subject, pair, best)
+        while best[0] is not None and not self.effort.is_exhausted:
             before = best
-            for near in around(best[0], subject.contribution, _STEPS):
-                if not self.effort.over:
-                    best = self._better(subject, near, best)
+            for near in neighbouring_pairs(best[0], subject.contribution, _STEPS):
+                if not self.effort.is_exhausted:
+                    best = self._worse_pair(subject, near, best)
             if best == before:
                 break
-        return None if best[0] is None else self._found(subject, best[0], best[1])
+        return None if best[0] is None else self._tester_result(subject, best[0], best[1])
 
-    def _better(self, subject: Subject, pair: Pair, best: tuple[Pair | None, float]) -> tuple[Pair | None, float]:
+    def _worse_pair(
+        self, subject: AuditSubject, pair: NeighbourPair, best: tuple[NeighbourPair | None, float]
+    ) -> tuple[NeighbourPair | None, float]:
         """The worse of two pairs; only a pair that needs more than the worst so far is looked at closely."""
         first, second = self._law(subject, pair.with_user, pair.shape), self._law(subject, pair.without, pair.shape)
         self.tell(self.effort.share)
-        needed = subject.claim.needed(first, second, max(0.0, best[1]))
+        needed = subject.claim.needed_parameter(first, second, max(0.0, best[1]))
         return (pair, needed) if needed > best[1] else best
 
-    def _law(self, subject: Subject, counts: Counts, shape: Shape) -> Law:
+    def _law(self, subject: AuditSubject, counts: Counts, shape: HistogramShape) -> Law:
         key = (shape, tuple(sorted((label, count) for label, count in counts.items() if count)))
         if key not in self._laws:
             self._laws[key] = subject.law(counts, shape)
         return self._laws[key]
 
-    def _found(self, subject: Subject, pair: Pair, needed: float) -> Found:
+    def _tester_result(self, subject: AuditSubject, pair: NeighbourPair, needed: float) -> AttackResult:
         laws = (self._law(subject, pair.with_user, pair.shape), self._law(subject, pair.without, pair.shape))
-        number = min(needed, subject.claim.claimed)
+        number = min(needed, subject.claim.claimed_parameter)
         sides = [_telling_event(laws[side], laws[1 - side], subject.claim, number) for side in (0, 1)]
         side = 0 if sides[0][0] >= sides[1][0] else 1
         _, above, below, event = sides[side]
-        broken = needed > subject.claim.claimed + _SLACK
+        broken = needed > subject.claim.claimed_parameter + _SLACK
         tells = frozenset(event).__contains__
-        return Found("exact", pair, needed, broken, _said(event), side == 0, above, below, tells)
+        return AttackResult("exact", pair, needed, broken, _event_text(event), side == 0, above, below, tells)
 
 
 def _telling_event(first: Law, second: Law, claim: Claim, number: float) -> tuple[float, float, float, list[Any]]:
     """The event that goes furthest beyond what a claim of this number allows: excess, both probabilities, outcomes."""
-    outcomes = ratio_order(first, second)
+    outcomes = outcomes_by_ratio(first, second)
     above = np.cumsum([first.get(outcome, 0.0) for outcome in outcomes])
     below = np.minimum(1.0, np.cumsum([second.get(outcome, 0.0) for outcome in outcomes]))
-    excess = above - claim.ceiling(below, number)
+    excess = above - claim.largest_allowed_chance(below, number)
     place = int(np.argmax(excess[:-1])) if len(excess) > 1 else 0  # not the event of everything
     return float(excess[place]), float(above[place]), float(below[place]), outcomes[: place + 1]
 
 
-def _said(event: list[Any]) -> str:
-    said = [f"the answer is {shown(outcome.key)}" for outcome in event[:3]]
+def _event_text(event: list[Any]) -> str:
+    said = [f"the answer is {kind_text(outcome.key)}" for outcome in event[:3]]
     more = len(event) - len(said)
     return ", or ".join(said) + (f", or {more} more like these" if more else "")

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from crestline.audit.claims import Law
 from crestline.audit.neighbours import Counts
-from crestline.audit.testers.exact import hockey_stick
+from crestline.audit.testers.exact import hockey_stick_divergence
 from crestline.guarantees.cost import Cost
 from crestline.mechanisms.selection import GroupSelections, Selection
 
@@ -48,10 +48,10 @@ def family_pairs(groups_per_user: int, sizes: Sequence[int] = (0, 1, 3, 7)) -> I
     for many in range(1, groups_per_user + 1):
         for before in product(histograms, repeat=many):
             for moves in product(_USERS, repeat=many):
-                yield _pair(before, moves, others=[])
+                yield _build_pair(before, moves, others=[])
     for counts in histograms:
         for other in ({"a": sizes[-1], "b": 0}, {"a": 1, "b": 1}):
-            yield _pair([counts], _USERS[:1], others=[other, other])
+            yield _build_pair([counts], _USERS[:1], others=[other, other])
 
 
 def worst_family(law_of: Callable[[Family], Law], pairs: Iterable[FamilyPair], epsilon: float) -> FamilyFinding:
@@ -59,13 +59,13 @@ def worst_family(law_of: Callable[[Family], Law], pairs: Iterable[FamilyPair], e
     worst = FamilyFinding(0.0, None)
     for pair in pairs:
         first, second = law_of(pair.with_user), law_of(pair.without)
-        delta = max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
+        delta = max(hockey_stick_divergence(first, second, epsilon), hockey_stick_divergence(second, first, epsilon))
         if delta > worst.delta:
             worst = FamilyFinding(delta, pair)
     return worst
 
 
-def undercharged(
+def undercharged_selections(
     settle: Settle, bill: Callable[[Selection], Cost], outcomes: Sequence[Selection], groups_per_user: int
 ) -> Iterator[tuple[GroupSelections, Fraction, Fraction]]:
     """Whatever is published and charged less than the bills of some groups that one user may have.
@@ -83,17 +83,17 @@ def undercharged(
                 yield published, charged.rho, Fraction(owed)
 
 
-def _pair(before: Sequence[Counts], moves: Sequence[Counts], others: Sequence[Counts]) -> FamilyPair:
+def _build_pair(before: Sequence[Counts], moves: Sequence[Counts], others: Sequence[Counts]) -> FamilyPair:
     """The user's groups first, then groups of other people."""
     after = [
         {item: counts[item] + move.get(item, 0) for item in counts} for counts, move in zip(before, moves, strict=True)
     ]
     new = any(not any(counts.values()) for counts in before)
     why = f"{'a new group, ' if new else ''}{len(before)} of {len(before) + len(others)} groups"
-    return FamilyPair(_family([*after, *others]), _family([*before, *others]), why)
+    return FamilyPair(_non_empty_groups([*after, *others]), _non_empty_groups([*before, *others]), why)
 
 
-def _family(groups: Sequence[Counts]) -> Family:
+def _non_empty_groups(groups: Sequence[Counts]) -> Family:
     """Groups by name; one that nobody has is not there."""
     named = zip(_GROUPS, groups, strict=False)
     return {group: {item: n for item, n in counts.items() if n} for group, counts in named if any(counts.values())}

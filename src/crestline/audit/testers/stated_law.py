@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from crestline.audit.claims import Law
-from crestline.audit.neighbours import Pair
-from crestline.audit.subject import Subject
+from crestline.audit.neighbours import NeighbourPair
+from crestline.audit.target import AuditSubject
 from crestline.audit.testers.bounds import lower_bound
 from crestline.audit.testers.features import Sample
 
@@ -14,7 +14,12 @@ _FEW = 20
 
 
 def is_followed(
-    subject: Subject, pair: Pair, trials: int, seconds: float, clock: Callable[[], float], significance: float
+    subject: AuditSubject,
+    pair: NeighbourPair,
+    trials: int,
+    seconds: float,
+    clock: Callable[[], float],
+    significance: float,
 ) -> bool:
     """False when the releases of one of the two tables do not follow the law, beyond doubt."""
     for counts in (pair.with_user, pair.without):
@@ -24,12 +29,12 @@ def is_followed(
         fits = int(seconds / 4 / max(1e-9, clock() - start) * _FEW)
         n = max(_FEW, min(trials, fits))
         learned += subject.sample(counts, pair.shape, n)
-        if not _fits(law, learned, subject.sample(counts, pair.shape, n), significance / 2):
+        if not _fits_law(law, learned, subject.sample(counts, pair.shape, n), significance / 2):
             return False
     return True
 
 
-def _fits(law: Law, learned: Sample, fresh: Sample, error: float) -> bool:
+def _fits_law(law: Law, learned: Sample, fresh: Sample, error: float) -> bool:
     """The outcomes that come up too often in one sample must not do so in the next as well."""
     total = learned.total()
     often = [outcome for outcome, times in learned.items() if times > total * law.get(outcome, 0.0)]

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from crestline.audit.claims import Table, strength
-from crestline.audit.finding import Found, Runnable
-from crestline.audit.neighbours import Pair
+from crestline.audit.claims import TabulatedCeiling, strength_of_event
+from crestline.audit.neighbours import NeighbourPair
+from crestline.audit.protocols import AttackResult, AuditTarget
 from crestline.audit.testers.bounds import lower_bound, upper_bound
-from crestline.audit.testers.effort import Effort
-from crestline.audit.testers.events import NOTHING, Lesson, Samples, learn
-from crestline.audit.testers.families import around
-from crestline.audit.testers.floating import reached, scales
+from crestline.audit.testers.events import NOTHING, BestEvent, Samples, learn_event
+from crestline.audit.testers.floating_point import reachability_features, usual_scales
+from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.special_pairs import neighbouring_pairs
 
 TESTS = 12
 # Beyond this many standard deviations a candidate is tested before the competition is over.
@@ -33,14 +33,14 @@ _KIN = 18
 
 
 @dataclass
-class _Candidate:
+class _CandidatePair:
     """A pair in the competition, with what was learned about it so far."""
 
-    pair: Pair
-    order: Samples = field(default_factory=lambda: Samples(Counter(), Counter()))
-    cut: Samples = field(default_factory=lambda: Samples(Counter(), Counter()))
-    lesson: Lesson = NOTHING
-    tested: int = 0
+    pair: NeighbourPair
+    order_sample: Samples = field(default_factory=lambda: Samples(Counter(), Counter()))
+    decide_sample: Samples = field(default_factory=lambda: Samples(Counter(), Counter()))
+    lesson: BestEvent = NOTHING
+    times_tested: int = 0
 
 
 @dataclass
@@ -48,88 +48,106 @@ class StatisticalTester:
     """Attacks by running the mechanism; `tell` is called with the share of the work that is done."""
 
     significance: float
-    effort: Effort
+    effort: AttackLimits
     tell: Callable[[float], None] = lambda share: None
     _tests: int = 0
-    _worst: Found | None = None
+    _worst: AttackResult | None = None
 
-    def test(self, subject: Runnable, pairs: Sequence[Pair]) -> Found | None:
+    def test(self, subject: AuditTarget, pairs: Sequence[NeighbourPair]) -> AttackResult | None:
         """The worst pair found, or None when no event was seen that would be worth a test."""
-        table = Table(subject.claim)
-        self._first_releases(subject, pairs[0])
-        candidates = [_Candidate(pair) for pair in pairs[: max(24, self.effort.left // 1500)]]
-        size = min(400, max(_LEAST, int(self.effort.left * 0.12 / (2 * len(candidates)))))
+        table = TabulatedCeiling(subject.claim)
+        self._warm_up(subject, pairs[0])
+        candidates = [_CandidatePair(pair) for pair in pairs[: max(24, self.effort.releases_left // 1500)]]
+        size = min(400, max(_LEAST, int(self.effort.releases_left * 0.12 / (2 * len(candidates)))))
         while self.effort.share < _COMPETITION:
             for candidate in candidates:
                 if self.effort.share < _COMPETITION:
-                    self._study(subject, candidate, size, table)
+                    self._study_candidate(subject, candidate, size, table)
             candidates.sort(key=lambda candidate: -candidate.lesson.score)
-            if self._confirmed(subject, candidates[:2], max(4 * size, _SOME)):
+            if self._confirm_broken(subject, candidates[:2], max(4 * size, _SOME)):
                 return self._worst
             candidates = candidates[: max(_FINALISTS, len(candidates) // 3)]
             if self.effort.share < _COMPETITION:
-                candidates += self._kin(subject, candidates)
+                candidates += self._neighbouring_candidates(subject, candidates)
             size *= 3
-        self._finish(subject, candidates[:_FINALISTS])
+        self._sample_finalists(subject, candidates[:_FINALISTS])
         return self._worst
 
-    def _first_releases(self, subject: Runnable, pair: Pair) -> None:
+    def _warm_up(self, subject: AuditTarget, pair: NeighbourPair) -> None:
         """A few releases that only show how fast the mechanism is."""
-        self._draw(subject, pair, 20)
+        self._draw_samples(subject, pair, 20)
 
-    def _kin(self, subject: Runnable, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    def _neighbouring_candidates(
+        self, subject: AuditTarget, candidates: Sequence[_CandidatePair]
+    ) -> list[_CandidatePair]:
         """Pairs close to the leaders join the competition."""
         met = [candidate.pair for candidate in candidates]
-        kin: list[Pair] = []
+        kin: list[NeighbourPair] = []
         for leader in met[:_LEADERS]:
-            for near in around(leader, subject.contribution):
+            for near in neighbouring_pairs(leader, subject.contribution):
                 if near not in met and near not in kin:
                     kin.append(near)
-        return [_Candidate(near) for near in kin[:: max(1, len(kin) // _KIN)]]
+        return [_CandidatePair(near) for near in kin[:: max(1, len(kin) // _KIN)]]
 
-    def _finish(self, subject: Runnable, finalists: Sequence[_Candidate]) -> None:
+    def _sample_finalists(self, subject: AuditTarget, finalists: Sequence[_CandidatePair]) -> None:
         """The better a finalist did so far, the larger its last sample."""
         for candidate in finalists:
             last = candidate is finalists[-1]
-            size = self.effort.left // (2 if last else 4)
+            size = self.effort.releases_left // (2 if last else 4)
             if size and self._try(subject, candidate, size):
                 return
 
-    def _study(self, subject: Runnable, candidate: _Candidate, size: int, table: Table) -> None:
+    def _study_candidate(
+        self, subject: AuditTarget, candidate: _CandidatePair, size: int, table: TabulatedCeiling
+    ) -> None:
         half = size // 2
-        candidate.order += self._draw(subject, candidate.pair, half)
-        candidate.cut += self._draw(subject, candidate.pair, half)
-        more = reached(candidate.order.first, candidate.pair, scales(subject.claim.claimed, subject.contribution))
-        candidate.lesson = learn(candidate.order, candidate.cut, candidate.pair.moved, table, more)
+        candidate.order_sample += self._draw_samples(subject, candidate.pair, half)
+        candidate.decide_sample += self._draw_samples(subject, candidate.pair, half)
+        more = reachability_features(
+            candidate.order_sample.first,
+            candidate.pair,
+            usual_scales(subject.claim.claimed_parameter, subject.contribution),
+        )
+        candidate.lesson = learn_event(
+            candidate.order_sample, candidate.decide_sample, candidate.pair.items_of_user, table, more
+        )
 
-    def _confirmed(self, subject: Runnable, candidates: Sequence[_Candidate], size: int) -> bool:
+    def _confirm_broken(self, subject: AuditTarget, candidates: Sequence[_CandidatePair], size: int) -> bool:
         if self._tests >= TESTS - _FINALISTS:
             return False
         sure = [candidate for candidate in candidates if candidate.lesson.score > _SURE]
-        return any(self._try(subject, candidate, min(size, self.effort.left // 4)) for candidate in sure)
+        return any(self._try(subject, candidate, min(size, self.effort.releases_left // 4)) for candidate in sure)
 
-    def _try(self, subject: Runnable, candidate: _Candidate, size: int) -> bool:
+    def _try(self, subject: AuditTarget, candidate: _CandidatePair, size: int) -> bool:
         """Test the learned event on a fresh sample; True when the promise is broken."""
         event = candidate.lesson.event
         if event is None or self._tests >= TESTS:
             return False
         self._tests += 1
-        drawn = self._draw(subject, candidate.pair, size)
-        this, other = (drawn.second, drawn.first) if event.swapped else (drawn.first, drawn.second)
+        drawn = self._draw_samples(subject, candidate.pair, size)
+        this, other = (drawn.second, drawn.first) if event.likelier_on_second else (drawn.first, drawn.second)
         error = self.significance / (2 * TESTS)  # two bounds for each test
         above = lower_bound(event.hits(this), this.total(), error)
         below = upper_bound(event.hits(other), other.total(), error)
-        size_found = strength(subject.claim, above, below)
-        broken = size_found > subject.claim.claimed
-        found = Found(
-            "sampled", candidate.pair, size_found, broken, str(event), not event.swapped, above, below, event.contains
+        size_found = strength_of_event(subject.claim, above, below)
+        broken = size_found > subject.claim.claimed_parameter
+        found = AttackResult(
+            "sampled",
+            candidate.pair,
+            size_found,
+            broken,
+            str(event),
+            not event.likelier_on_second,
+            above,
+            below,
+            event.contains,
         )
         if self._worst is None or found.strength > self._worst.strength:
             self._worst = found
         return broken
 
-    def _draw(self, subject: Runnable, pair: Pair, n: int) -> Samples:
-        drawn = Samples(subject.side(pair, True, n), subject.side(pair, False, n))
-        self.effort.made += 2 * n
+    def _draw_samples(self, subject: AuditTarget, pair: NeighbourPair, n: int) -> Samples:
+        drawn = Samples(subject.sample_side(pair, True, n), subject.sample_side(pair, False, n))
+        self.effort.releases_made += 2 * n
         self.tell(self.effort.share)
         return drawn

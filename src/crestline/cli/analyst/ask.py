@@ -13,13 +13,13 @@ import typer
 from crestline.cli.analyst import options
 from crestline.cli.analyst.questions import read_questions
 from crestline.cli.analyst.top import print_answer
-from crestline.cli.output import Format, FormatOption, console, resolved
-from crestline.cli.waiting import waiting
+from crestline.cli.output import Format, FormatOption, make_console, resolve_format
+from crestline.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
     from crestline.ledger.ledger import Ledger
-    from crestline.price.batch import Posed
+    from crestline.price.batch import BatchQuestion
     from crestline.sources.files.s3 import S3
 
 
@@ -52,20 +52,22 @@ def ask(
     """
     from crestline.errors import CrestlineError, ParameterError
     from crestline.ledger.ledger import Ledger
-    from crestline.sources.files.s3 import stored
+    from crestline.sources.files.s3 import as_s3_source
 
-    if resolved(form) is Format.CSV:
+    if resolve_format(form) is Format.CSV:
         raise ParameterError("several answers are no one table: use --format json (one answer on each line) or table")
     usual = {"source": source, "user": user, "table": table}
-    way = partial(stored, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous)
-    posed = [(one, _given(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
+    way = partial(
+        as_s3_source, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous
+    )
+    posed = [(one, _where_asked(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
     asked = [(one, given, way(given["source"])) for one, given in posed]
     paying = None if ledger is None else Ledger.open(ledger, dataset=dataset)
     try:
         for number, (one, given, place) in enumerate(asked, start=1):
             try:
-                with waiting(f"Question {number} of {len(posed)}: the engine counts"):
-                    answer = _asked(one, given, place, paying)
+                with show_progress(f"Question {number} of {len(posed)}: the engine counts"):
+                    answer = _ask_one(one, given, place, paying)
             except CrestlineError as error:
                 error.args = (f"question {number} of {len(posed)}: {error}", *error.args[1:])
                 raise
@@ -75,17 +77,17 @@ def ask(
             paying.close()
 
 
-def _given(number: int, posed: Posed, usual: dict[str, str | None]) -> dict[str, str]:
+def _where_asked(number: int, posed: BatchQuestion, usual: dict[str, str | None]) -> dict[str, str]:
     """Where a question is asked; checked for all of them before the first is paid for."""
     from crestline.errors import ParameterError
 
-    given = {name: posed.given.get(name, value) for name, value in usual.items()}
+    given = {name: posed.arguments.get(name, value) for name, value in usual.items()}
     if not given["source"]:
         raise ParameterError(f"question {number} names no source: write one in the file, or give --source")
     return {name: value for name, value in given.items() if value}
 
 
-def _asked(posed: Posed, given: dict[str, str], source: str | S3, ledger: Ledger | None) -> Answer:
+def _ask_one(posed: BatchQuestion, given: dict[str, str], source: str | S3, ledger: Ledger | None) -> Answer:
     from crestline.question import QuestionFields
     from crestline.session import top_k
 
@@ -96,15 +98,15 @@ def _asked(posed: Posed, given: dict[str, str], source: str | S3, ledger: Ledger
         ledger=ledger,
         table=given.get("table"),
         analyst=posed.analyst,
-        version=posed.given.get("version"),
+        version=posed.arguments.get("version"),
         **cast(QuestionFields, {**fields, **user}),
     )
 
 
 def _print(answer: Answer, number: int, form: Format) -> None:
-    if resolved(form) is Format.JSON:
+    if resolve_format(form) is Format.JSON:
         sys.stdout.write(json.dumps(answer.to_dict(), ensure_ascii=False) + "\n")
         sys.stdout.flush()
         return
-    console().print(f"\nQuestion {number}", style="bold")
+    make_console().print(f"\nQuestion {number}", style="bold")
     print_answer(answer, form)

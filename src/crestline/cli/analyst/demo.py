@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crestline.cli.analyst.top import print_answer
-from crestline.cli.output import Format, console
+from crestline.cli.output import Format, make_console
 from crestline.examples.library_data import LONELY_READER, LONELY_TITLE, USERS, write_loans
 
 if TYPE_CHECKING:
@@ -27,39 +27,43 @@ def demo(
     ] = None,
 ) -> None:
     """A guided tour: a leak, the private answer, the ledger, the plan, the picture. Needs nothing but this package."""
-    out = console()
+    out = make_console()
     if keep is not None:
         from crestline.examples import shop
 
         keep.mkdir(parents=True, exist_ok=True)
-        _tour(keep, out, kept=True)
+        _run_tour(keep, out, kept=True)
         shop(keep)
         out.print(f"\nIn {keep} are also the data of the documentation: checkins.parquet, sales.parquet, shop.duckdb.")
         return
     with tempfile.TemporaryDirectory(prefix="crestline-demo-") as folder:
-        _tour(Path(folder), out, kept=False)
+        _run_tour(Path(folder), out, kept=False)
 
 
-def _tour(folder: Path, out: Console, *, kept: bool) -> None:
+def _run_tour(folder: Path, out: Console, *, kept: bool) -> None:
     loans, smaller = folder / "loans.csv", folder / "loans_without_one_reader.csv"
     with out.status("Inventing a library's loans …"):
         write_loans(loans)
         write_loans(smaller, without=LONELY_READER)
-    _head(out, "1. The data", f"{USERS:,} invented readers and their loans: loans.csv, columns reader and title.")
-    _leak(loans, smaller, out)
-    answer = _private(loans, out)
-    _ledger(loans, folder / "ledger.db", out)
-    _plan(out)
-    _picture(answer, folder / "top.svg", out, kept=kept)
-    _head(out, "7. Now yours", "$ crestline top FILE --user COLUMN --item COLUMN -k 20 --epsilon 1 --delta 1e-8")
+    _print_heading(
+        out, "1. The data", f"{USERS:,} invented readers and their loans: loans.csv, columns reader and title."
+    )
+    _show_leak(loans, smaller, out)
+    answer = _ask_privately(loans, out)
+    _show_ledger(loans, folder / "ledger.db", out)
+    _show_plan(out)
+    _draw_picture(answer, folder / "top.svg", out, kept=kept)
+    _print_heading(
+        out, "7. Now yours", "$ crestline top FILE --user COLUMN --item COLUMN -k 20 --epsilon 1 --delta 1e-8"
+    )
     out.print("$ crestline mechanisms     what can be run, and what each promises")
     out.print("$ crestline --help         everything else")
 
 
-def _leak(loans: Path, smaller: Path, out: Console) -> None:
-    gone = sorted(_titles(loans) - _titles(smaller))
+def _show_leak(loans: Path, smaller: Path, out: Console) -> None:
+    gone = sorted(_read_titles(loans) - _read_titles(smaller))
     assert gone == [LONELY_TITLE], "the invented data hold one title that only one reader has"
-    _head(
+    _print_heading(
         out,
         "2. The leak",
         "A plain `count … group by title` is asked twice: with everybody, and after one reader has left. Comparing the "
@@ -67,23 +71,23 @@ def _leak(loans: Path, smaller: Path, out: Console) -> None:
     )
 
 
-def _private(loans: Path, out: Console) -> Answer:
+def _ask_privately(loans: Path, out: Console) -> Answer:
     from crestline.session import top_k
 
     command = "$ crestline top loans.csv --user reader --item title -k 12 --epsilon 1 --delta 1e-6"
-    _head(out, "3. The private answer", command)
+    _print_heading(out, "3. The private answer", command)
     with out.status("Asking …"):
         answer = top_k(loans, user="reader", item="title", k=12, epsilon=1, delta="1e-6")
     print_answer(answer, Format.TABLE)
     return answer
 
 
-def _ledger(loans: Path, address: Path, out: Console) -> None:
+def _show_ledger(loans: Path, address: Path, out: Console) -> None:
     from crestline.ledger.budget import Budget
     from crestline.ledger.ledger import Ledger
     from crestline.session import top_k
 
-    _head(
+    _print_heading(
         out,
         "4. The ledger",
         "$ crestline ledger create ledger.db --epsilon 2 --delta 1e-5\n"
@@ -101,23 +105,25 @@ def _ledger(loans: Path, address: Path, out: Console) -> None:
     out.print(f"The second time: {'the stored answer, at no cost' if again.stored else 'a new answer'}.")
 
 
-def _plan(out: Console) -> None:
+def _show_plan(out: Console) -> None:
+    from crestline.plan.count_models import read_shape
     from crestline.plan.forecast import Simulation
-    from crestline.plan.plan import plan_shape
-    from crestline.plan.shapes import read_shape
+    from crestline.plan.plan import plan_for_shape
     from crestline.question import Question
     from crestline.randomness.entropy import system
 
-    _head(out, "5. The plan", "$ crestline plan -k 20 --epsilon 1 --delta 1e-6 --users 20000     (reads no data)")
+    _print_heading(
+        out, "5. The plan", "$ crestline plan -k 20 --epsilon 1 --delta 1e-6 --users 20000     (reads no data)"
+    )
     with out.status("Forecasting …"):
         shape = read_shape("power:1", users=USERS, per_user=3.0)
-        question = Question.of({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
-        plan = plan_shape(shape, question, Simulation(system(), 50), users=USERS)
+        question = Question.from_fields({"k": 20, "epsilon": 1, "delta": "1e-6", "k_bar": 100})
+        plan = plan_for_shape(shape, question, Simulation(system(), 50), users=USERS)
     out.print(plan.advice, markup=False)
 
 
-def _picture(answer: Answer, path: Path, out: Console, *, kept: bool) -> None:
-    _head(out, "6. The picture", "$ crestline top … --plot top.svg")
+def _draw_picture(answer: Answer, path: Path, out: Console, *, kept: bool) -> None:
+    _print_heading(out, "6. The picture", "$ crestline top … --plot top.svg")
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         out.print("No picture this time: it needs one more package, pip install 'crestline\\[plot]'.")
         return
@@ -129,11 +135,11 @@ def _picture(answer: Answer, path: Path, out: Console, *, kept: bool) -> None:
     out.print(f"{where}.", markup=False)
 
 
-def _head(out: Console, title: str, text: str) -> None:
+def _print_heading(out: Console, title: str, text: str) -> None:
     out.print(f"\n[bold]{title}[/bold]")
     out.print(text, markup=False)
 
 
-def _titles(path: Path) -> set[str]:
+def _read_titles(path: Path) -> set[str]:
     with path.open(encoding="utf-8") as file:
         return {row["title"] for row in csv.DictReader(file)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.output import Format, console, print_json, resolved
+from crestline.cli.output import Format, make_console, print_json, resolve_format
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,41 +38,41 @@ def explain(
     from crestline.answer.answer import Answer
     from crestline.errors import ParameterError
 
-    read = Answer.from_dict(_read(answer))
-    form = resolved(form)
+    read = Answer.from_dict(_read_answer(answer))
+    form = resolve_format(form)
     if form is Format.CSV:
         raise ParameterError("an explanation is text: use --format table or --format json")
     if form is Format.JSON:
-        print_json(explained(read))
+        print_json(explanation_to_dict(read))
     else:
-        _print(read, console())
+        _print(read, make_console())
 
 
-def explained(answer: Answer) -> dict[str, Any]:
+def explanation_to_dict(answer: Answer) -> dict[str, Any]:
     """The explanation as plain JSON values."""
-    from crestline.answer.odds import best_guess, odds
-    from crestline.answer.review import in_formulas, in_words, not_promised
+    from crestline.answer.belief_bounds import belief_bounds, best_guess_rate
+    from crestline.answer.promise_text import exclusions, promise_in_formulas, promise_in_words
 
     return {
         "guarantee": str(answer.guarantee),
         "summary": answer.explain().splitlines(),
-        "words": list(in_words(answer)),
-        "formulas": list(in_formulas(answer)),
-        "theorems": theorems(answer),
-        "odds": [asdict(line) for line in odds(answer.guarantee)],
-        "best_guess": best_guess(answer.guarantee),
-        "not_promised": list(not_promised(answer)),
+        "words": list(promise_in_words(answer)),
+        "formulas": list(promise_in_formulas(answer)),
+        "theorems": theorem_links(answer),
+        "odds": [asdict(line) for line in belief_bounds(answer.guarantee)],
+        "best_guess": best_guess_rate(answer.guarantee),
+        "not_promised": list(exclusions(answer)),
     }
 
 
-def theorems(answer: Answer) -> dict[str, str]:
+def theorem_links(answer: Answer) -> dict[str, str]:
     """Where each theorem of the promise is told: claim, proof, code and test."""
-    base = _documentation()
+    base = _documentation_address()
     numbers = dict.fromkeys(_NUMBER.findall(answer.guarantee.theorem))
     return {number: f"{base}/{_THEOREMS}/#{number.lower()}" for number in numbers}
 
 
-def _documentation() -> str:
+def _documentation_address() -> str:
     """The address of the documentation, as the installed package states it."""
     pages = metadata.metadata("crestline").get_all("Project-URL") or []
     found = [address for label, _, address in (page.partition(", ") for page in pages) if label == "Documentation"]
@@ -82,33 +82,39 @@ def _documentation() -> str:
 def _print(answer: Answer, out: Console) -> None:
     from rich.table import Table
 
-    from crestline.answer.odds import odds
-    from crestline.answer.review import at_least, at_most, in_formulas, in_words, not_promised
+    from crestline.answer.belief_bounds import belief_bounds
+    from crestline.answer.promise_text import (
+        exclusions,
+        percent_rounded_down,
+        percent_rounded_up,
+        promise_in_formulas,
+        promise_in_words,
+    )
 
     table = Table()
     for heading in ("belief before that a user is in", "after, at least", "after, at most"):
         table.add_column(heading, justify="right")
-    for line in odds(answer.guarantee):
-        table.add_row(at_most(line.before), at_least(line.low), at_most(line.high))
-    _section(out, "In words", in_words(answer))
-    _section(out, "The odds an attacker can gain")
+    for line in belief_bounds(answer.guarantee):
+        table.add_row(percent_rounded_up(line.before), percent_rounded_down(line.low), percent_rounded_up(line.high))
+    _print_section(out, "In words", promise_in_words(answer))
+    _print_section(out, "The odds an attacker can gain")
     out.print(table)
-    _section(out, "In formulas", in_formulas(answer))
-    proven = theorems(answer)
+    _print_section(out, "In formulas", promise_in_formulas(answer))
+    proven = theorem_links(answer)
     if proven:
-        _section(out, "Where it is proven")
+        _print_section(out, "Where it is proven")
     for number, address in proven.items():
         out.print(f"- {number}: {address}", markup=False, soft_wrap=True)  # one line each, so that it can be clicked
-    _section(out, "Not promised", not_promised(answer))
+    _print_section(out, "Not promised", exclusions(answer))
 
 
-def _section(out: Console, title: str, lines: tuple[str, ...] = ()) -> None:
+def _print_section(out: Console, title: str, lines: tuple[str, ...] = ()) -> None:
     out.print(f"\n[bold]{title}[/bold]")
     for line in lines:
         out.print(fill(line, min(out.width, 100), initial_indent="- ", subsequent_indent="  "), markup=False)
 
 
-def _read(path: str) -> dict[str, Any]:
+def _read_answer(path: str) -> dict[str, Any]:
     from crestline.errors import ParameterError
 
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crestline.cli.analyst.options import ContributionOption
-from crestline.cli.output import Format, FormatOption, console, print_json, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, make_console, print_json, print_rows, resolve_format
 
 if TYPE_CHECKING:
     from crestline.plan.forecast import Estimate, Forecast, Watch
@@ -68,20 +68,20 @@ def plan(
     Example: crestline plan -k 50 --epsilon 1 --delta 1e-8 --users 500000 --shape power:1.1
     """
     from crestline.errors import ParameterError, QuestionError
+    from crestline.exact_numbers import whole_number
     from crestline.mechanisms.catalogue import entry
-    from crestline.parameters import whole
-    from crestline.pictures import ready_to_draw
+    from crestline.pictures import check_can_draw
+    from crestline.plan.count_models import read_shape
     from crestline.plan.forecast import PublicData, Simulation
-    from crestline.plan.plan import plan_public, plan_shape
+    from crestline.plan.plan import plan_for_public_data, plan_for_shape
     from crestline.plan.plot import plot as draw
-    from crestline.plan.public import public_counts
-    from crestline.plan.shapes import read_shape
+    from crestline.plan.public_file import read_public_counts
     from crestline.question import Question, QuestionFields
     from crestline.randomness.entropy import system
 
     if plot is not None:
-        ready_to_draw(plot)
-    whole(trials, "trials", at_least=2)
+        check_can_draw(plot)
+    whole_number(trials, "trials", at_least=2)
     compared = tuple(entry(name).name for name in mechanism or ())
     about: QuestionFields = {"k": k, "epsilon": epsilon, "delta": delta, "contribution": contribution, "k_bar": k_bar}
     about |= {"ordered": ordered, "passes": passes, "coverage": coverage}
@@ -91,18 +91,20 @@ def plan(
         about["user"] = user
     if item:
         about["item"] = item
-    question = Question.of(about)
+    question = Question.from_fields(about)
     with _progress() as watch:
         if on is not None:
             if public and not (user and item):
                 raise QuestionError("name the columns of the public file: --user COLUMN --item COLUMN")
-            data = PublicData(public_counts(on, question, declared=public))
-            made = plan_public(data, question, Simulation(system(), trials, watch), mechanisms=compared, users=users)
+            data = PublicData(read_public_counts(on, question, declared=public))
+            made = plan_for_public_data(
+                data, question, Simulation(system(), trials, watch), mechanisms=compared, users=users
+            )
         elif users is None:
             raise ParameterError("say how many users there are, roughly: --users 500000 (or plan --on a public file)")
         else:
             known = read_shape(shape, users=users, items=items, per_user=per_user)
-            made = plan_shape(
+            made = plan_for_shape(
                 known,
                 question,
                 Simulation(system(), trials, watch),
@@ -117,13 +119,13 @@ def plan(
 
 def print_plan(plan: Plan, form: Format) -> None:
     """A plan as a table with its advice, as JSON, or as CSV."""
-    form = resolved(form)
+    form = resolve_format(form)
     if form is Format.JSON:
         print_json(plan.to_dict())
         return
     print_rows(COLUMNS, [_cells(row, plain=form is Format.CSV) for row in plan.rows], form)
     if form is Format.TABLE:
-        out = console()
+        out = make_console()
         for line in (plan.advice, f"mechanism='auto' takes {plan.auto}.", *plan.notes):
             out.print(line, markup=False)
         for skipped in plan.skipped:
@@ -137,14 +139,14 @@ def _cells(row: Forecast, *, plain: bool) -> dict[str, Any]:
     else:
         values = {
             "needed": "" if row.needed is None else f"{row.needed:,.0f}",
-            "returned": _text(row.returned, "{:.1f}"),
-            "ratio": _text(row.ratio, "{:.3f}"),
+            "returned": _estimate_text(row.returned, "{:.1f}"),
+            "ratio": _estimate_text(row.ratio, "{:.3f}"),
         }
     sight = "all" if row.k_bar is None else row.k_bar
     return {"mechanism": row.mechanism, "k_bar": sight, "output": row.output, **values}
 
 
-def _text(estimate: Estimate, form: str) -> str:
+def _estimate_text(estimate: Estimate, form: str) -> str:
     text = form.format(estimate.value)
     return f"{text} ± {form.format(estimate.error)}" if estimate.simulated else text
 
@@ -154,6 +156,6 @@ def _progress() -> Iterator[Watch]:
     """A bar on standard error, gone when the work is done."""
     from rich.progress import Progress
 
-    with Progress(console=console(stderr=True), transient=True) as bar:
+    with Progress(console=make_console(stderr=True), transient=True) as bar:
         task = bar.add_task("Trying mechanisms", total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crestline.cli.analyst.options import ContributionOption, CountsOption, DatasetOption, KBarOption, MechanismOption
-from crestline.cli.output import Format, FormatOption, console, print_json, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, make_console, print_json, print_rows, resolve_format
 
 if TYPE_CHECKING:
     from crestline.ledger.ledger import Ledger
-    from crestline.price.batch import Batch, Line, PayersOf, Posed
+    from crestline.price.batch import Batch, BatchQuestion, PayersOf, PricedQuestion
     from crestline.price.price import Charge
 
 COLUMNS = {"question": "question", "mechanism": "mechanism", "epsilon": "ε", "delta": "δ"}
@@ -69,8 +69,8 @@ def price(
     """
     from crestline.cli.analyst.questions import read_questions
     from crestline.errors import ParameterError
-    from crestline.price.batch import batch, posed_from
-    from crestline.price.fit import fit as fitted
+    from crestline.price.batch import parse_question, price_batch
+    from crestline.price.fit_budget import fit_batch as fitted
 
     if (questions is None) == (k is None):
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")
@@ -81,12 +81,12 @@ def price(
     how = {"ordered": None if ordered else False, "passes": passes}
     grouped = {"by": by or None, "groups_per_user": groups_per_user, "groups": groups, "floor": floor}
     about = {"item": item or None, "where": where, "domain": domain, **how, **when, **grouped}
-    asked = [posed_from({**one, **more, **about})] if questions is None else read_questions(questions)
+    asked = [parse_question({**one, **more, **about})] if questions is None else read_questions(questions)
     paying = _ledger(ledger, dataset, budget_epsilon, budget_delta)
     try:
-        asked = [_placed(posed, paying) for posed in asked]
-        with console(stderr=True).status("Working out prices …"):
-            made = fitted(asked, _payers(paying)) if fit else batch(asked, _payers(paying))
+        asked = [_with_periods(posed, paying) for posed in asked]
+        with make_console(stderr=True).status("Working out prices …"):
+            made = fitted(asked, _payers_in_ledger(paying)) if fit else price_batch(asked, _payers_in_ledger(paying))
         print_batch(made, paying.address, form)
     finally:
         paying.close()
@@ -94,7 +94,7 @@ def price(
 
 def print_batch(batch: Batch, address: str, form: Format) -> None:
     """Prices as a table with their sum, as JSON, or as CSV."""
-    form = resolved(form)
+    form = resolve_format(form)
     if form is Format.JSON:
         print_json(_values(batch, address))
         return
@@ -106,13 +106,13 @@ def print_batch(batch: Batch, address: str, form: Format) -> None:
     rows = [_cells(number, line, plain=form is Format.CSV) for number, line in enumerate(batch.lines, start=1)]
     print_rows({**COLUMNS, **paid}, rows, form)
     if form is Format.TABLE:
-        out = console()
+        out = make_console()
         for text in _summary(batch, address):
             out.print(text, markup=False)
 
 
 def _summary(batch: Batch, address: str) -> list[str]:
-    from crestline.price.price import worth_listing
+    from crestline.price.price import charges_to_list
 
     lines = []
     if batch.item_epsilon is not None:
@@ -120,8 +120,8 @@ def _summary(batch: Batch, address: str) -> list[str]:
     for number, line in enumerate(batch.lines, start=1):
         if line.price.mechanism.instead:
             lines.append(f"{number}. Instead of {line.price.mechanism.name}: {line.price.mechanism.instead}.")
-    for charge in worth_listing(batch.charges):
-        least, most = charge.left
+    for charge in charges_to_list(batch.charges):
+        least, most = charge.remaining_after
         lines += [
             f"Together: {charge} ({address}).",
             f"In its units: at most {charge.most}, and {least} to {most} would be left.",
@@ -129,25 +129,25 @@ def _summary(batch: Batch, address: str) -> list[str]:
     number = len(batch.lines)
     if not batch.fits:
         lines.append(
-            f"This does not fit: only the first {batch.sure} of {number} can be asked whatever they return. "
+            f"This does not fit: only the first {batch.number_certain} of {number} can be asked whatever they return. "
             "Try --fit, or ask for fewer items."
         )
     return lines
 
 
-def _cells(number: int, line: Line, *, plain: bool) -> dict[str, Any]:
-    from crestline.parameters import decimal_text
+def _cells(number: int, line: PricedQuestion, *, plain: bool) -> dict[str, Any]:
+    from crestline.exact_numbers import decimal_text
 
     charge = line.price.charges[0]
     if not plain:
         priced = line.price
         lead = "" if priced.margin is None else f"about {max(0, math.ceil(priced.margin)):,} {priced.unit}"
         spread = "" if priced.spread is None else f"±{math.ceil(priced.spread):,} {priced.unit}"
-        named = {"question": _name(number, line.posed), "mechanism": priced.mechanism.name, **_total(line)}
+        named = {"question": _question_name(number, line.question), "mechanism": priced.mechanism.name, **_total(line)}
         return {**named, "share": f"at most {charge.share}", "margin": lead, "spread": spread}
     digits = 12
     return {
-        "question": _name(number, line.posed),
+        "question": _question_name(number, line.question),
         "mechanism": line.price.mechanism.name,
         **_total(line),
         "most": decimal_text(charge.most.loss, digits),
@@ -161,10 +161,10 @@ def _values(batch: Batch, address: str) -> dict[str, Any]:
         "ledger": address,
         "item_epsilon": None if batch.item_epsilon is None else f"{float(batch.item_epsilon):g}",
         "fits": batch.fits,
-        "sure": batch.sure,
+        "sure": batch.number_certain,
         "questions": [
             {
-                **line.posed.given,
+                **line.question.arguments,
                 **_total(line),
                 "margin": line.price.margin,
                 "spread": line.price.spread,
@@ -178,34 +178,34 @@ def _values(batch: Batch, address: str) -> dict[str, Any]:
     }
 
 
-def _total(line: Line) -> dict[str, str]:
+def _total(line: PricedQuestion) -> dict[str, str]:
     """The total (ε, δ) of a question: as it was given or fitted, else what its mechanism promises."""
-    from crestline.parameters import decimal_text
+    from crestline.exact_numbers import decimal_text
 
-    promise, question = line.price.guarantee, line.posed.question
+    promise, question = line.price.guarantee, line.question.question
     epsilon = question.epsilon if question.epsilon is not None else promise.epsilon
     delta = question.delta if question.delta is not None else promise.delta
     return {"epsilon": "" if epsilon is None else decimal_text(epsilon), "delta": decimal_text(delta)}
 
 
 def _charge(charge: Charge) -> dict[str, Any]:
-    from crestline.ledger.shares import part_of
+    from crestline.ledger.budget_fractions import fraction_of
 
-    least, most = charge.left
+    least, most = charge.remaining_after
     return {
         "account": charge.account,
         "most": charge.most.to_json(),
         "least": charge.least.to_json(),
         "remaining": charge.remaining.to_json(),
-        "share": part_of(charge.most, charge.budget.limit),
+        "share": fraction_of(charge.most, charge.budget.limit),
         "left_at_least": least.to_json(),
         "left_at_most": most.to_json(),
         "fits": charge.fits,
     }
 
 
-def _name(number: int, posed: Posed) -> str:
-    item = posed.given.get("item")
+def _question_name(number: int, posed: BatchQuestion) -> str:
+    item = posed.arguments.get("item")
     words = ", ".join(item) if isinstance(item, list) else item or ""
     return f"{number}. top {posed.question.k} {words}".rstrip()
 
@@ -224,23 +224,23 @@ def _ledger(ledger: str | None, dataset: str | None, epsilon: str | None, delta:
     return Ledger.in_memory(Budget(epsilon=epsilon or "", delta=delta or 0))
 
 
-def _payers(ledger: Ledger) -> PayersOf:
+def _payers_in_ledger(ledger: Ledger) -> PayersOf:
     """The accounts as they stand at this moment, read once for each analyst and each set of periods."""
     from functools import cache
 
-    from crestline.prepare import reach_of
-    from crestline.price.price import payers_of
+    from crestline.prepare import period_charge_of
+    from crestline.price.price import paying_accounts
 
-    read = cache(lambda analyst, reach: payers_of(ledger, analyst, reach))
-    return lambda posed: read(posed.analyst, reach_of(posed.question))
+    read = cache(lambda analyst, reach: paying_accounts(ledger, analyst, reach))
+    return lambda posed: read(posed.analyst, period_charge_of(posed.question))
 
 
-def _placed(posed: Posed, ledger: Ledger) -> Posed:
+def _with_periods(posed: BatchQuestion, ledger: Ledger) -> BatchQuestion:
     """The question with its periods, by the clock of the ledger."""
     from dataclasses import replace
 
-    from crestline.periods.span import resolve
+    from crestline.periods.requested import resolve_periods
 
     calendar = ledger.payers(posed.analyst)[-1].balance.budget.calendar
-    period = resolve(posed.question.period, calendar, ledger.now())
+    period = resolve_periods(posed.question.period, calendar, ledger.now())
     return replace(posed, question=replace(posed.question, period=period))

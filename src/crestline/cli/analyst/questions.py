@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING, Any
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crestline.price.batch import Posed
+    from crestline.price.batch import BatchQuestion
 
 
-def read_questions(path: Path) -> list[Posed]:
+def read_questions(path: Path) -> list[BatchQuestion]:
     """The questions of a file; its ending says how they are written."""
-    from crestline.price.batch import posed_from
+    from crestline.price.batch import parse_question
 
-    readers = {".jsonl": _json, ".json": _json, ".ndjson": _json, ".toml": _toml, ".csv": _csv}
+    readers = {
+        ".jsonl": _parse_json,
+        ".json": _parse_json,
+        ".ndjson": _parse_json,
+        ".toml": _parse_toml,
+        ".csv": _parse_csv,
+    }
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise ParameterError(f"a file of questions ends in .jsonl, .json, .toml or .csv, not {path.name!r}")
@@ -30,13 +36,13 @@ def read_questions(path: Path) -> list[Posed]:
     found = []
     for number, values in enumerate(reader(text, path), start=1):
         try:
-            found.append(posed_from(values))
+            found.append(parse_question(values))
         except ParameterError as error:
             raise ParameterError(f"{path}, question {number}: {error}") from None
     return found
 
 
-def _json(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
+def _parse_json(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
     try:
         values = _values(text)
     except json.JSONDecodeError as error:
@@ -57,7 +63,7 @@ def _values(text: str) -> list[Any]:
     return whole if isinstance(whole, list) else [whole]
 
 
-def _toml(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
+def _parse_toml(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -68,7 +74,7 @@ def _toml(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
     return questions
 
 
-def _csv(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
+def _parse_csv(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
     rows = list(csv.DictReader(text.splitlines()))
     if any(None in row for row in rows):
         raise ParameterError(f"{path}: a row has more cells than the header")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crestline.cli.analyst import options
-from crestline.cli.output import Format, FormatOption, console, print_csv, print_json, resolved
-from crestline.cli.waiting import waiting
+from crestline.cli.output import Format, FormatOption, make_console, print_csv, print_json, resolve_format
+from crestline.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
@@ -102,15 +102,17 @@ def top(
 
     Example: crestline top checkins.parquet --user user --item venue -k 20 --epsilon 1 --delta 1e-8
     """
-    from crestline.pictures import ready_to_draw
+    from crestline.pictures import check_can_draw
     from crestline.session import top_k
-    from crestline.sources.files.s3 import stored
+    from crestline.sources.files.s3 import as_s3_source
 
     if plot is not None:
-        ready_to_draw(plot)
+        check_can_draw(plot)
     place = source[0] if len(source) == 1 else source  # a shell makes several paths of logs/*.parquet
-    asked = stored(place, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous)
-    with waiting("The engine counts"):
+    asked = as_s3_source(
+        place, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous
+    )
+    with show_progress("The engine counts"):
         answer = top_k(
             asked,
             user=user,
@@ -151,31 +153,31 @@ def top(
 
 def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
     """An answer as a table with its explanation, as JSON, or as CSV."""
-    form = resolved(form)
+    form = resolve_format(form)
     if form is Format.JSON:
         print_json(answer.to_dict())
     elif form is Format.CSV:
-        from crestline.answer.explain import reaching
+        from crestline.answer.explain import coverage_line
         from crestline.answer.tabular import columns
 
         table = columns(answer)
         print_csv(list(table), list(zip(*table.values(), strict=True)))
         if answer.stopped:
             note = f"{len(answer)} of {answer.question.k} items: it stopped on purpose (see --format table)"
-            console(stderr=True).print(note, markup=False)
+            make_console(stderr=True).print(note, markup=False)
         if answer.coverage is not None:
-            console(stderr=True).print(reaching(answer.coverage, len(answer)), markup=False)
+            make_console(stderr=True).print(coverage_line(answer.coverage, len(answer)), markup=False)
     else:
         _print_table(answer)
         if explain:
-            console().print(answer.explain(), markup=False)
+            make_console().print(answer.explain(), markup=False)
 
 
 def _print_table(answer: Answer) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from crestline.answer.tabular import cell_text, columns
+    from crestline.answer.tabular import columns, printable_text
 
     data = columns(answer)
     table = Table()
@@ -184,5 +186,5 @@ def _print_table(answer: Answer) -> None:
             head, justify="left" if head in (*answer.question.by, *answer.question.item) else "right", overflow="fold"
         )
     for row in zip(*data.values(), strict=True):
-        table.add_row(*(Text(cell_text(cell)) for cell in row))
-    console().print(table)
+        table.add_row(*(Text(printable_text(cell)) for cell in row))
+    make_console().print(table)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.output import Format, FormatOption, print_rows, resolved
+from crestline.cli.output import Format, FormatOption, print_rows, resolve_format
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crestline.guarantees.composition import Bound
+    from crestline.guarantees.composition import CompositionTheorem
     from crestline.guarantees.cost import Cost, Step
 
 _RELEASE = re.compile(r"(?:(\d+)x)?([a-z]+):([^:]+)")
@@ -53,25 +53,27 @@ def account(
     """
     from crestline.guarantees.rounding import round_down, round_up
 
-    _one_way_only(releases, steps, epsilon, total, plot)
+    _refuse_ambiguous(releases, steps, epsilon, total, plot)
     if plot is not None:
-        from crestline.pictures import ready_to_draw
+        from crestline.pictures import check_can_draw
 
-        ready_to_draw(plot)
+        check_can_draw(plot)
     if releases:
-        _show(_added(_cost(releases), slack), form, f"Together, at slack {slack}", round_up)
+        _print_totals(_totals_of_steps(_total_cost(releases), slack), form, f"Together, at slack {slack}", round_up)
     elif total is not None and steps is not None:
         title = f"Each of {steps} draws, for {total} in all at slack {slack}"
-        _show(_divided(steps, total, slack), form, title, round_down)
+        _print_totals(_largest_epsilons(steps, total, slack), form, title, round_down)
     elif epsilon is not None and steps is not None:
-        _show(_draws(steps, epsilon, slack), form, f"{steps} draws of {epsilon}, at slack {slack}", round_up)
+        _print_totals(
+            _totals_of_draws(steps, epsilon, slack), form, f"{steps} draws of {epsilon}, at slack {slack}", round_up
+        )
     if plot is not None:
-        from crestline.cli.owner.account_figure import figure
+        from crestline.cli.owner.account_figure import accountant_figure
 
-        figure(epsilon or "0.1", slack, steps or 1000).save(plot)
+        accountant_figure(epsilon or "0.1", slack, steps or 1000).save(plot)
 
 
-def _one_way_only(
+def _refuse_ambiguous(
     releases: Sequence[str] | None, steps: int | None, epsilon: str | None, total: str | None, plot: str | None
 ) -> None:
     """Refuse calls that say nothing, or two things at once."""
@@ -87,13 +89,15 @@ def _one_way_only(
         )
 
 
-def _cost(releases: Sequence[str]) -> Cost:
-    from crestline.guarantees.cost import Cost, Repeated
+def _total_cost(releases: Sequence[str]) -> Cost:
+    from crestline.guarantees.cost import Cost, RepeatedStep
 
-    return Cost(tuple(Repeated(_step(kind, numbers), times) for times, kind, numbers in map(_parsed, releases)))
+    return Cost(
+        tuple(RepeatedStep(_step(kind, numbers), times) for times, kind, numbers in map(_parse_release, releases))
+    )
 
 
-def _parsed(text: str) -> tuple[int, str, list[str]]:
+def _parse_release(text: str) -> tuple[int, str, list[str]]:
     """How often, which kind, and its numbers."""
     found = _RELEASE.fullmatch(text.strip())
     if found is None or found[2] not in _NUMBERS:
@@ -105,10 +109,10 @@ def _parsed(text: str) -> tuple[int, str, list[str]]:
 
 
 def _step(kind: str, numbers: list[str]) -> Step:
+    from crestline.exact_numbers import non_negative_number
     from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP
-    from crestline.parameters import not_negative
 
-    first, last = (not_negative(number, kind) for number in (numbers[0], numbers[-1]))
+    first, last = (non_negative_number(number, kind) for number in (numbers[0], numbers[-1]))
     if kind == "test":
         return LossInterval(below=last, above=first + last)  # P2.4: the loss lies in [-ε2, ε1 + ε2]
     if kind == "interval":
@@ -118,52 +122,57 @@ def _step(kind: str, numbers: list[str]) -> Step:
     return BoundedRange(first) if kind == "br" else PureDP(first)
 
 
-def _added(cost: Cost, slack: str) -> list[dict[str, Any]]:
+def _totals_of_steps(cost: Cost, slack: str) -> list[dict[str, Any]]:
     """The total of any steps, by every accountant that can bound them."""
+    from crestline.exact_numbers import proportion
     from crestline.guarantees.accountants import ACCOUNTANTS
-    from crestline.parameters import proportion
 
     spare = proportion(slack, "slack")
     bounds = [(accountant, accountant.epsilon(cost, spare)) for accountant in ACCOUNTANTS]
-    rows = [_row(one.name, one.theorem, bound) for one, bound in bounds if bound is not None]
+    rows = [_accountant_row(one.name, one.theorem, bound) for one, bound in bounds if bound is not None]
     if not rows:
         raise ParameterError("Gaussian noise has no pure epsilon: give --slack a number above zero, such as 1e-6")
     return rows
 
 
-def _draws(k: int, epsilon: str, slack: str) -> list[dict[str, Any]]:
+def _totals_of_draws(k: int, epsilon: str, slack: str) -> list[dict[str, Any]]:
     """The total of k draws, by every theorem."""
-    return [_row(bound.name, bound.theorem, bound.epsilon(k, epsilon, slack)) for bound in _theorems(slack)]
+    return [
+        _accountant_row(bound.name, bound.theorem, bound.epsilon(k, epsilon, slack))
+        for bound in _available_theorems(slack)
+    ]
 
 
-def _divided(k: int, total: str, slack: str) -> list[dict[str, Any]]:
+def _largest_epsilons(k: int, total: str, slack: str) -> list[dict[str, Any]]:
     """The largest ε of each of k draws, by every theorem (Ind, P10.4)."""
-    from crestline.guarantees.search import largest_within
-    from crestline.parameters import positive, whole
+    from crestline.exact_numbers import positive_number, whole_number
+    from crestline.guarantees.root_finding import largest_within
 
-    budget, count = positive(total, "total"), whole(k, "k")
+    budget, count = positive_number(total, "total"), whole_number(k, "k")
 
-    def part(bound: Bound) -> Fraction:
+    def largest_epsilon(bound: CompositionTheorem) -> Fraction:
         return largest_within(lambda size: bound.epsilon(count, size, slack), budget, start=budget / count)
 
-    return [_row(bound.name, bound.theorem, part(bound)) for bound in _theorems(slack)]
+    return [_accountant_row(bound.name, bound.theorem, largest_epsilon(bound)) for bound in _available_theorems(slack)]
 
 
-def _theorems(slack: str) -> Sequence[Bound]:
+def _available_theorems(slack: str) -> Sequence[CompositionTheorem]:
     """All theorems, or plain addition alone when nothing may fail."""
+    from crestline.exact_numbers import proportion
     from crestline.guarantees.composition import BOUNDS
-    from crestline.parameters import proportion
 
     return BOUNDS if proportion(slack, "slack") else BOUNDS[:1]
 
 
-def _row(name: str, theorem: str, epsilon: Fraction) -> dict[str, Any]:
+def _accountant_row(name: str, theorem: str, epsilon: Fraction) -> dict[str, Any]:
     return {"accountant": name, "epsilon": epsilon, "adaptive": name in _FILTERS, "theorem": theorem}
 
 
-def _show(rows: Sequence[Mapping[str, Any]], form: Format, title: str, rounded: Callable[..., Fraction]) -> None:
+def _print_totals(
+    rows: Sequence[Mapping[str, Any]], form: Format, title: str, rounded: Callable[..., Fraction]
+) -> None:
     """Exact decimals for programs; for people six digits, rounded to the safe side."""
-    if resolved(form) is Format.TABLE:
+    if resolve_format(form) is Format.TABLE:
         rows = [
             {
                 **row,

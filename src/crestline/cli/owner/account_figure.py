@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from crestline.guarantees.composition import BOUNDS, basic, optimal
-from crestline.parameters import positive, probability, whole
-from crestline.pictures import Picture, altair
+from crestline.exact_numbers import positive_number, probability, whole_number
+from crestline.guarantees.composition import BOUNDS, basic_composition, optimal_composition
+from crestline.pictures import Picture, import_altair
 
 _POINTS = 28
 _COLOURS = {
@@ -20,10 +20,10 @@ _COLOURS = {
 }
 
 
-def figure(epsilon: str, slack: str, most: int) -> Picture:
+def accountant_figure(epsilon: str, slack: str, most: int) -> Picture:
     """The picture for draws of one ε, up to `most` of them."""
-    alt = altair()
-    rows = ratios(epsilon, slack, most)
+    alt = import_altair()
+    rows = ratio_rows(epsilon, slack, most)
     colour = alt.Color(
         "accountant:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())), legend=None
     )
@@ -45,12 +45,12 @@ def figure(epsilon: str, slack: str, most: int) -> Picture:
     return Picture(alt.layer(lines, words).properties(title=title, width=480, height=320))
 
 
-def ratios(epsilon: str, slack: str, most: int) -> list[dict[str, Any]]:
+def ratio_rows(epsilon: str, slack: str, most: int) -> list[dict[str, Any]]:
     """One row for each theorem and number of draws; plain addition stands in where it is better."""
-    size, spare = positive(epsilon, "epsilon"), probability(slack, "slack")
+    size, spare = positive_number(epsilon, "epsilon"), probability(slack, "slack")
     rows = []
-    for k in _counts(whole(most, "k", at_least=2)):
-        best, plain = optimal(k, size, spare), basic(k, size)
+    for k in _counts(whole_number(most, "k", at_least=2)):
+        best, plain = optimal_composition(k, size, spare), basic_composition(k, size)
         for bound in BOUNDS:
             if bound.name in _COLOURS:
                 ratio = min(bound.epsilon(k, size, spare), plain) / best

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from crestline.cli.output import Format, FormatOption, print_csv, print_json, print_rows, resolved
-from crestline.cli.owner.ledger_tables import period_json, periods_of, print_accounts, print_notes
+from crestline.cli.output import Format, FormatOption, print_csv, print_json, print_rows, resolve_format
+from crestline.cli.owner.ledger_tables import period_accounts, period_json, print_accounts, print_notes
 
 if TYPE_CHECKING:
     from crestline.ledger.budget import Budget, Window
     from crestline.ledger.entries import Entry
-    from crestline.ledger.storage.records import Account
+    from crestline.ledger.storage.queries import Account
     from crestline.ledger.storage.store import Store
 
 ledger_app = typer.Typer(
@@ -31,7 +31,7 @@ Dataset = Annotated[str | None, typer.Option(help="Only this data set.")]
 Form = FormatOption
 
 
-class Lines(StrEnum):
+class EntryFormat(StrEnum):
     JSONL = "jsonl"
     CSV = "csv"
 
@@ -83,9 +83,9 @@ def create(
         per=per,
         time=time,
         zone=zone,
-        cap=None if cap is None else _cap(cap, kind),
+        cap=None if cap is None else _parse_cap(cap, kind),
     )
-    analysts = dict(_analyst_budget(text, budget) for text in analyst or ())
+    analysts = dict(_parse_analyst_budget(text, budget) for text in analyst or ())
     with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
         print_accounts(ledger.accounts, form)
 
@@ -106,7 +106,7 @@ def add_analyst(
     from crestline.ledger.ledger import Ledger
 
     with Ledger.open(address, dataset=dataset) as ledger:
-        ledger.add_analyst(*_analyst_budget(analyst, ledger.budget))
+        ledger.add_analyst(*_parse_analyst_budget(analyst, ledger.budget))
         print_accounts(ledger.accounts, form)
 
 
@@ -115,22 +115,22 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
     """Show every budget: what is settled, what is reserved, what is left."""
     from crestline.ledger.report import account_json, entry_json
 
-    with _store(address) as store:
-        accounts, waiting = _accounts(store, dataset), store.open_reservations(dataset)
-        if resolved(form) is Format.JSON:
+    with _open_store(address) as store:
+        accounts, waiting = _find_accounts(store, dataset), store.open_reservations(dataset)
+        if resolve_format(form) is Format.JSON:
             print_json(
                 {
                     "ledger": store.address,
                     "checksum": store.checksum(),
                     "accounts": [account_json(account) for account in accounts],
-                    "periods": [period_json(part) for whole in accounts for part in periods_of(store, whole)],
+                    "periods": [period_json(part) for whole in accounts for part in period_accounts(store, whole)],
                     "users": {account.dataset: account.user for account in accounts if account.analyst is None},
                     "open_reservations": [entry_json(entry) for entry in waiting],
                 }
             )
             return
         print_accounts(accounts, form)
-        if resolved(form) is Format.TABLE:
+        if resolve_format(form) is Format.TABLE:
             print_notes(store, accounts, waiting)
 
 
@@ -144,12 +144,12 @@ def history(
     """Show who asked what, what it cost, what was refused."""
     from crestline.ledger.report import ENTRY_COLUMNS, ENTRY_FIELDS, entry_fields, entry_json, entry_row
 
-    with _store(address) as store:
-        _accounts(store, dataset)
+    with _open_store(address) as store:
+        _find_accounts(store, dataset)
         entries = store.entries(dataset, last or None)
-    if resolved(form) is Format.JSON:
+    if resolve_format(form) is Format.JSON:
         print_json([entry_json(entry) for entry in entries])
-    elif resolved(form) is Format.CSV:
+    elif resolve_format(form) is Format.CSV:
         print_csv(ENTRY_FIELDS, [entry_fields(entry) for entry in entries])
     else:
         print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in entries], form)
@@ -165,16 +165,16 @@ def verify(
     form: Form = Format.AUTO,
 ) -> None:
     """Check every hash, every link and every sum. Exit code 1 when something is found."""
-    with _store(address) as store:
+    with _open_store(address) as store:
         found = store.verify(checksum)
-    if resolved(form) is Format.TABLE:
+    if resolve_format(form) is Format.TABLE:
         verdict = "The ledger holds." if found.ok else "The ledger does not hold:"
         typer.echo(f"{verdict} {found.entries} entries; checksum {found.checksum}")
         for finding in found.findings:
             typer.echo(f"  {finding}")
         if found.backwards:
             typer.echo(f"  (The clock went backwards {found.backwards} times. That is no error of the ledger.)")
-    elif resolved(form) is Format.CSV:
+    elif resolve_format(form) is Format.CSV:
         print_csv(["finding"], [[finding] for finding in found.findings])
     else:
         summary = {"ok": found.ok, "entries": found.entries, "checksum": found.checksum}
@@ -193,7 +193,7 @@ def accept(
 
     Example: crestline ledger accept ledger.db /elsewhere/ledger.witness
     """
-    with _store(address) as store:
+    with _open_store(address) as store:
         before = store.accept(witness)
         typer.echo(f"The witness knew {before}; it knows {store.checksum()} now.")
 
@@ -202,12 +202,12 @@ def accept(
 def export(
     address: Address,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
-    form: Annotated[Lines, typer.Option("--format", help="jsonl keeps all that is needed to check the chain.")] = (
-        Lines.JSONL
-    ),
+    form: Annotated[
+        EntryFormat, typer.Option("--format", help="jsonl keeps all that is needed to check the chain.")
+    ] = (EntryFormat.JSONL),
 ) -> None:
     """Write out every entry, one line each, for other programs."""
-    with _store(address) as store:
+    with _open_store(address) as store:
         if output is None:
             _write(store, sys.stdout, form)
             return
@@ -218,7 +218,7 @@ def export(
             raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
 
 
-def _write(store: Store, file: TextIO, form: Lines) -> None:
+def _write(store: Store, file: TextIO, form: EntryFormat) -> None:
     from crestline.ledger.report import ENTRY_FIELDS, entry_fields, entry_line
 
     def lines(entries: Iterator[Entry]) -> None:
@@ -230,11 +230,11 @@ def _write(store: Store, file: TextIO, form: Lines) -> None:
         writer.writerow(ENTRY_FIELDS)
         writer.writerows(map(entry_fields, entries))
 
-    store.each_entry(lines if form is Lines.JSONL else rows)
+    store.read_all_entries(lines if form is EntryFormat.JSONL else rows)
 
 
 @contextmanager
-def _store(address: str) -> Iterator[Store]:
+def _open_store(address: str) -> Iterator[Store]:
     """The ledger of all data sets at an address."""
     from datetime import UTC, datetime
 
@@ -247,7 +247,7 @@ def _store(address: str) -> Iterator[Store]:
         store.close()
 
 
-def _accounts(store: Store, dataset: str | None) -> list[Account]:
+def _find_accounts(store: Store, dataset: str | None) -> list[Account]:
     from crestline.errors import LedgerError
 
     accounts = store.accounts(dataset)
@@ -256,7 +256,7 @@ def _accounts(store: Store, dataset: str | None) -> list[Account]:
     return accounts
 
 
-def _cap(text: str, kind: str) -> Window:
+def _parse_cap(text: str, kind: str) -> Window:
     from crestline.errors import ParameterError
     from crestline.ledger.budget import Window
 
@@ -266,7 +266,7 @@ def _cap(text: str, kind: str) -> Window:
     return Window(int(periods), numbers[0], numbers[1], kind)
 
 
-def _analyst_budget(text: str, dataset: Budget) -> tuple[str, Budget]:
+def _parse_analyst_budget(text: str, dataset: Budget) -> tuple[str, Budget]:
     """A budget of the kind and by the periods of the data set's."""
     from crestline.errors import ParameterError
     from crestline.ledger.budget import Budget

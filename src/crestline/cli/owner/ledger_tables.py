@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crestline.cli.output import Format, console, print_csv, print_json, print_rows, resolved
+from crestline.cli.output import Format, make_console, print_csv, print_json, print_rows, resolve_format
 
 if TYPE_CHECKING:
     from crestline.ledger.entries import Entry
-    from crestline.ledger.storage.reading import StoreReader
-    from crestline.ledger.storage.records import Account
+    from crestline.ledger.storage.queries import Account
+    from crestline.ledger.storage.store_reader import StoreReader
 
 
 def print_accounts(accounts: list[Account], form: Format) -> None:
     """One line for each budget: what is settled, what is reserved, what is left."""
     from crestline.ledger.report import ACCOUNT_COLUMNS, ACCOUNT_FIELDS, account_fields, account_json, account_row
 
-    if resolved(form) is Format.JSON:
+    if resolve_format(form) is Format.JSON:
         print_json([account_json(account) for account in accounts])
-    elif resolved(form) is Format.CSV:
+    elif resolve_format(form) is Format.CSV:
         print_csv(ACCOUNT_FIELDS, [line for account in accounts for line in account_fields(account)])
     else:
         print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], form)
 
 
-def periods_of(store: StoreReader, account: Account) -> list[Account]:
+def period_accounts(store: StoreReader, account: Account) -> list[Account]:
     """The accounts of the periods of a budget, and of its windows."""
     by_period = account.balance.budget.calendar is not None
     return store.periods(account.dataset, account.analyst) if by_period else []
@@ -39,19 +39,19 @@ def period_json(account: Account) -> dict[str, Any]:
 
 def _print_calendar(whole: Account, periods: list[Account]) -> None:
     """How much of each period is left, and what the budget promises."""
-    from crestline.ledger.periods import promises
-    from crestline.ledger.report import calendar_of
+    from crestline.ledger.periods import promise_texts
+    from crestline.ledger.report import period_calendar
 
     single = [account for account in periods if account.span == 1]
     if single:
-        heads, rows = calendar_of(single)
+        heads, rows = period_calendar(single)
         whose = whole.dataset if whole.analyst is None else f"{whole.dataset} / {whole.analyst}"
         cells = [dict(zip(heads, row, strict=True)) for row in rows]
         title = f"{whose}: what is left of each {whole.balance.budget.calendar.per}"  # type: ignore[union-attr] # by period
         print_rows({head: head for head in heads}, cells, Format.TABLE, title)
     if whole.analyst is None:
-        for promise in promises(whole.balance.budget, len(single)):
-            console().print(promise, markup=False)
+        for promise in promise_texts(whole.balance.budget, len(single)):
+            make_console().print(promise, markup=False)
 
 
 def _print_ahead(entries: list[Entry]) -> None:
@@ -68,7 +68,7 @@ def print_notes(store: StoreReader, accounts: list[Account], waiting: list[Entry
     """What a table of sums does not say: whose presence is hidden, reservations that hang, and the checksum to keep."""
     from crestline.ledger.report import ENTRY_COLUMNS, entry_row
 
-    ahead = store.waiting_ahead()
+    ahead = store.reserved_ahead()
     numbers = {entry.sequence for entry in ahead}
     ahead, hanging = [[entry for entry in waiting if (entry.sequence in numbers) is said] for said in (True, False)]
     if ahead:
@@ -77,8 +77,8 @@ def print_notes(store: StoreReader, accounts: list[Account], waiting: list[Entry
         title = "Reserved and not settled: being answered now, or lost in a crash. They stay charged."
         print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in hanging], Format.TABLE, title)
     for account in accounts:
-        _print_calendar(account, periods_of(store, account))
+        _print_calendar(account, period_accounts(store, account))
     for account in accounts:
         if account.user is not None:
-            console().print(f"data set {account.dataset!r}: the users of column {account.user!r}", markup=False)
-    console().print(f"checksum {store.checksum()}", markup=False)
+            make_console().print(f"data set {account.dataset!r}: the users of column {account.user!r}", markup=False)
+    make_console().print(f"checksum {store.checksum()}", markup=False)

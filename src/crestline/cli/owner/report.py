@@ -14,7 +14,7 @@ from crestline.cli.output import Format, FormatOption, print_rows
 
 if TYPE_CHECKING:
     from crestline.web.config import ReportConfig
-    from crestline.web.state import ServiceState
+    from crestline.web.service_state import ServiceState
 
 COLUMNS = {"report": "report", "period": "period", "status": "status", "items": "items", "reason": "reason"}
 
@@ -22,7 +22,7 @@ report_app = typer.Typer(help="Recurring reports: ask what is due, and publish i
 
 
 @report_app.callback()
-def _group() -> None:
+def _report_commands() -> None:
     """Recurring reports: ask what is due, and publish it."""
 
 
@@ -42,8 +42,8 @@ def due(
     Example: crestline report due crestline.toml
     """
     from crestline.errors import ParameterError
+    from crestline.web.service_state import open_state
     from crestline.web.settings.reader import load_config
-    from crestline.web.state import open_state
 
     loaded = load_config(config)
     if name is not None and name not in loaded.reports:
@@ -51,15 +51,15 @@ def due(
     state = open_state(loaded)
     try:
         chosen = {key: part for key, part in loaded.reports.items() if name in (None, key)}
-        lines = [line for key, part in chosen.items() for line in _published(state, key, part)]
-        lines += [] if name is not None else _given_back(state, loaded.reports)
+        lines = [line for key, part in chosen.items() for line in _publish_one(state, key, part)]
+        lines += [] if name is not None else _give_back_removed(state, loaded.reports)
     finally:
         state.close()
     print_rows(COLUMNS, lines, form)
     raise typer.Exit(1 if any(line["status"] == "missed" for line in lines) else 0)
 
 
-def _given_back(state: ServiceState, reports: Mapping[str, ReportConfig]) -> list[dict[str, object]]:
+def _give_back_removed(state: ServiceState, reports: Mapping[str, ReportConfig]) -> list[dict[str, object]]:
     """What was reserved ahead for reports that the configuration has no more."""
     from crestline.reports.report import give_back_others
 
@@ -73,14 +73,14 @@ def _given_back(state: ServiceState, reports: Mapping[str, ReportConfig]) -> lis
     return lines
 
 
-def _published(state: ServiceState, name: str, part: ReportConfig) -> list[dict[str, object]]:
+def _publish_one(state: ServiceState, name: str, part: ReportConfig) -> list[dict[str, object]]:
     from crestline.randomness.entropy import system
     from crestline.reports.publish import publish
-    from crestline.reports.report import run
+    from crestline.reports.report import run_report
 
     served = state.datasets[part.dataset]
-    with _alone(part.folder / f".{name}.lock"):
-        series = run(part.report, source=served.source, ledger=served.ledger, entropy=system())
+    with _single_process(part.folder / f".{name}.lock"):
+        series = run_report(part.report, source=served.source, ledger=served.ledger, entropy=system())
         publish(series, part.folder, served.ledger)
     lines: list[dict[str, object]] = [
         {"report": name, "period": one.period, "status": one.status, "items": len(one.items), "reason": one.reason}
@@ -93,7 +93,7 @@ def _published(state: ServiceState, name: str, part: ReportConfig) -> list[dict[
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _single_process(path: Path) -> Iterator[None]:
     """One process at a time, so that two that start at once do not ask the same period twice."""
     from crestline.errors import ParameterError
 

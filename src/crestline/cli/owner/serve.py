@@ -23,7 +23,7 @@ def serve(
     from crestline.web.settings.reader import load_config
 
     loaded = load_config(config)
-    from crestline.web.state import open_state
+    from crestline.web.service_state import open_state
 
     open_state(loaded).close()  # what is wrong with the file is said here, once
     if check:

@@ -33,10 +33,10 @@ def create(
     Example: crestline token create crestline.toml ann --expires 90d
     """
     from crestline.errors import ParameterError
-    from crestline.web.access.expiry import expiry
-    from crestline.web.clock import utc_now
+    from crestline.web.access.expiry import expiry_time
+    from crestline.web.utc_clock import utc_now
 
-    end = None if expires is None else expiry(expires, utc_now())
+    end = None if expires is None else expiry_time(expires, utc_now())
     with _tokens(config) as (loaded, tokens):
         if analyst not in loaded.analysts:
             known = ", ".join(loaded.analysts)
@@ -52,7 +52,7 @@ def list_tokens(
 ) -> None:
     """List all tokens by number. The tokens themselves cannot be shown."""
     with _tokens(config) as (_, tokens):
-        rows = [vars(token) for token in tokens.all()]
+        rows = [vars(token) for token in tokens.list_tokens()]
     columns = {"id": "number", "analyst": "analyst", "created": "created", "revoked": "revoked", "expires": "expires"}
     print_rows(columns, rows, form)
 
@@ -72,12 +72,12 @@ def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     """The tokens beside the ledger of a configuration; the ledger is made if there is none. No source is opened."""
     from crestline.ledger.storage.store import Store
     from crestline.web.access.tokens import Tokens
-    from crestline.web.clock import utc_now
+    from crestline.web.schema import service_tables
     from crestline.web.settings.reader import load_config
-    from crestline.web.tables import tables_in
+    from crestline.web.utc_clock import utc_now
 
     config = load_config(path)
-    tables = tables_in(Store.create(config.ledger, utc_now, 30.0, config.witness).database)
+    tables = service_tables(Store.create(config.ledger, utc_now, 30.0, config.witness).database)
     try:
         yield config, Tokens(tables, utc_now)
     finally:

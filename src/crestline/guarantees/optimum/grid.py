@@ -21,7 +21,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crestline.guarantees.rounding import ball, precision, upper
+from crestline.guarantees.rounding import ball, decimal_above, precision
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -46,20 +46,20 @@ def floats_up(numbers: Iterable[arb]) -> Floats:
 
 
 @dataclass(frozen=True)
-class Grid:
+class CurveGrid:
     """The thresholds `0, h, …, top·h`; steps read up to `reach` points beyond both ends."""
 
     width: Fraction
     top: int
     reach: int
 
-    def nothing(self) -> Floats:
+    def curve_of_no_step(self) -> Floats:
         """The curve of no step at all: `V(a) = max(0, 1 - e^a)`, zero on the grid."""
         return np.zeros(self.top + 1)
 
-    def extended(self, values: Floats) -> Floats:
+    def extend(self, values: Floats) -> Floats:
         """The numbers at `-reach·h, …, (top + reach)·h`, made non-increasing."""
-        shift, shrink = self._mirror
+        shift, shrink = self._mirror_factors
         wide = np.full(self.top + 1 + 2 * self.reach, values[-1])
         # Raising a number to the largest on its right keeps it an upper bound.
         wide[self.reach : self.reach + self.top + 1] = np.maximum.accumulate(values[::-1])[::-1]
@@ -68,7 +68,7 @@ class Grid:
         return np.maximum.accumulate(wide[::-1])[::-1]
 
     @cached_property
-    def _mirror(self) -> tuple[Floats, Floats]:
+    def _mirror_factors(self) -> tuple[Floats, Floats]:
         """`1 - e^-a` and `e^-a` for the `reach` points above zero, rounded up by more than a sum of both loses.
 
         With a = x + y both follow from tables for x and y, by sums and products of positive numbers.
@@ -106,10 +106,10 @@ class Grid:
             middle = (above + below) // 2
             above, below = (above, middle) if value(middle) <= delta else (middle, below)
         high, low = Fraction(value(above)), Fraction(value(below))
-        return self._on_chord(below, (high - delta) / (high - low))
+        return self._chord_crossing(below, (high - delta) / (high - low))
 
-    def _on_chord(self, index: int, share: Fraction) -> Fraction:
+    def _chord_crossing(self, index: int, share: Fraction) -> Fraction:
         """Where the chord from point `index - 1` to `index` has come down by `share`, rounded up."""
         with precision():
             start = ball(self.width * (index - 1))
-            return upper(start + (ball(share) * ball(self.width).expm1()).log1p())
+            return decimal_above(start + (ball(share) * ball(self.width).expm1()).log1p())

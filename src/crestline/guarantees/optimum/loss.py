@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb
 
 from crestline.guarantees.gaussian import normal_cdf
-from crestline.guarantees.optimum.grid import PAD, TINY, Floats, Grid, float_up
+from crestline.guarantees.optimum.grid import PAD, TINY, CurveGrid, Floats, float_up
 from crestline.guarantees.rounding import ball, precision
 
 _LEFT_OUT = Fraction(1, 10**6)  # the share of δ beyond either end of a law
@@ -42,11 +42,11 @@ class LossLaw:
         rounding = PAD + len(places) * sys.float_info.epsilon
         return LossLaw(few.start + many.start, masses * rounding, (self.infinite + other.infinite) * PAD)
 
-    def before(self, grid: Grid, values: Floats) -> Callable[[int], float]:
+    def apply_to(self, grid: CurveGrid, values: Floats) -> Callable[[int], float]:
         """`E[V(a - loss)]` at a grid point, for this law before the steps that `values` bound."""
         last = self.start + len(self.masses) - 1
         reach = max(last, -self.start)
-        wide = Grid(grid.width, grid.top, reach).extended(values)
+        wide = CurveGrid(grid.width, grid.top, reach).extend(values)
         backwards, rounding = self.masses[::-1].copy(), PAD + len(self.masses) * sys.float_info.epsilon
 
         def value(index: int) -> float:
@@ -57,7 +57,7 @@ class LossLaw:
         return value
 
 
-def randomised_response(grid: Grid, epsilon: Fraction, times: int) -> LossLaw:
+def randomised_response(grid: CurveGrid, epsilon: Fraction, times: int) -> LossLaw:
     """`times` pure steps: losses `(times - 2l)ε` with binomial masses."""
     with precision():
         growth = ball(epsilon).exp()
@@ -66,10 +66,10 @@ def randomised_response(grid: Grid, epsilon: Fraction, times: int) -> LossLaw:
             (epsilon * (times - 2 * fewer), comb(times, fewer) * growth ** (times - fewer) / total)
             for fewer in range(times + 1)
         ]
-        return _split(grid, atoms)
+        return _split_atoms(grid, atoms)
 
 
-def _split(grid: Grid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
+def _split_atoms(grid: CurveGrid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
     """Each atom shared between its two grid neighbours; V is read at `a - loss`, so the chord is that of `-loss`."""
     shares: dict[int, float] = {}
     for loss, mass in atoms:
@@ -84,7 +84,7 @@ def _split(grid: Grid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
     return LossLaw(start, masses)
 
 
-def gaussian(grid: Grid, mu_squared: Fraction, delta: Fraction) -> LossLaw:
+def gaussian(grid: CurveGrid, mu_squared: Fraction, delta: Fraction) -> LossLaw:
     """Gaussian steps: the loss is N(μ²/2, μ²) on the first data set and N(-μ²/2, μ²) on the second.
 
     Mass beyond a point that a millionth of δ lies above is called infinite; mass as far below is moved up to its point.

@@ -18,11 +18,11 @@ from functools import lru_cache
 import numpy as np
 
 from crestline.guarantees.conversion import zcdp_epsilon
-from crestline.guarantees.cost import Cost, Repeated, Step
+from crestline.guarantees.cost import Cost, RepeatedStep, Step
 from crestline.guarantees.guarantee import BoundedRange, LossInterval, PureDP
-from crestline.guarantees.optimum.grid import Grid
-from crestline.guarantees.optimum.kinds import WorstPairs, adaptive_step, has_worst_case, worst_pair
+from crestline.guarantees.optimum.grid import CurveGrid
 from crestline.guarantees.optimum.loss import LossLaw
+from crestline.guarantees.optimum.registry import WorstPairs, adaptive_step, has_worst_case, worst_pair
 
 # How sharp the bound is, and how long it takes; it is certified whatever these are.
 _WORK = 3e6  # cells looked at in all, as long as their number can be chosen
@@ -33,7 +33,7 @@ _LEFT_OUT = Fraction(1, 10**4)  # the share of δ beyond the grid; any reach giv
 _CELLS = (20, 400)  # cells per step, at least (a loss of 0.2%) and at most
 
 
-def optimum(steps: Sequence[Repeated], delta: Fraction, *, fineness: int = 1) -> Fraction | None:
+def adaptive_epsilon(steps: Sequence[RepeatedStep], delta: Fraction, *, fineness: int = 1) -> Fraction | None:
     """The ε of these steps in this order, rounded up; None when that would take too long to compute.
 
     None also for a step that is only known to be zCDP: it has no worst pair of laws. `fineness` multiplies the points
@@ -41,38 +41,40 @@ def optimum(steps: Sequence[Repeated], delta: Fraction, *, fineness: int = 1) ->
     """
     if not all(has_worst_case(part.step) for part in steps):
         return None
-    plain = tuple(Repeated(_bare(part.step), part.times) for part in steps if part.times and part.step.rho)
-    return _optimum(plain, delta, fineness) if plain else Fraction(0)
+    plain = tuple(
+        RepeatedStep(_without_theorem(part.step), part.times) for part in steps if part.times and part.step.rho
+    )
+    return _cached_epsilon(plain, delta, fineness) if plain else Fraction(0)
 
 
-def _bare(step: Step) -> Step:
+def _without_theorem(step: Step) -> Step:
     """The step without its theorem, so that equal numbers are computed once."""
     return replace(step, theorem="")
 
 
 @lru_cache(maxsize=4096)
-def _optimum(steps: tuple[Repeated, ...], delta: Fraction, fineness: int) -> Fraction | None:
-    highest = _highest(steps, delta)
+def _cached_epsilon(steps: tuple[RepeatedStep, ...], delta: Fraction, fineness: int) -> Fraction | None:
+    highest = _grid_end(steps, delta)
     if highest == 0:
         return highest
     grid = _grid(steps, highest, fineness)
     if grid is None:
         return None
-    values = grid.nothing()
+    values = grid.curve_of_no_step()
     with np.errstate(over="ignore", invalid="ignore"):  # looked at below
         for part in reversed(steps):  # what comes last is next to the end of the interaction
             if move := adaptive_step(part.step, grid):
                 for _ in range(part.times):
-                    values = move.before(values)
-    law = _fixed(steps, grid, delta)
+                    values = move.apply_to(values)
+    law = _joint_loss(steps, grid, delta)
     if not np.isfinite(values).all() or (law and not np.isfinite(law.masses).all()):
         return None  # steps whose e^ε no float can hold: the other accountants must do
-    curve = law.before(grid, values) if law else lambda index: float(values[index])
+    curve = law.apply_to(grid, values) if law else lambda index: float(values[index])
     found = grid.smallest_epsilon(curve, delta)
     return highest if found is None else min(found, highest)
 
 
-def _fixed(steps: tuple[Repeated, ...], grid: Grid, delta: Fraction) -> LossLaw | None:
+def _joint_loss(steps: tuple[RepeatedStep, ...], grid: CurveGrid, delta: Fraction) -> LossLaw | None:
     """The joint loss of all steps with one worst pair of laws.
 
     They are put before the others, which is the worst place for them (see the note), so their true place does not
@@ -84,17 +86,17 @@ def _fixed(steps: tuple[Repeated, ...], grid: Grid, delta: Fraction) -> LossLaw 
     return pairs.law(grid, delta)
 
 
-def _highest(steps: tuple[Repeated, ...], delta: Fraction) -> Fraction:
+def _grid_end(steps: tuple[RepeatedStep, ...], delta: Fraction) -> Fraction:
     """The upper end of the grid: at most a ten-thousandth of δ is left there, by zCDP or by the largest loss."""
     cost = Cost(steps)
     by_concentration = zcdp_epsilon(cost.rho, delta * _LEFT_OUT)
     return by_concentration if cost.epsilon is None else min(by_concentration, cost.epsilon)
 
 
-def _grid(steps: tuple[Repeated, ...], highest: Fraction, fineness: int) -> Grid | None:
+def _grid(steps: tuple[RepeatedStep, ...], highest: Fraction, fineness: int) -> CurveGrid | None:
     """A grid that is fine enough for the bounded-range steps; None when there is too much to compute."""
     ranges = [(part.step.epsilon, part.times) for part in steps if isinstance(part.step, BoundedRange)]
-    width = _width(ranges, highest) / fineness
+    width = _cell_width(ranges, highest) / fineness
     top = math.ceil(highest / width)
     work = sum(times * top * math.ceil(epsilon / width) for epsilon, times in ranges)
     work += sum(10 * part.times * top for part in steps if isinstance(part.step, LossInterval))
@@ -102,10 +104,10 @@ def _grid(steps: tuple[Repeated, ...], highest: Fraction, fineness: int) -> Grid
     if work > _MOST_WORK or atoms > _MOST_ATOMS:
         return None
     moves = [part.step.epsilon for part in steps if isinstance(part.step, BoundedRange | LossInterval)]
-    return Grid(width, top, max((math.floor(move / width) + 1 for move in moves), default=0))
+    return CurveGrid(width, top, max((math.floor(move / width) + 1 for move in moves), default=0))
 
 
-def _width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fraction:
+def _cell_width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fraction:
     """Cell width: divides the dominant step's range exactly and the other ranges almost."""
     if not ranges:
         return highest / _POINTS[0]
@@ -116,12 +118,12 @@ def _width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fractio
     cells = int(min(max(wanted, _CELLS[0]), _CELLS[1]))
     others = cells // 4 if len({epsilon for epsilon, _ in ranges}) > 1 else 0
     widths = [main / number for number in range(cells, cells + others + 1)]
-    best = min(widths, key=lambda width: _rounded(ranges, width))
+    best = min(widths, key=lambda width: _rounded_square_sum(ranges, width))
     coarsest = max(main / _CELLS[0], highest / _POINTS[1])
     return max(best, min(highest / _POINTS[0], coarsest))
 
 
-def _rounded(ranges: Sequence[tuple[Fraction, int]], width: Fraction) -> Fraction:
+def _rounded_square_sum(ranges: Sequence[tuple[Fraction, int]], width: Fraction) -> Fraction:
     """How large the ranges are, squared, when rounded up to whole cells."""
     squares = (times * (math.ceil(epsilon / width) * width) ** 2 for epsilon, times in ranges)
     return sum(squares, Fraction(0))

@@ -1,6 +1,6 @@
 """One step of an adaptive adversary, as a map from an upper bound to an upper bound (P10.3 B6).
 
-`before(V)` bounds what the adversary reaches when this step comes before those that V bounds. Both kinds of step are
+`apply_to(V)` bounds what the adversary reaches when this step comes before those that V bounds. Both kinds of step are
 two-point laws of the loss, `t` or `t - span`; the adversary may choose t (all of `[0, span]` for a bounded-range
 step, two orientations for a loss interval). Proof note: docs/proofs/adaptive_optimum.md
 """
@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 from numpy.lib.stride_tricks import sliding_window_view
 
-from crestline.guarantees.optimum.grid import PAD, TINY, Floats, Grid, float_down, float_up, floats_up
+from crestline.guarantees.optimum.grid import PAD, TINY, CurveGrid, Floats, float_down, float_up, floats_up
 from crestline.guarantees.rounding import ball, precision
 
 _AT_ONCE = 1 << 15  # what a processor's cache holds
@@ -24,18 +24,18 @@ _AT_ONCE = 1 << 15  # what a processor's cache holds
 class AdaptiveStep(Protocol):
     """A map of upper bounds, for one grid."""
 
-    def before(self, values: Floats) -> Floats: ...
+    def apply_to(self, values: Floats) -> Floats: ...
 
 
 class BoundedRangeStep:
     """The worst bounded-range step whose range is `cells` cells of the grid, over all t, not only grid points."""
 
-    def __init__(self, grid: Grid, cells: int) -> None:
+    def __init__(self, grid: CurveGrid, cells: int) -> None:
         self._grid, self._cells = grid, cells
         with precision(80):  # enough bits; balls carry their own error
             span = ball(grid.width * cells)
             width = ball(grid.width)
-            pairs = [chances(width * index, span) for index in range(cells + 1)]
+            pairs = [loss_chances(width * index, span) for index in range(cells + 1)]
             self._first = floats_up(first for first, _ in pairs)[:, None]
             self._second = floats_up(second for _, second in pairs)[:, None]
             self._bulge = float_up(ball(grid.width).expm1() / -(-span).expm1())
@@ -46,27 +46,28 @@ class BoundedRangeStep:
         self._room: dict[int, Floats] = {}  # for parts of one size, since only one of them works at a time
         self._parts = [self._part(start, min(start + size, grid.top + 1)) for start in range(0, grid.top + 1, size)]
 
-    def before(self, values: Floats) -> Floats:
+    def apply_to(self, values: Floats) -> Floats:
         """B6 at every grid point: the largest, over the cells of t, of a parabola that lies above the value."""
         spare = self._grid.reach - self._cells
-        wide = self._grid.extended(values)
+        wide = self._grid.extend(values)
         self._numbers[:] = wide[spare : len(wide) - spare]  # from `cells` points below zero to as many beyond the top
-        self._rises[:] = self._bulges(self._numbers)
+        self._rises[:] = self._parabola_bulges(self._numbers)
         np.multiply(self._rises, 4, out=self._four)
         self._four += sys.float_info.min  # never zero
         result = np.concatenate([part.largest(self._first, self._second) for part in self._parts])
         return result * PAD + TINY
 
-    def _part(self, first: int, last: int) -> _Part:
-        """The windows of some points: views of `_numbers`, `_rises` and `_four`, which each call of `before` fills."""
+    def _part(self, first: int, last: int) -> _GridPart:
+        """The windows of some points: views of `_numbers`, `_rises` and `_four`, which each call of `apply_to`
+        fills."""
         cells = self._cells
-        near = _backwards(self._numbers[first : last + cells], cells + 1)
-        far = _backwards(self._numbers[first + cells : last + 2 * cells], cells + 1)
-        rises, four = (_backwards(table[first : last - 1 + cells], cells) for table in (self._rises, self._four))
+        near = _reversed_windows(self._numbers[first : last + cells], cells + 1)
+        far = _reversed_windows(self._numbers[first + cells : last + 2 * cells], cells + 1)
+        rises, four = (_reversed_windows(table[first : last - 1 + cells], cells) for table in (self._rises, self._four))
         room = self._room.setdefault(last - first, np.empty((3, cells + 1, last - first)))
-        return _Part(near, far, rises, four, room)
+        return _GridPart(near, far, rises, four, room)
 
-    def _bulges(self, wide: Floats) -> Floats:
+    def _parabola_bulges(self, wide: Floats) -> Floats:
         """How far, times four, the value may rise above the chord between the ends of a cell of t, rounded up."""
         falls = wide[:-1] - wide[1:]
         steep, flat = falls[: -self._cells] * PAD, falls[self._cells :] * (self._shrink / PAD)
@@ -74,7 +75,7 @@ class BoundedRangeStep:
         return bulges
 
 
-class _Part:
+class _GridPart:
     """Some neighbouring points of the grid, with a row for each t: the values loss t leads to; and scratch space."""
 
     def __init__(self, near: Floats, far: Floats, bulges: Floats, four: Floats, room: Floats) -> None:
@@ -101,23 +102,23 @@ class _Part:
 class LossIntervalStep:
     """The worst step whose loss lies in `[-below, above]` or in the mirror image; two-point laws at the ends (P2.4)."""
 
-    def __init__(self, grid: Grid, below: Fraction, above: Fraction) -> None:
+    def __init__(self, grid: CurveGrid, below: Fraction, above: Fraction) -> None:
         self._grid = grid
-        self._sides = [self._side(above, below), self._side(below, above)]
+        self._sides = [self._read_offsets(above, below), self._read_offsets(below, above)]
 
-    def _side(self, above: Fraction, below: Fraction) -> list[tuple[int, float]]:
+    def _read_offsets(self, above: Fraction, below: Fraction) -> list[tuple[int, float]]:
         """Where to read, relative to a point, and with which weight, for losses `above` and `-below`."""
         with precision(80):  # enough bits; balls carry their own error
-            first, second = (float_up(chance) for chance in chances(ball(above), ball(above + below)))
-        return [*self._reads(above, first), *self._reads(-below, second)]
+            first, second = (float_up(chance) for chance in loss_chances(ball(above), ball(above + below)))
+        return [*self._chord_offsets(above, first), *self._chord_offsets(-below, second)]
 
-    def _reads(self, loss: Fraction, weight: float) -> list[tuple[int, float]]:
+    def _chord_offsets(self, loss: Fraction, weight: float) -> list[tuple[int, float]]:
         index, low, high = self._grid.chord(-loss)
         return [(index, weight * low), (index + 1, weight * high)]
 
-    def before(self, values: Floats) -> Floats:
+    def apply_to(self, values: Floats) -> Floats:
         """The larger of the two orientations at every grid point, with chords where a loss is off the grid."""
-        wide = self._grid.extended(values)
+        wide = self._grid.extend(values)
         start, size = self._grid.reach, self._grid.top + 1
         either = [
             sum((wide[start + offset : start + offset + size] * weight for offset, weight in side), np.zeros(size))
@@ -127,12 +128,12 @@ class LossIntervalStep:
         return result
 
 
-def _backwards(numbers: Floats, many: int) -> Floats:
+def _reversed_windows(numbers: Floats, many: int) -> Floats:
     """Windows of so many numbers, each read backwards: a column for each window, and row j is the point i - j."""
     return sliding_window_view(numbers, many)[:, ::-1].T
 
 
-def chances(t: arb, span: arb) -> tuple[arb, arb]:
+def loss_chances(t: arb, span: arb) -> tuple[arb, arb]:
     """The probabilities, on the first data set, of the losses t and t - span (B6: `q_t e^t` and the rest)."""
     whole = -(-span).expm1()
     return -(t - span).expm1() / whole, -(-t).expm1() * (t - span).exp() / whole

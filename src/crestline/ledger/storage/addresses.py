@@ -14,7 +14,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from crestline.errors import LedgerError
 from crestline.ledger.storage.database import WRITING, Database
-from crestline.ledger.storage.faults import NOT_A_LEDGER
+from crestline.ledger.storage.errors import NOT_A_LEDGER
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,15 +26,15 @@ def open_database(address: str | os.PathLike[str], *, create: bool, timeout: flo
     """The database at a path, a `sqlite:///` URL or a `postgresql://` URL; `timeout` bounds the wait for a lock."""
     text = os.fspath(address)
     if "://" not in text:
-        return _sqlite_file(Path(text), create=create, timeout=timeout)
+        return _sqlite_database(Path(text), create=create, timeout=timeout)
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise LedgerError("the ledger's address cannot be read: write it as postgresql://user@host/database") from None
     if url.get_backend_name() == "sqlite" and url.database:
-        return _sqlite_file(Path(url.database), create=create, timeout=timeout)
+        return _sqlite_database(Path(url.database), create=create, timeout=timeout)
     if url.get_backend_name() in ("postgresql", "postgres"):
-        return _postgres(url, timeout)
+        return _postgres_database(url, timeout)
     raise LedgerError("a ledger is kept in a SQLite file or in PostgreSQL: give a path or a postgresql:// address")
 
 
@@ -52,24 +52,24 @@ def memory_database() -> Database:
     return Database(connect, "in memory", one_connection=True)
 
 
-def _sqlite_file(path: Path, *, create: bool, timeout: float) -> Database:
+def _sqlite_database(path: Path, *, create: bool, timeout: float) -> Database:
     if path.is_dir():
         raise LedgerError(f"ledger {path}: this is a directory; give the path of a file")
     if not path.parent.is_dir():
         raise LedgerError(f"ledger {path}: its directory does not exist; create it first")
     if not create and not path.exists():
         raise LedgerError(f"ledger {path}: there is no such file; make one with `crestline ledger create`")
-    if not _fresh(path) and not _may_be_sqlite(path):
+    if not _is_new_file(path) and not _may_be_sqlite(path):
         raise LedgerError(f"ledger {path}: {NOT_A_LEDGER}")
-    new = create and _fresh(path)
+    new = create and _is_new_file(path)
     if new:
         with suppress(OSError):  # SQLite says what is wrong
             path.touch(mode=0o600)  # what was asked is nobody else's business; its other files get the same mode
     address = f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}"
 
-    def raw() -> sqlite3.Connection:
+    def open_raw_connection() -> sqlite3.Connection:
         connection = sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
-        connection.text_factory = _text
+        connection.text_factory = _decode_text
         if new:
             connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
         connection.execute("PRAGMA synchronous = FULL")  # a commit returns when the disk has it
@@ -78,7 +78,7 @@ def _sqlite_file(path: Path, *, create: bool, timeout: float) -> Database:
 
     def connect() -> Engine:
         engine = create_engine(
-            "sqlite://", creator=raw, poolclass=QueuePool, pool_timeout=timeout, hide_parameters=True
+            "sqlite://", creator=open_raw_connection, poolclass=QueuePool, pool_timeout=timeout, hide_parameters=True
         )
         event.listen(engine, "begin", _begin)
         return engine
@@ -86,7 +86,7 @@ def _sqlite_file(path: Path, *, create: bool, timeout: float) -> Database:
     return Database(connect, str(path))
 
 
-def _fresh(path: Path) -> bool:
+def _is_new_file(path: Path) -> bool:
     return not path.exists() or path.stat().st_size == 0
 
 
@@ -101,7 +101,7 @@ def _may_be_sqlite(path: Path) -> bool:
     return path.stat().st_size >= _SMALLEST
 
 
-def _postgres(url: URL, timeout: float) -> Database:
+def _postgres_database(url: URL, timeout: float) -> Database:
     address = url.set(password=None, query={}, drivername="postgresql").render_as_string()
     options = f"-c lock_timeout={round(timeout * 1000)}"
     patience = max(2, round(timeout))  # nought would be for ever, and libpq waits two seconds at least
@@ -117,13 +117,13 @@ def _postgres(url: URL, timeout: float) -> Database:
             )
         except ModuleNotFoundError:
             raise LedgerError("a ledger in PostgreSQL needs a driver: pip install 'crestline[postgres]'") from None
-        event.listen(engine, "connect", _durable)
+        event.listen(engine, "connect", _set_synchronous_commit)
         return engine
 
     return Database(connect, address)
 
 
-def _text(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     """Text that somebody else wrote may not be text: it must come through, for `verify` to name it."""
     return raw.decode("utf-8", "surrogateescape")
 
@@ -134,7 +134,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _durable(raw: psycopg.Connection[tuple[object, ...]], _record: object) -> None:
+def _set_synchronous_commit(raw: psycopg.Connection[tuple[object, ...]], _record: object) -> None:
     """A commit waits for the disk even where the server's default does not."""
     raw.execute(
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"

@@ -32,8 +32,8 @@ from sqlalchemy import (
 from sqlalchemy.schema import SchemaItem
 
 from crestline.errors import LedgerError
+from crestline.ledger.balance_rules import user_of_question
 from crestline.ledger.entries import ENDINGS, GENESIS, UNREADABLE
-from crestline.ledger.rules import named_user
 
 VERSION = 5
 
@@ -47,13 +47,13 @@ def head_columns() -> tuple[SchemaItem, ...]:
     return Column("length", BigInteger, nullable=False), Column("head", Text, nullable=False)
 
 
-def versioned(name: str, beside: MetaData, *more: SchemaItem) -> Table:
+def version_table(name: str, beside: MetaData, *more: SchemaItem) -> Table:
     """A table of one row, which holds the version of the tables beside it."""
     version = Column("version", Integer, nullable=False)
     return Table(name, beside, Column("id", Integer, primary_key=True, autoincrement=False), version, *more)
 
 
-chain_head = versioned("crestline_books", metadata, *head_columns())
+chain_head = version_table("crestline_books", metadata, *head_columns())
 
 accounts = Table(
     "crestline_accounts",
@@ -103,7 +103,7 @@ _closed_once = Index(
 )
 
 
-def ends(table: FromClause = entries) -> ColumnElement[bool]:
+def is_ending(table: FromClause = entries) -> ColumnElement[bool]:
     """Whether an entry ends a reservation. Its kinds are written out and not bound: SQLite finds endings by the index
     above only where it can read them in the statement, and reads the whole ledger otherwise."""
     return table.c.kind.in_([literal_column(f"'{kind}'") for kind in ENDINGS])
@@ -134,7 +134,7 @@ def build_or_migrate(connection: Connection, address: str) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _BUILDING})
     if not is_ledger(connection):
         if connection.dialect.name == "sqlite" and is_foreign(connection):
-            raise _no_ledger(address)  # on a server, a ledger may share a database with other tables
+            raise _not_a_ledger_error(address)  # on a server, a ledger may share a database with other tables
         build(connection)
     elif check(version(connection), address):
         migrate(connection)
@@ -143,11 +143,11 @@ def build_or_migrate(connection: Connection, address: str) -> None:
 def must_migrate(connection: Connection, address: str) -> bool:
     """Whether the database holds a ledger of an older version; an error when it holds none, or a newer one."""
     if not is_ledger(connection):
-        raise _no_ledger(address)
+        raise _not_a_ledger_error(address)
     return check(version(connection), address)
 
 
-def _no_ledger(address: str) -> LedgerError:
+def _not_a_ledger_error(address: str) -> LedgerError:
     return LedgerError(f"ledger {address}: a database, but not a ledger; make one with `crestline ledger create`")
 
 
@@ -190,16 +190,16 @@ def _add_user_columns(connection: Connection) -> None:
     own = accounts.c.analyst == ""
     for dataset in connection.execute(select(accounts.c.dataset).where(own)).scalars().all():
         change = accounts.update().where(accounts.c.dataset == dataset, own)
-        connection.execute(change.values(user_column=_earliest_user(connection, dataset)))
+        connection.execute(change.values(user_column=_find_earliest_user(connection, dataset)))
 
 
-def _earliest_user(connection: Connection, dataset: str) -> str | None:
+def _find_earliest_user(connection: Connection, dataset: str) -> str | None:
     asked = select(entries.c.body).where(entries.c.dataset == dataset, entries.c.kind == "reserved")
     few = asked.order_by(entries.c.sequence).execution_options(yield_per=1000)
     with connection.execute(few) as found:
         for body in found.scalars():
             try:
-                user = named_user(json.loads(body)["question"])
+                user = user_of_question(json.loads(body)["question"])
             except UNREADABLE:  # an entry that was edited; `verify` says so
                 continue
             if user is not None:

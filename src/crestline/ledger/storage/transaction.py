@@ -16,18 +16,27 @@ from typing import Any, TypeAlias, TypeVar
 from sqlalchemy import Connection, CursorResult
 
 from crestline.errors import LedgerError
-from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, Draft, Entry, chained, digest
-from crestline.ledger.periods import Reach
-from crestline.ledger.rules import Balance
-from crestline.ledger.storage import records, statements
-from crestline.ledger.storage.checks.balances import Balances, Key
-from crestline.ledger.storage.checks.balances import Row as TextRow
-from crestline.ledger.storage.checks.witness import Witness, contains, refusal
-from crestline.ledger.storage.drawn import Drawn, drawn_with
-from crestline.ledger.storage.group import Needs
-from crestline.ledger.storage.records import DATASET, Account, Head, checked_payers, sums, to_account, to_entry, told
+from crestline.ledger.balance_rules import Balance
+from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, Draft, Entry, chain_entry, entry_hash
+from crestline.ledger.periods import PeriodCharge
+from crestline.ledger.storage import queries, raw_sql
+from crestline.ledger.storage.charged_accounts import ChargedAccounts, build_charged_accounts
+from crestline.ledger.storage.checks.balance_fingerprint import BalanceFingerprint, Key
+from crestline.ledger.storage.checks.balance_fingerprint import Row as TextRow
+from crestline.ledger.storage.checks.witness import Witness, chain_contains, witness_error
+from crestline.ledger.storage.group_commit import PreloadKeys
+from crestline.ledger.storage.queries import (
+    DATASET,
+    Account,
+    ChainHead,
+    balance_columns,
+    balance_of_row,
+    payers_or_refuse,
+    to_account,
+    to_entry,
+)
 
-Known: TypeAlias = tuple[Head, Balances]  # what all rows were when the head was this
+Known: TypeAlias = tuple[ChainHead, BalanceFingerprint]  # what all rows were when the head was this
 K = TypeVar("K")
 V = TypeVar("V")
 Row = tuple[object, ...]
@@ -49,12 +58,12 @@ class Transaction:
         self._address = address
         self._witness = witness
         self._sqlite = connection.dialect.name == "sqlite"
-        self._sql = statements.SQLITE if self._sqlite else statements.POSTGRES
-        self._begin()
+        self._sql = raw_sql.SQLITE if self._sqlite else raw_sql.POSTGRES
+        self._reset_caches()
 
-    def _begin(self) -> None:
-        self._head: Head | None = None
-        self._balances: Balances | None = None
+    def _reset_caches(self) -> None:
+        self._head: ChainHead | None = None
+        self._balances: BalanceFingerprint | None = None
         self._accounts: dict[tuple[str, str], Account | None] = {}
         self._analysts: dict[str, bool] = {}
         self._periods: dict[Period, Balance | None] = {}
@@ -68,32 +77,32 @@ class Transaction:
         self._users: dict[str, str] = {}
         self._undo: list[Callable[[], object]] = []
 
-    def lock(self) -> Head:
+    def lock(self) -> ChainHead:
         """The head of the chain, held until the transaction ends (SQLite holds the whole file instead).
 
         Nothing is appended to a chain whose head is not that of its last entry, or that its witness does not know, or
         whose last entry states other balances than there are.
         """
         if self._head is None:
-            head = records.read_head(self._execute(self._sql.lock).first())
+            head = queries.read_head(self._execute(self._sql.lock).first())
             last = self._check_last(head)
             self._check_witness(head)
             self._balances = self._check_balances(head, last)
             self._head = head
         return self._head
 
-    def _check_balances(self, head: Head, last: Entry | None) -> Balances:
+    def _check_balances(self, head: ChainHead, last: Entry | None) -> BalanceFingerprint:
         """All balances. Where nobody has written since this process did, they are known; a row is then checked when it
         is read."""
         if self.known is not None and self.known[0] == head:
             return self.known[1]
-        found = Balances.of(records.read_rows(self.connection))
+        found = BalanceFingerprint.from_rows(queries.read_rows(self.connection))
         found.check(self._address, last)
         return found
 
-    def _check_last(self, head: Head) -> Entry | None:
-        last = self._read(self._sql.last, ())
-        found = Head(last[0].sequence, digest(last[0].body)) if last else Head(0, GENESIS)
+    def _check_last(self, head: ChainHead) -> Entry | None:
+        last = self._read_entries(self._sql.last, ())
+        found = ChainHead(last[0].sequence, entry_hash(last[0].body)) if last else ChainHead(0, GENESIS)
         if found != head or (last and last[0].hash != head.hash):
             raise LedgerError(
                 f"ledger {self._address}: its head row and its last entry do not agree, so somebody else has changed "
@@ -101,21 +110,23 @@ class Transaction:
             )
         return last[0] if last else None
 
-    def _check_witness(self, head: Head) -> None:
-        known = None if self._witness is None else self._witness.read()
-        if self._witness is not None and (known is None or not self._contains(head, known)):
-            raise refusal(self._address, self._witness, head, known)
+    def _check_witness(self, head: ChainHead) -> None:
+        known = None if self._witness is None else self._witness.read_head()
+        if self._witness is not None and (known is None or not self._chain_contains(head, known)):
+            raise witness_error(self._address, self._witness, head, known)
 
-    def _contains(self, head: Head, known: Head) -> bool:
-        return contains(lambda: self._read(self._sql.reservations, (self._listed([known.length]),)), head, known)
+    def _chain_contains(self, head: ChainHead, known: ChainHead) -> bool:
+        return chain_contains(
+            lambda: self._read_entries(self._sql.reservations, (self._array_parameter([known.length]),)), head, known
+        )
 
-    def load(self, needs: Iterable[Needs]) -> None:
+    def load(self, needs: Iterable[PreloadKeys]) -> None:
         """Read at once what several operations are going to look up."""
         wanted = tuple(needs)
         self._load_receipts([number for one in wanted for number in one.receipts])
         self._load_answers([key for one in wanted for key in one.answers])
 
-    def attempt(self, work: Callable[[Transaction], V]) -> V:
+    def undo_on_failure(self, work: Callable[[Transaction], V]) -> V:
         """Do it, or nothing of it."""
         self._undo.clear()
         try:
@@ -125,34 +136,34 @@ class Transaction:
                 step()
             raise
 
-    def aside(self, work: Callable[[Connection], V]) -> V:
+    def run_raw(self, work: Callable[[Connection], V]) -> V:
         """Do something with the connection itself, after what was done before it and before what follows."""
         self.flush()
         return work(self.connection)
 
     def payers(self, dataset: str, analyst: str | None) -> list[Account]:
         """Who pays: the data set, and the analyst if budgets for analysts are kept under it."""
-        known = self.known_payers(dataset, analyst)
-        return checked_payers(known, dataset, analyst, lambda: self._has_analysts(dataset))
+        known = self.find_payers(dataset, analyst)
+        return payers_or_refuse(known, dataset, analyst, lambda: self._has_analysts(dataset))
 
-    def known_payers(self, dataset: str, analyst: str | None) -> list[Account]:
+    def find_payers(self, dataset: str, analyst: str | None) -> list[Account]:
         """The account of the data set, if there is one, and after it that of the analyst, if there is one."""
         keys = [(dataset, DATASET)] if analyst is None else [(dataset, DATASET), (dataset, analyst)]
         if any(key not in self._accounts for key in keys):
             self._load_payers(dataset, analyst or DATASET)
         return [account for account in map(self._accounts.get, keys) if account is not None]
 
-    def drawn(self, payer: Account, reach: Reach | None) -> Drawn:
+    def charged_accounts(self, payer: Account, reach: PeriodCharge | None) -> ChargedAccounts:
         """The accounts of a payer that a question draws on, as they stand."""
-        return drawn_with(payer, reach, lambda labels: self._stored(payer, labels))
+        return build_charged_accounts(payer, reach, lambda labels: self._load_period_balances(payer, labels))
 
-    def reservation(self, number: int) -> Entry | None:
+    def find_reservation(self, number: int) -> Entry | None:
         """The entry with this number, or None."""
         if number not in self._entries:
             self._load_receipts([number])
         return self._entries[number]
 
-    def ending(self, number: int) -> Entry | None:
+    def find_ending(self, number: int) -> Entry | None:
         """The entry that settled the reservation of this number, or gave it back; or None."""
         if number not in self._endings:
             self._load_receipts([number])
@@ -170,62 +181,64 @@ class Transaction:
         if draft.kind in COUNTED and draft.analyst is not None:
             draft = replace(draft, number=self._next_number(draft.analyst))
         assert self._balances is not None, "the lock reads them"
-        entry = chained(records.stating(draft, self._balances), sequence=at.length + 1, previous=at.hash, time=time)
-        self._undo.append(lambda: self._take_back(at))
+        entry = chain_entry(
+            queries.with_fingerprint(draft, self._balances), sequence=at.length + 1, previous=at.hash, time=time
+        )
+        self._undo.append(lambda: self._undo_append(at))
         self._new.append(entry)
-        self._head = Head(entry.sequence, entry.hash)
-        self._set(self._entries, entry.sequence, entry)
+        self._head = ChainHead(entry.sequence, entry.hash)
+        self._set_with_undo(self._entries, entry.sequence, entry)
         if entry.kind in ENDINGS and entry.receipt is not None:
-            self._set(self._endings, entry.receipt, entry)
+            self._set_with_undo(self._endings, entry.receipt, entry)
         if entry.kind == "settled" and entry.answer_key is not None:
-            self._set(self._answers, entry.answer_key, entry)
+            self._set_with_undo(self._answers, entry.answer_key, entry)
         return entry
 
     def _next_number(self, analyst: str) -> int:
         """How many questions an analyst has asked with this one."""
         if analyst not in self._asked:
             self._asked[analyst] = self._execute(self._sql.asked, (analyst,)).scalar() or 0
-        self._set(self._asked, analyst, self._asked[analyst] + 1)
+        self._set_with_undo(self._asked, analyst, self._asked[analyst] + 1)
         return self._asked[analyst]
 
-    def save(self, drawn: Drawn) -> None:
+    def save(self, accounts: ChargedAccounts) -> None:
         """Keep the new balances of what was drawn on. The entry that changed them is appended after that: it states
         them."""
-        for part in drawn.parts:
+        for part in accounts.parts:
             account = part.account
             key = (account.dataset, account.analyst or DATASET)
             if account.period is None:
-                self._set(self._accounts, key, account)
-                self._set(self._saved, key, account)
-                budget, _, _, user = self._row(key)
-                self._state(key, (budget, *_sums(account), user))
+                self._set_with_undo(self._accounts, key, account)
+                self._set_with_undo(self._saved, key, account)
+                budget, _, _, user = self._account_row(key)
+                self._stage_row(key, (budget, *_sums(account), user))
             else:
-                self._state((*key, account.period, account.span), _sums(account))
-                self._set(self._periods, (*key, account.period, account.span), account.balance)
-                self._set(self._saved_periods, (*key, account.period, account.span), account)
+                self._stage_row((*key, account.period, account.span), _sums(account))
+                self._set_with_undo(self._periods, (*key, account.period, account.span), account.balance)
+                self._set_with_undo(self._saved_periods, (*key, account.period, account.span), account)
 
     def fix_user(self, dataset: str, user: str) -> None:
         """Keep the user column of a data set, from now on."""
         own = self._accounts[dataset, DATASET]
         assert own is not None, "a data set that is charged has an account"
-        self._set(self._accounts, (dataset, DATASET), records.about(own, user))
-        self._set(self._users, dataset, user)
-        *others, _ = self._row((dataset, DATASET))
-        self._state((dataset, DATASET), (*others, user))
+        self._set_with_undo(self._accounts, (dataset, DATASET), queries.with_user_column(own, user))
+        self._set_with_undo(self._users, dataset, user)
+        *others, _ = self._account_row((dataset, DATASET))
+        self._stage_row((dataset, DATASET), (*others, user))
 
-    def _row(self, key: Key) -> TextRow:
+    def _account_row(self, key: Key) -> TextRow:
         """The row of an account as it will be written."""
         self.lock()
         row = None if self._balances is None else self._balances.row(key)
         assert row is not None, "an account that is charged was read"
         return row
 
-    def _state(self, key: Key, row: TextRow) -> None:
+    def _stage_row(self, key: Key, row: TextRow) -> None:
         """Let the next entry state another row."""
         self.lock()
         before = self._balances
         assert before is not None, "the lock reads them"
-        self._balances = before.changed(key, row)
+        self._balances = before.with_row(key, row)
         self._undo.append(lambda: setattr(self, "_balances", before))
 
     def flush(self) -> None:
@@ -233,7 +246,7 @@ class Transaction:
         sql, head = self._sql, self._head
         if self._new:
             rows = [tuple(vars(entry).values()) for entry in self._new]
-            self._execute(sql.append, rows if self._sqlite else tuple(statements.columns(rows)))
+            self._execute(sql.append, rows if self._sqlite else tuple(raw_sql.columns(rows)))
             assert head is not None, "an entry is appended at the head"
             self._execute(sql.move_head, (head.length, head.hash))
         self._execute_all(sql.save, [(*_sums(one), *key) for key, one in self._saved.items()])
@@ -241,9 +254,9 @@ class Transaction:
         self._execute_all(sql.fix_user, [(user, dataset) for dataset, user in self._users.items()])
         if head is not None and self._balances is not None:
             self.known = (head, self._balances)
-        self._begin()
+        self._reset_caches()
 
-    def _set(self, kept: dict[K, V], key: K, value: V) -> None:
+    def _set_with_undo(self, kept: dict[K, V], key: K, value: V) -> None:
         if key in kept:
             before = kept[key]
             self._undo.append(lambda: kept.__setitem__(key, before))
@@ -251,7 +264,7 @@ class Transaction:
             self._undo.append(lambda: kept.__delitem__(key))
         kept[key] = value
 
-    def _take_back(self, at: Head) -> None:
+    def _undo_append(self, at: ChainHead) -> None:
         self._new.pop()
         self._head = at
 
@@ -273,41 +286,44 @@ class Transaction:
             self._analysts[dataset] = self._execute(self._sql.analysts, (dataset,)).first() is not None
         return self._analysts[dataset]
 
-    def _stored(self, payer: Account, labels: list[str]) -> dict[tuple[str, int], Balance]:
+    def _load_period_balances(self, payer: Account, labels: list[str]) -> dict[tuple[str, int], Balance]:
         """The balances of periods, and of windows that begin with them, which have a row."""
         budget, whose = payer.balance.budget, (payer.dataset, payer.analyst or DATASET)
         spans = (1,) if budget.cap is None else (1, budget.cap.periods)
         wanted = {(label, span): (*whose, label, span) for label in labels for span in spans}
         missing = sorted({label for (label, _), key in wanted.items() if key not in self._periods})
         if missing:
-            found = self._execute(self._sql.periods, (*whose, self._listed(missing)))
+            found = self._execute(self._sql.periods, (*whose, self._array_parameter(missing)))
             rows = {(*whose, row.period, row.span): row for row in found}
             for key in (one for one in wanted.values() if one not in self._periods):
                 row = rows.get(key)
                 self._check_row(key, None if row is None else (row.settled, row.held))
-                self._periods[key] = None if row is None else told(row, budget)
+                self._periods[key] = None if row is None else balance_of_row(row, budget)
         known = {short: self._periods[key] for short, key in wanted.items()}
         return {short: balance for short, balance in known.items() if balance is not None}
 
     def _load_receipts(self, numbers: list[int]) -> None:
         if numbers:
-            listed = (self._listed(numbers),)
-            found = {entry.sequence: entry for entry in self._read(self._sql.reservations, listed)}
-            closed = {entry.receipt: entry for entry in self._read(self._sql.endings, listed)}
+            listed = (self._array_parameter(numbers),)
+            found = {entry.sequence: entry for entry in self._read_entries(self._sql.reservations, listed)}
+            closed = {entry.receipt: entry for entry in self._read_entries(self._sql.endings, listed)}
             for number in numbers:
                 self._entries.setdefault(number, found.get(number))
                 self._endings.setdefault(number, closed.get(number))
 
     def _load_answers(self, keys: list[str]) -> None:
         if keys:
-            found = {entry.answer_key: entry for entry in self._read(self._sql.answers, (self._listed(keys),))}
+            found = {
+                entry.answer_key: entry
+                for entry in self._read_entries(self._sql.answers, (self._array_parameter(keys),))
+            }
             for key in keys:
                 self._answers.setdefault(key, found.get(key))
 
-    def _listed(self, values: Sequence[str | int]) -> object:
+    def _array_parameter(self, values: Sequence[str | int]) -> object:
         return json.dumps(values) if self._sqlite else values
 
-    def _read(self, statement: str, parameters: Row) -> list[Entry]:
+    def _read_entries(self, statement: str, parameters: Row) -> list[Entry]:
         return [to_entry(row) for row in self._execute(statement, parameters)]
 
     def _execute(self, statement: str, parameters: Row | list[Row] | None = None) -> CursorResult[Any]:
@@ -319,5 +335,5 @@ class Transaction:
 
 
 def _sums(account: Account) -> tuple[str, str]:
-    kept = sums(account.balance)
+    kept = balance_columns(account.balance)
     return kept["settled"], kept["held"]

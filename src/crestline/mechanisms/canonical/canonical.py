@@ -14,25 +14,25 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Self, Unpack
 
-from crestline.fields import Flag, Name, Number, Whole, field, flag, value
+from crestline.exact_fields import Flag, Name, Number, Whole, field, to_bool, value
+from crestline.exact_numbers import Exact, non_negative_number, positive_number, proportion, whole_number
 from crestline.guarantees.accountants import per_step_epsilon
-from crestline.guarantees.cost import Cost, Step, steps
+from crestline.guarantees.cost import Cost, Step, repeat_step
 from crestline.guarantees.guarantee import BoundedRange, PureDP
-from crestline.histogram.groups import Remembered, groups_of
+from crestline.histogram.count_levels import PerHistogramCache, count_levels
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical.draw import Subsets
+from crestline.mechanisms.canonical.draw_subset import SubsetSampler
 from crestline.mechanisms.canonical.law import subset_chances
 from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
 from crestline.mechanisms.public_list.noises import lipschitz_noise
-from crestline.mechanisms.selection import Selection, items_at, selections
-from crestline.mechanisms.slots import unit_rate
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import Exact, not_negative, positive, proportion, whole
+from crestline.mechanisms.selection import Selection, select_ranks, select_rows
+from crestline.mechanisms.slot_checks import unit_rate
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gumbel import GUMBEL
 
-_SUBSETS = Remembered[Subsets]()
+_SUBSETS = PerHistogramCache[SubsetSampler]()
 
 
 @value
@@ -43,12 +43,12 @@ class Canonical(BuiltIn):
     returned, 0 only what is missed. `monotone` is as in `Lipschitz`.
     """
 
-    k: Whole = field(whole)
-    epsilon: Number = field(positive)
+    k: Whole = field(whole_number)
+    epsilon: Number = field(positive_number)
     gamma: Number = field(proportion, default=Fraction(1, 2))
     noise: Name = field(lipschitz_noise, default=GUMBEL.name)
-    monotone: Flag = field(flag, default=True, kw_only=True)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    monotone: Flag = field(to_bool, default=True, kw_only=True)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P8.2"
 
@@ -60,10 +60,10 @@ class Canonical(BuiltIn):
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        return cls.fit(Total.of(cls, total), gamma=gamma, noise=noise)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), gamma=gamma, noise=noise)
 
     @classmethod
-    def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name) -> Self:
+    def fit(cls, total: PrivacyTotal, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name) -> Self:
         """All of δ is for the accountant (slack)."""
         step = BoundedRange if lipschitz_noise(noise) == GUMBEL.name else PureDP
         epsilon = per_step_epsilon(1, total.epsilon, total.delta, step=step)
@@ -73,22 +73,22 @@ class Canonical(BuiltIn):
         step: Step = PureDP(self.epsilon, theorem=self.theorem)
         if self.noise == GUMBEL.name:
             step = BoundedRange(self.epsilon, theorem=self.theorem)
-        return steps(step)
+        return repeat_step(step)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = groups_of(histogram)
+        items = count_levels(histogram)
         if items.items <= self.k:  # there is only one subset
             return [self._selection(histogram, range(items.items))] * n
         rate = self._rate(histogram)
-        subsets: Subsets = _SUBSETS.get(
-            histogram, (self.k, self.gamma, rate), lambda: Subsets(items, self.k, self.gamma, rate)
+        subsets: SubsetSampler = _SUBSETS.get(
+            histogram, (self.k, self.gamma, rate), lambda: SubsetSampler(items, self.k, self.gamma, rate)
         )
         drawn = subsets.draw(LAWS[self.noise], n, entropy)
-        return selections(drawn, lambda ranks: self._selection(histogram, ranks))
+        return select_rows(drawn, lambda ranks: self._selection(histogram, ranks))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every subset, for small histograms."""
-        counts = groups_of(histogram).listed()
+        counts = count_levels(histogram).all_counts()
         if len(counts) <= self.k:
             return {self._selection(histogram, range(len(counts))): 1.0}
         chances = subset_chances(counts, self.k, float(self.gamma), float(self._rate(histogram)), LAWS[self.noise])
@@ -96,13 +96,13 @@ class Canonical(BuiltIn):
 
     def lowest_shortfall(self, items: int, beta: float = 0.05) -> float:
         """With probability 1 - beta the lowest returned count is at most this far below the k-th (P8.2)."""
-        return self._room(items, beta) / float(self.gamma) if self.gamma else math.inf
+        return self._loss_bound(items, beta) / float(self.gamma) if self.gamma else math.inf
 
     def largest_miss(self, items: int, beta: float = 0.05) -> float:
         """With probability 1 - beta the largest count left out is at most this far above the k-th (P8.2)."""
-        return self._room(items, beta) / float(1 - self.gamma) if self.gamma < 1 else math.inf
+        return self._loss_bound(items, beta) / float(1 - self.gamma) if self.gamma < 1 else math.inf
 
-    def _room(self, items: int, beta: float) -> float:
+    def _loss_bound(self, items: int, beta: float) -> float:
         """`S` of P8.2, in users."""
         size = max(items, self.k)  # fewer are one subset
         subsets = math.lgamma(size + 1) - math.lgamma(self.k + 1) - math.lgamma(size - self.k + 1)
@@ -116,4 +116,4 @@ class Canonical(BuiltIn):
         return unit_rate(self._unit_rate(), histogram)
 
     def _selection(self, histogram: Histogram, ranks: range | list[int]) -> Selection:
-        return items_at(histogram, ranks, self.k, ordered=False)
+        return select_ranks(histogram, ranks, self.k, ordered=False)

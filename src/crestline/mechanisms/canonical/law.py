@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.histogram.groups import Indices
+from crestline.histogram.count_levels import Indices
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.laws.law import Law
@@ -23,19 +23,19 @@ def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law)
     if math.comb(len(counts), k) > _MOST_SUBSETS:
         raise ParameterError("the law has too many outcomes: it is for small histograms only")
     subsets = [list(ranks) for ranks in combinations(range(len(counts)), k)]
-    scores = np.array([-rate * _loss(counts, ranks, gamma) for ranks in subsets])
+    scores = np.array([-rate * _subset_loss(counts, ranks, gamma) for ranks in subsets])
     scores -= scores.max()
-    yield from zip(subsets, _first_chances(scores, law).tolist(), strict=True)
+    yield from zip(subsets, _chances_to_be_largest(scores, law).tolist(), strict=True)
 
 
-def _loss(counts: Indices, ranks: list[int], gamma: float) -> float:
+def _subset_loss(counts: Indices, ranks: list[int], gamma: float) -> float:
     """LOSS of P8.2; counts are taken relative to the smallest, which shifts every loss alike."""
     inside = int(counts[ranks].min() - counts.min())
     outside = int(np.delete(counts, ranks).max() - counts.min())
     return (1 - gamma) * max(outside, inside) - gamma * inside
 
 
-def _first_chances(scores: Floats, law: Law) -> Floats:
+def _chances_to_be_largest(scores: Floats, law: Law) -> Floats:
     """The chance of each key to be the largest; equal scores share one computation."""
     different, place = np.unique(scores, return_inverse=True)
     first = np.searchsorted(np.sort(scores), different)

@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 from flint import fmpz
 
-from crestline.histogram.groups import Indices
-from crestline.randomness.sampling import uniform_int
+from crestline.histogram.count_levels import Indices
+from crestline.randomness.sampling import draw_int
 from crestline.randomness.uniforms import Uniforms
 from crestline.randomness.unit_points import Floats
 
@@ -28,7 +28,7 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 def size(a: int, b: int, m: int) -> int:
     """How many subsets: `Σ_{q = a}^{b} C(q + m, m)`."""
-    return _comb(b + m + 1, m + 1) - _comb(a + m, m + 1)
+    return _binomial(b + m + 1, m + 1) - _binomial(a + m, m + 1)
 
 
 def sizes(a: int, b: int, k: int) -> Iterator[int]:
@@ -40,47 +40,47 @@ def sizes(a: int, b: int, k: int) -> Iterator[int]:
         lower = lower * (a + m + 1) // (m + 2)
 
 
-def lowest(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
+def draw_lowest_rank(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> int:
     """A lowest rank `q` between `a` and `b`, with probability proportional to `C(q + m, m)`."""
-    before = _comb(a + m, m + 1)
-    wanted = before + uniform_int(uniforms, index, _comb(b + m + 1, m + 1) - before)
-    return _least_above(wanted, a, b, m + 1)
+    before = _binomial(a + m, m + 1)
+    wanted = before + draw_int(uniforms, index, _binomial(b + m + 1, m + 1) - before)
+    return _least_rank_above(wanted, a, b, m + 1)
 
 
-def _least_above(wanted: int, a: int, b: int, m: int) -> int:
+def _least_rank_above(wanted: int, a: int, b: int, m: int) -> int:
     """The least q from `a` to `b` with `C(q + m, m) > wanted`: near where doubles say, and then with whole numbers."""
     target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)  # a guess: whole numbers decide
 
-    def rough(q: int) -> float:
+    def log_rank(q: int) -> float:
         return math.lgamma(q + m + 1) - math.lgamma(q + 1) - constant  # a guess: whole numbers decide
 
-    low = max(a, bisect_right(range(a, b), target, key=rough) + a - 1)
+    low = max(a, bisect_right(range(a, b), target, key=log_rank) + a - 1)
     high = min(b, low + 1)
-    while low > a and _comb(low + m, m) > wanted:  # twice as wide, until q lies between
+    while low > a and _binomial(low + m, m) > wanted:  # twice as wide, until q lies between
         low = max(a, low - (high - low))
-    while high < b and _comb(high + m, m) <= wanted:
+    while high < b and _binomial(high + m, m) <= wanted:
         high = min(b, high + (high - low))
-    return bisect_right(range(low, high), wanted, key=lambda q: _comb(q + m, m)) + low
+    return bisect_right(range(low, high), wanted, key=lambda q: _binomial(q + m, m)) + low
 
 
-def _comb(n: int, k: int) -> int:
+def _binomial(n: int, k: int) -> int:
     """`C(n, k)`: a number of hundreds of digits, a hundred times sooner than from the standard library."""
     return int(fmpz.bin_uiui(n, k))
 
 
 def log_factorials(n: int) -> Floats:
     """`ln 0!, …, ln n!`, each good to a few units in the last place; not to be written to."""
-    return _kept()[: n + 1] if n < len(_kept()) else _factorials(n)
+    return _cached_log_factorials()[: n + 1] if n < len(_cached_log_factorials()) else _compute_log_factorials(n)
 
 
 @cache
-def _kept() -> Floats:
-    table = _factorials(_KEPT)
+def _cached_log_factorials() -> Floats:
+    table = _compute_log_factorials(_KEPT)
     table.setflags(write=False)
     return table
 
 
-def _factorials(n: int) -> Floats:
+def _compute_log_factorials(n: int) -> Floats:
     numbers = np.arange(_EXACT, n + 1, dtype=np.float64)
     series = (1 / 12 - 1 / (360 * numbers * numbers)) / numbers
     large = (numbers + 0.5) * np.log(numbers) - numbers + (_HALF_LOG_TAU + series)
@@ -98,7 +98,7 @@ def log_sizes(a: Indices, b: Indices, k: int) -> Floats:
     return result
 
 
-def log_size(a: Indices, b: Indices, k: int) -> Floats:
+def log_size_of_last(a: Indices, b: Indices, k: int) -> Floats:
     """The logarithm of `size(a, b, k - 1)` for each row: the last column of `log_sizes`."""
     steps = np.arange(1.0, k + 1.0)
     above = np.log1p(b[:, None] / steps).sum(axis=1)

@@ -16,26 +16,26 @@ from fractions import Fraction
 from typing import Self
 
 from crestline.errors import ParameterError
-from crestline.fields import Number, field, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import Number, field, value
+from crestline.exact_numbers import non_negative_number, positive_number, probability, whole_number
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import PureDP
-from crestline.histogram.groups import Remembered
+from crestline.histogram.count_levels import PerHistogramCache
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.canonical.stairs import Level, Stairs
+from crestline.mechanisms.canonical.nested_sets import NestedSets, SizeLevel
 from crestline.mechanisms.numerics.thresholds import success_threshold
-from crestline.mechanisms.over_slots import OverSlots
-from crestline.mechanisms.selection import Selection, collected, selections
-from crestline.mechanisms.slots import NO_SLOT, check_slots
-from crestline.mechanisms.total import Total
-from crestline.parameters import not_negative, positive, probability, whole
-from crestline.randomness.batches import batches
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.selection import Selection, select_rows, select_set
+from crestline.mechanisms.slot_checks import NO_SLOT, check_slots
+from crestline.mechanisms.slot_mechanism import OverSlots
+from crestline.randomness.batch_sizes import batch_sizes
 from crestline.randomness.entropy import Entropy
 
 _MOST_OUTCOMES = 200_000  # more would take too long to list
 _SLOTS = 10  # slots for each item wanted, when the caller does not say (P19.1)
 _KAPPA = Fraction(1, 20)  # P19.1
 _SHARE = Fraction(1, 4)  # P19.1
-_KEPT = Remembered[Stairs]()
+_KEPT = PerHistogramCache[NestedSets]()
 
 
 @value
@@ -46,31 +46,31 @@ class Staircase(OverSlots):
     not left out; `share` of ε is for the noise of the threshold, which all sizes have in common.
     """
 
-    epsilon: Number = field(positive)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
-    kappa: Number = field(not_negative, default=_KAPPA)
+    kappa: Number = field(non_negative_number, default=_KAPPA)
     share: Number = field(probability, default=_SHARE)
 
     theorem = "P19.2"
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: PrivacyTotal) -> Self:
         """Spends all of ε and δ; ten slots for each item wanted unless `k_bar` is given (P19.1)."""
         return cls(total.k, total.slots(_SLOTS), total.epsilon, total.delta)
 
     def cost(self) -> Cost:
-        return steps(PureDP(self.epsilon, theorem=self.theorem), delta=self.delta)
+        return repeat_step(PureDP(self.epsilon, theorem=self.theorem), delta=self.delta)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        stairs = self._stairs(histogram)
+        stairs = self._nested_sets(histogram)
         result: list[Selection] = []
-        for trials in batches(n, self.k):
-            result += selections(stairs.draw(trials, entropy), lambda row: self._selection(histogram, row))
+        for trials in batch_sizes(n, self.k):
+            result += select_rows(stairs.draw(trials, entropy), lambda row: self._selection(histogram, row))
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every set, for small histograms."""
-        stairs = self._stairs(histogram)
+        stairs = self._nested_sets(histogram)
         if sum(math.comb(stairs.slots, size) for size in stairs.sizes) > _MOST_OUTCOMES:
             raise ParameterError("the law has too many outcomes: it is for small histograms only")
         law: defaultdict[Selection, float] = defaultdict(float)
@@ -86,7 +86,7 @@ class Staircase(OverSlots):
         `g` being the lead beyond one user and the threshold. Where it has fewer than k items it may pay κ for the next
         one, which leads by no more than its own last.
         """
-        size = self.k if items is None else whole(items, "items")
+        size = self.k if items is None else whole_number(items, "items")
         if size > self.k:
             raise ParameterError(f"items must be at most k: k is {self.k}, items is {size}")
         shared, rate = float(self.threshold_rate), float(self.level_rate(size))
@@ -112,10 +112,10 @@ class Staircase(OverSlots):
 
     def threshold(self, size: int) -> Fraction:
         """`T_i` of P19.1: one of the sets that gained nothing passes with probability `delta_i` at most, in all."""
-        chance = self.level_delta(size) / self._sets(size)
+        chance = self.level_delta(size) / self._number_of_sets(size)
         return success_threshold(self.level_rate(size), self.threshold_rate, chance)
 
-    def _sets(self, size: int) -> int:
+    def _number_of_sets(self, size: int) -> int:
         """How many sets the union bound runs over."""
         return math.comb(self.k_bar, size)
 
@@ -124,15 +124,17 @@ class Staircase(OverSlots):
         """`E` of P19.1: the penalty for a leader that is missed makes scores move by up to `1 + kappa`."""
         return self.epsilon / (1 + self.kappa)
 
-    def _stairs(self, histogram: Histogram) -> Stairs:
+    def _nested_sets(self, histogram: Histogram) -> NestedSets:
         check_slots(histogram, self.k_bar)
-        stairs: Stairs = _KEPT.get(histogram, self, lambda: Stairs(histogram, self._levels, self.threshold_rate))
+        stairs: NestedSets = _KEPT.get(
+            histogram, self, lambda: NestedSets(histogram, self._levels, self.threshold_rate)
+        )
         return stairs
 
     @property
-    def _levels(self) -> list[Level]:
+    def _levels(self) -> list[SizeLevel]:
         sizes = range(self.k, 0, -1)
-        return [Level(size, self.level_rate(size), self.threshold(size), self.kappa) for size in sizes]
+        return [SizeLevel(size, self.level_rate(size), self.threshold(size), self.kappa) for size in sizes]
 
     def _selection(self, histogram: Histogram, member: list[int]) -> Selection:
-        return collected([histogram.name(slot) for slot in member if slot != NO_SLOT], self.k)
+        return select_set([histogram.name(slot) for slot in member if slot != NO_SLOT], self.k)

@@ -16,16 +16,16 @@ from typing import Self
 
 import numpy as np
 
-from crestline.fields import Number, Whole, field, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import Number, Whole, field, value
+from crestline.exact_numbers import positive_number, whole_number
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import ApproxDP, Guarantee, PureDP
-from crestline.histogram.covered import Covered
-from crestline.parameters import positive, whole
-from crestline.randomness.compare import rounded
+from crestline.histogram.coverage_counts import CoverageCounts
+from crestline.randomness.compare import round_to_grid
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws import LAPLACE
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 SHARE = Fraction(1, 10)  # of a total ε, for the coverage; the selection keeps the rest, and all of δ
 _DISJOINT, _BOTH = 1, 2  # how many of the two numbers one user moves: without periods or over one, and over several
@@ -36,13 +36,13 @@ _CHANCE = 0.95
 class Coverage:
     """Publishes two numbers of users with Laplace noise of this scale; `moved` is how many of them one user moves."""
 
-    scale: Number = field(positive)
-    moved: Whole = field(whole, default=_DISJOINT)
+    scale: Number = field(positive_number)
+    moved: Whole = field(whole_number, default=_DISJOINT)
 
     theorem = "P3.7"
 
     @classmethod
-    def within(cls, epsilon: Fraction, *, several_periods: bool) -> Self:
+    def for_epsilon(cls, epsilon: Fraction, *, several_periods: bool) -> Self:
         """What a total ε leaves for the coverage."""
         moved = _BOTH if several_periods else _DISJOINT
         return cls(moved / (SHARE * epsilon), moved)
@@ -53,9 +53,9 @@ class Coverage:
 
     def cost(self) -> Cost:
         """One pure step, whatever was named: also where nothing was."""
-        return steps(PureDP(self.epsilon, theorem=self.theorem))
+        return repeat_step(PureDP(self.epsilon, theorem=self.theorem))
 
-    def after(self, selection: Guarantee) -> Guarantee:
+    def guarantee_after(self, selection: Guarantee) -> Guarantee:
         """The promise of a selection and its coverage together: the coverage is chosen by what was released (adaptive
         composition)."""
         assert selection.epsilon is not None, "a mechanism within a total has an epsilon"
@@ -63,22 +63,22 @@ class Coverage:
         theorem = "; ".join(part for part in (selection.theorem, self.theorem) if part)
         return ApproxDP(selection.epsilon + self.epsilon, delta, theorem=theorem)
 
-    def release(self, users: tuple[int, int], entropy: Entropy) -> Covered:
+    def release(self, users: tuple[int, int], entropy: Entropy) -> CoverageCounts:
         """Both numbers with fresh noise: of the users who have one of the named items, and of those who have none."""
         (named, others), *_ = self.release_many(users, 1, entropy)
-        return Covered(named, others, self.spread())
+        return CoverageCounts(named, others, self.spread())
 
     def release_many(self, users: tuple[int, int], n: int, entropy: Entropy) -> list[tuple[int, int]]:
         """`n` independent releases of the same two numbers, as pairs. Each is a release of its own."""
         table = np.tile(np.array(users, dtype=np.int64), (n, 1))
-        noisy = keys(Linear(table, Fraction(1)), LAPLACE, entropy.uniforms(*table.shape), scale=self.scale)
-        return [(int(named), int(others)) for named, others in rounded(noisy, Fraction(1)).tolist()]
+        noisy = build_keys(LinearScores(table, Fraction(1)), LAPLACE, entropy.uniforms(*table.shape), scale=self.scale)
+        return [(int(named), int(others)) for named, others in round_to_grid(noisy, Fraction(1)).tolist()]
 
     def spread(self, chance: float = _CHANCE) -> float:
         """The error of one of the numbers, before rounding, that is not exceeded with this chance."""
         return float(self.scale) * -math.log(1 - chance)
 
-    def chance(self, true: int, published: int) -> float:
+    def published_chance(self, true: int, published: int) -> float:
         """The exact probability of one published number: of noise that rounds to the difference."""
         step = 1 / float(self.scale)
         away = abs(published - true)

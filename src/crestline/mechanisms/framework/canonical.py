@@ -13,16 +13,16 @@ import math
 from fractions import Fraction
 from typing import Self, Unpack
 
-from crestline.fields import Converted, Number, Whole, field, value
+from crestline.exact_fields import ConvertedField, Number, Whole, field, value
+from crestline.exact_numbers import Exact, non_negative_number, positive_number, proportion
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
-from crestline.mechanisms.framework.framework import Framework, SlotLaw, checked_test
+from crestline.mechanisms.framework.framework import Framework, SlotLaw, check_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
-from crestline.mechanisms.framework.slot_orders import order_law, orders_of
-from crestline.mechanisms.slots import Slots, item_number, slot_number
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import Exact, not_negative, positive, proportion
+from crestline.mechanisms.framework.slot_orders import order_law, orders_to_test
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
+from crestline.mechanisms.slot_checks import Slots, check_k, check_k_bar
 from crestline.randomness.entropy import Entropy
 
 _MOST = 81  # the choice gets nine tenths at most
@@ -38,22 +38,22 @@ class RestrictedCanonical(Framework):
     `epsilon` is for the whole choice; `gamma` weighs the lowest count taken against the largest left out.
     """
 
-    k: Whole = field(item_number)
-    k_bar: Whole = field(slot_number)
-    epsilon: Number = field(positive)
+    k: Whole = field(check_k)
+    k_bar: Whole = field(check_k_bar)
+    epsilon: Number = field(positive_number)
     gamma: Number = field(proportion)
-    test: Converted[GapTest, GapTest] = field(checked_test)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    test: ConvertedField[GapTest, GapTest] = field(check_test)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P5.1, P9.2"
 
     @classmethod
     def for_budget(cls, *, gamma: Exact = Fraction(1, 2), **total: Unpack[TotalArguments]) -> Self:
         """The instance within a total (epsilon, delta), with the joint test."""
-        return cls.fit(Total.of(cls, total), gamma=gamma)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), gamma=gamma)
 
     @classmethod
-    def fit(cls, total: Total, *, gamma: Exact = Fraction(1, 2)) -> Self:
+    def fit(cls, total: PrivacyTotal, *, gamma: Exact = Fraction(1, 2)) -> Self:
         """Takes the joint test, and four slots for each item wanted unless `k_bar` is given.
 
         A set is chosen as one, so it is tested as one. The split makes `margin_for_all()` smallest: a choice at ε = 1
@@ -71,14 +71,14 @@ class RestrictedCanonical(Framework):
         return cls(total.k, slots, total.epsilon * (1 - share), gamma, test)
 
     def cost(self) -> Cost:
-        return self._inner.cost() + self.test.cost()
+        return self._canonical.cost() + self.test.cost()
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
-        drawn = self._inner.release_many(view, trials, entropy)
-        return orders_of(drawn, [_own_names(view)] * trials, entropy)
+        drawn = self._canonical.release_many(view, trials, entropy)
+        return orders_to_test(drawn, [_slot_names(view)] * trials, entropy)
 
     def slot_law(self, view: Histogram) -> SlotLaw:
-        return order_law(self._inner.law(view), _own_names(view))
+        return order_law(self._canonical.law(view), _slot_names(view))
 
     def margin_for_all(self, chance: float = 0.95) -> float:
         """All k are named with this chance when the k-th count exceeds the next by so many users."""
@@ -87,13 +87,13 @@ class RestrictedCanonical(Framework):
 
     def shortfall(self, beta: float = 0.05) -> float:
         """With probability 1 - beta no chosen item is this far below the true k-th count (P8.2); γ = 0: no bound."""
-        return self._inner.lowest_shortfall(self.k_bar, beta)
+        return self._canonical.lowest_shortfall(self.k_bar, beta)
 
     @property
-    def _inner(self) -> Canonical:
+    def _canonical(self) -> Canonical:
         return Canonical(self.k, self.epsilon, self.gamma)
 
 
-def _own_names(view: Histogram) -> dict[int, int]:
+def _slot_names(view: Histogram) -> dict[int, int]:
     """The number of each slot under the name that the inner mechanism gives it, which is the same number."""
     return {slot: slot for slot in range(view.k_bar)}

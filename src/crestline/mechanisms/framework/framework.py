@@ -18,9 +18,9 @@ from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, margin
 from crestline.mechanisms.mechanism import BuiltIn
-from crestline.mechanisms.selection import Selection, listed, selections
-from crestline.mechanisms.slots import NO_SLOT, Slots, check_slots
-from crestline.randomness.batches import batches
+from crestline.mechanisms.selection import Selection, select_list, select_rows
+from crestline.mechanisms.slot_checks import NO_SLOT, Slots, check_slots
+from crestline.randomness.batch_sizes import batch_sizes
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.unit_points import Floats
 
@@ -53,38 +53,38 @@ class Framework(BuiltIn):
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         view = slot_view(histogram, self.k_bar)
         result: list[Selection] = []
-        for trials in batches(n, histogram.k_bar):
+        for trials in batch_sizes(n, histogram.k_bar):
             chosen, wanted = self.choose(view, trials, entropy)
-            result += named(histogram, chosen, self._passed(histogram, chosen, entropy), wanted)
+            result += selections_of_slots(histogram, chosen, self._count_passes(histogram, chosen, entropy), wanted)
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms."""
         given = self.slot_law(slot_view(histogram, self.k_bar))
-        lengths = self._lengths(histogram, given.orders)
+        lengths = self._pass_count_law(histogram, given.orders)
         law: defaultdict[Selection, float] = defaultdict(float)
         orders, chances = given.orders.tolist(), lengths * given.chances[:, None]
         for order, wanted, row in zip(orders, given.wanted, chances, strict=True):
             labels = [histogram.name(slot) for slot in order if slot != NO_SLOT]
             for length, chance in enumerate(row.tolist()):
                 if chance > 0:
-                    law[listed(labels[:length], int(wanted))] += chance
+                    law[select_list(labels[:length], int(wanted))] += chance
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out a chosen item must be to pass the test with this chance."""
         return margin(self.test, chance)
 
-    def _passed(self, histogram: Histogram, chosen: Slots, entropy: Entropy) -> Slots:
+    def _count_passes(self, histogram: Histogram, chosen: Slots, entropy: Entropy) -> Slots:
         """How many of the chosen slots pass; all, when nothing was left out that could be confused with them (P0.8)."""
         sizes: Slots = (chosen != NO_SLOT).sum(axis=1)
         if histogram.next_count is None or not sizes.any():
             return sizes
         gaps = histogram.array - np.int64(histogram.next_count) - histogram.unit
         # Slot 0 has the largest gap, so it may stand where no slot was chosen: what it passes there is not counted.
-        return np.minimum(self.test.passed(gaps[np.maximum(chosen, 0)], histogram.unit, entropy), sizes)
+        return np.minimum(self.test.count_passes(gaps[np.maximum(chosen, 0)], histogram.unit, entropy), sizes)
 
-    def _lengths(self, histogram: Histogram, orders: Slots) -> Floats:
+    def _pass_count_law(self, histogram: Histogram, orders: Slots) -> Floats:
         """The chance of each number of passes, for every order of slots."""
         rows, width = orders.shape
         sizes = (orders != NO_SLOT).sum(axis=1)
@@ -92,7 +92,7 @@ class Framework(BuiltIn):
             certain: Floats = np.eye(width + 1)[sizes]
             return certain
         gaps = (histogram.array - np.int64(histogram.next_count)) / histogram.unit - 1.0
-        free = self.test.lengths(gaps, np.maximum(orders, 0))
+        free = self.test.pass_count_law(gaps, np.maximum(orders, 0))
         capped = np.zeros((rows, width + 1))
         for length in range(width + 1):
             capped[np.arange(rows), np.minimum(length, sizes)] += free[:, length]
@@ -106,19 +106,19 @@ def slot_view(histogram: Histogram, k_bar: int) -> Histogram:
     return Histogram(range(size), histogram.array, None, domain_size=size, unit=histogram.unit)
 
 
-def named(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> list[Selection]:
+def selections_of_slots(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> list[Selection]:
     """The labels of the slots that passed, cut at an empty slot; fewer than wanted is a stop."""
     width = chosen.shape[1]
     kept = np.where(np.arange(width) < passed[:, None], chosen, NO_SLOT)
 
     def make(row: list[int]) -> Selection:
-        return listed([histogram.name(slot) for slot in row[:-1] if slot != NO_SLOT], row[-1])
+        return select_list([histogram.name(slot) for slot in row[:-1] if slot != NO_SLOT], row[-1])
 
-    return selections(np.column_stack([kept, wanted]).astype(np.int64), make)
+    return select_rows(np.column_stack([kept, wanted]).astype(np.int64), make)
 
 
-def checked_test(test: GapTest, name: str = "test") -> GapTest:
+def check_test(test: GapTest, name: str = "test") -> GapTest:
     """The test, or an error when it lacks one of the methods of a `GapTest`."""
-    if not all(hasattr(test, name) for name in ("delta", "cost", "passed", "lengths", "margin_for_all")):
+    if not all(hasattr(test, name) for name in ("delta", "cost", "count_passes", "pass_count_law", "margin_for_all")):
         raise MechanismError("test must be a LaplaceTest, an ExponentialTest or a JointTest, or have their methods")
     return test

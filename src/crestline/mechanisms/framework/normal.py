@@ -12,39 +12,39 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Self
 
-from crestline.fields import Converted, Number, WholeOrNone, field, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import ConvertedField, Number, WholeOrNone, field, value
+from crestline.exact_numbers import non_negative_number, positive_number
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import GaussianDP
-from crestline.guarantees.rounding import ball, precision, upper
-from crestline.mechanisms.framework.framework import checked_test
+from crestline.guarantees.rounding import ball, decimal_above, precision
+from crestline.mechanisms.framework.framework import check_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
-from crestline.mechanisms.framework.noisy_order import OneShot
-from crestline.mechanisms.framework.split.budget import SLOTS, normal_parts
+from crestline.mechanisms.framework.one_shot_base import OneShotBase
+from crestline.mechanisms.framework.split.fit import SLOTS, fit_normal
 from crestline.mechanisms.numerics.sensitivity import order_sensitivity_squared
-from crestline.mechanisms.slots import Counted, contribution_bound
-from crestline.mechanisms.total import Total
-from crestline.parameters import not_negative, positive
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.slot_checks import CountsWithUnit, check_contribution
 from crestline.randomness.laws.gaussian import GAUSSIAN
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 
 @value
-class RestrictedNormal(OneShot):
+class RestrictedNormal(OneShotBase):
     """Chooses k slots by Gaussian noise, then names those that pass the test.
 
     `sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost.
     """
 
-    sigma: Number = field(positive)
-    test: Converted[GapTest, GapTest] = field(checked_test)
-    contribution: WholeOrNone = field(contribution_bound, default=None)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    sigma: Number = field(positive_number)
+    test: ConvertedField[GapTest, GapTest] = field(check_test)
+    contribution: WholeOrNone = field(check_contribution, default=None)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     noise = GAUSSIAN
     theorem = "P5.1, P5.5"
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: PrivacyTotal) -> Self:
         """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
         The split names most items on a public reference (split/split.py).
@@ -52,18 +52,18 @@ class RestrictedNormal(OneShot):
         delta, _ = total.split_delta()
         slots, bound = total.slots(SLOTS), total.contribution
         squared = order_sensitivity_squared(slots, bound) or Fraction(1)  # a single slot has no order: any noise does
-        parts = normal_parts(total.k, slots, total.epsilon, delta, squared)
+        parts = fit_normal(total.k, slots, total.epsilon, delta, squared)
         with precision():
-            sigma = upper((ball(squared) / ball(parts.size)).sqrt())
+            sigma = decimal_above((ball(squared) / ball(parts.size)).sqrt())
         return cls(total.k, slots, sigma, parts.test, bound, slack=parts.slack)
 
     @property
     def scale(self) -> Fraction:
         return self.sigma
 
-    def scores(self, view: Counted) -> Linear:
-        return Linear(view.array, Fraction(1, view.unit))
+    def scores(self, view: CountsWithUnit) -> LinearScores:
+        return LinearScores(view.array, Fraction(1, view.unit))
 
     def cost(self) -> Cost:
         mu_squared = order_sensitivity_squared(self.k_bar, self.contribution) / self.sigma**2
-        return steps(GaussianDP(mu_squared, theorem="P5.5")) + self.test.cost()
+        return repeat_step(GaussianDP(mu_squared, theorem="P5.5")) + self.test.cost()

@@ -11,47 +11,47 @@ from __future__ import annotations
 
 from typing import Self
 
-from crestline.fields import Converted, Number, field, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import ConvertedField, Number, field, value
+from crestline.exact_numbers import non_negative_number, positive_number
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import PureDP
-from crestline.mechanisms.framework.framework import checked_test
+from crestline.mechanisms.framework.framework import check_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
-from crestline.mechanisms.framework.noisy_order import OneShot
-from crestline.mechanisms.framework.split.budget import SLOTS, pure_parts
-from crestline.mechanisms.slots import Counted, unit_rate
-from crestline.mechanisms.total import Total
-from crestline.parameters import not_negative, positive
+from crestline.mechanisms.framework.one_shot_base import OneShotBase
+from crestline.mechanisms.framework.split.fit import SLOTS, fit_pure
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.slot_checks import CountsWithUnit, unit_rate
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.laplace import LAPLACE
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 
 @value
-class _PureOneShot(OneShot):
+class _PureOneShot(OneShotBase):
     """`epsilon` is for the whole choice: each of the k items has the rate `epsilon / k` (P8.1, monotone counts)."""
 
-    epsilon: Number = field(positive)
-    test: Converted[GapTest, GapTest] = field(checked_test)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    epsilon: Number = field(positive_number)
+    test: ConvertedField[GapTest, GapTest] = field(check_test)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P5.1, P8.1"
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: PrivacyTotal) -> Self:
         """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
         The split names most items on a public reference (split/split.py). A contribution bound does not help here.
         """
         delta, _ = total.split_delta()
         slots = total.slots(SLOTS)
-        parts = pure_parts(total.k, slots, total.epsilon, delta, cls.noise.name)
+        parts = fit_pure(total.k, slots, total.epsilon, delta, cls.noise.name)
         return cls(total.k, slots, parts.size, parts.test, slack=parts.slack)
 
-    def scores(self, view: Counted) -> Linear:
-        return Linear(view.array, unit_rate(self.epsilon / self.k, view))
+    def scores(self, view: CountsWithUnit) -> LinearScores:
+        return LinearScores(view.array, unit_rate(self.epsilon / self.k, view))
 
     def cost(self) -> Cost:
-        return steps(PureDP(self.epsilon, theorem="P8.1")) + self.test.cost()
+        return repeat_step(PureDP(self.epsilon, theorem="P8.1")) + self.test.cost()
 
 
 @value

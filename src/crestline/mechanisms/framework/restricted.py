@@ -14,25 +14,25 @@ from typing import NoReturn
 import numpy as np
 
 from crestline.errors import MechanismError
-from crestline.fields import Converted, Number, Whole, field, value
+from crestline.exact_fields import ConvertedField, Number, Whole, field, value
+from crestline.exact_numbers import non_negative_number, whole_number
 from crestline.guarantees.cost import Cost
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import adopt_on_slots, fast_release
-from crestline.mechanisms.framework.contract import check_equivariance, released
-from crestline.mechanisms.framework.framework import Framework, SlotLaw, checked_test
+from crestline.mechanisms.framework.equivariance import check_equivariance, release_n
+from crestline.mechanisms.framework.framework import Framework, SlotLaw, check_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
-from crestline.mechanisms.framework.slot_orders import order_law, orders_of
+from crestline.mechanisms.framework.slot_orders import order_law, orders_to_test
 from crestline.mechanisms.mechanism import BuiltIn, Mechanism
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import Slots
-from crestline.mechanisms.total import Total
-from crestline.parameters import not_negative, whole
+from crestline.mechanisms.slot_checks import Slots
+from crestline.mechanisms.third_party import adopt_slot_mechanism, release_many_or_none
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.sampling import subsets
+from crestline.randomness.sampling import draw_subsets
 
 
-def _black_box(mechanism: Mechanism, name: str) -> BuiltIn:
-    return adopt_on_slots(mechanism, "the black box needs guarantee() and release(histogram, entropy)")
+def _adopt_black_box(mechanism: Mechanism, name: str) -> BuiltIn:
+    return adopt_slot_mechanism(mechanism, "the black box needs guarantee() and release(histogram, entropy)")
 
 
 @value
@@ -45,10 +45,10 @@ class Restricted(Framework):
     equal counts.
     """
 
-    mechanism: Converted[Mechanism, BuiltIn] = field(_black_box)
-    k_bar: Whole = field(whole)
-    test: Converted[GapTest, GapTest] = field(checked_test)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    mechanism: ConvertedField[Mechanism, BuiltIn] = field(_adopt_black_box)
+    k_bar: Whole = field(whole_number)
+    test: ConvertedField[GapTest, GapTest] = field(check_test)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     needs_a_part = True
 
@@ -63,7 +63,7 @@ class Restricted(Framework):
         return self.mechanism.ordered
 
     @classmethod
-    def fit(cls, total: Total) -> NoReturn:
+    def fit(cls, total: PrivacyTotal) -> NoReturn:
         """Always an error: without a black box the framework has nothing to fit to a budget."""
         raise MechanismError("Restricted needs a black box of your own: give Restricted(mechanism, k_bar, test) itself")
 
@@ -72,14 +72,14 @@ class Restricted(Framework):
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
         """Slots chosen in each trial. Trials made in one call of the black box share the random names of the slots."""
-        calls = [trials] if fast_release(self.mechanism) else [1] * trials
+        calls = [trials] if release_many_or_none(self.mechanism) else [1] * trials
         drawn: list[Selection] = []
         slots: list[dict[int, int]] = []
         for many in calls:
-            hidden, names = _nameless(view, entropy)
-            drawn += released(self.mechanism, hidden, many, entropy)
+            hidden, names = _hide_names(view, entropy)
+            drawn += release_n(self.mechanism, hidden, many, entropy)
             slots += [names] * many
-        return orders_of(drawn, slots, entropy)
+        return orders_to_test(drawn, slots, entropy)
 
     def slot_law(self, view: Histogram) -> SlotLaw:
         law = self.mechanism.law
@@ -88,9 +88,9 @@ class Restricted(Framework):
         return order_law(law(view), {slot: slot for slot in range(view.k_bar)})
 
 
-def _nameless(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, int]]:
+def _hide_names(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, int]]:
     """The slots under random names, ties in random order: a black box cannot tell slots of equal count apart."""
-    names, places = np.array(subsets(view.k_bar, view.k_bar, 2, entropy))
+    names, places = np.array(draw_subsets(view.k_bar, view.k_bar, 2, entropy))
     ranked = np.lexsort((places, -view.array))
     labels = tuple(names[ranked].tolist())
     hidden = Histogram(labels, view.array[ranked], None, domain_size=view.k_bar, unit=view.unit)

@@ -13,12 +13,12 @@ from itertools import permutations
 import numpy as np
 
 from crestline.errors import MechanismError
-from crestline.histogram.labels import Label
+from crestline.histogram.label_order import Label
 from crestline.mechanisms.framework.framework import SlotLaw
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import NO_SLOT, Slots
+from crestline.mechanisms.slot_checks import NO_SLOT, Slots
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.sampling import subsets
+from crestline.randomness.sampling import draw_subsets
 
 
 def chosen_slots(selection: Selection, slots: Mapping[Label, int]) -> list[int]:
@@ -34,16 +34,16 @@ def chosen_slots(selection: Selection, slots: Mapping[Label, int]) -> list[int]:
     return found if isinstance(selection.items, tuple) else sorted(found)
 
 
-def orders_of(
+def orders_to_test(
     drawn: Sequence[Selection], slots: Sequence[Mapping[Label, int]], entropy: Entropy
 ) -> tuple[Slots, Slots]:
     """The slots of each selection in the order to be tested, and how many were wanted; `slots` says what names mean."""
     rows = [chosen_slots(selection, names) for selection, names in zip(drawn, slots, strict=True)]
-    orders = _table(rows)
+    orders = _pad_rows(rows)
     sets = np.array([not isinstance(selection.items, tuple) for selection in drawn])
     if sets.any():
-        orders[sets] = _shuffled(orders[sets], entropy)
-    return orders, _wanted(drawn, rows)
+        orders[sets] = _shuffle_rows(orders[sets], entropy)
+    return orders, _wanted_lengths(drawn, rows)
 
 
 def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> SlotLaw:
@@ -58,16 +58,16 @@ def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> Slo
         rows += orders
         drawn += [selection] * len(orders)
         chances += [chance if fixed else chance / math.factorial(len(chosen))] * len(orders)
-    return SlotLaw(_table(rows), _wanted(drawn, rows), np.array(chances))
+    return SlotLaw(_pad_rows(rows), _wanted_lengths(drawn, rows), np.array(chances))
 
 
-def _wanted(drawn: Sequence[Selection], rows: Sequence[list[int]]) -> Slots:
+def _wanted_lengths(drawn: Sequence[Selection], rows: Sequence[list[int]]) -> Slots:
     """One more than there are, where the mechanism itself stopped: that stays a stop."""
     pairs = zip(drawn, rows, strict=True)
     return np.array([len(row) + one.stopped for one, row in pairs], dtype=np.int64)
 
 
-def _table(rows: Sequence[list[int]]) -> Slots:
+def _pad_rows(rows: Sequence[list[int]]) -> Slots:
     """Rows of different lengths as one table, `NO_SLOT` after the last."""
     table = np.full((len(rows), max(map(len, rows), default=0)), NO_SLOT, dtype=np.int64)
     for place, row in enumerate(rows):
@@ -75,9 +75,9 @@ def _table(rows: Sequence[list[int]]) -> Slots:
     return table
 
 
-def _shuffled(orders: Slots, entropy: Entropy) -> Slots:
+def _shuffle_rows(orders: Slots, entropy: Entropy) -> Slots:
     """Each row in a fresh uniformly random order, `NO_SLOT` kept last."""
     rows, width = orders.shape
-    mixed = np.take_along_axis(orders, np.array(subsets(width, width, rows, entropy)), axis=1)
+    mixed = np.take_along_axis(orders, np.array(draw_subsets(width, width, rows, entropy)), axis=1)
     front = np.argsort(mixed == NO_SLOT, axis=1, kind="stable")
     return np.take_along_axis(mixed, front, axis=1)

@@ -16,21 +16,21 @@ from typing import ClassVar, Self, Unpack
 import numpy as np
 
 from crestline.errors import ParameterError
+from crestline.exact_numbers import Exact
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.histogram_table import HistogramTable
 from crestline.mechanisms.limited_domain.additive_law import length_law, ordered_law
-from crestline.mechanisms.over_slots import OverSlots
-from crestline.mechanisms.selection import Selection, ranked_selections, table_selections
-from crestline.mechanisms.slots import check_slots, check_table, pieces, unstable_slots
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import Exact
-from crestline.randomness.batches import batches
-from crestline.randomness.compare import exceeding, largest, rounded
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
+from crestline.mechanisms.selection import Selection, select_ranked_rows, select_table_rows
+from crestline.mechanisms.slot_checks import check_slots, check_table, split_table, unstable_slots
+from crestline.mechanisms.slot_mechanism import OverSlots
+from crestline.randomness.batch_sizes import batch_sizes
+from crestline.randomness.compare import exceeds_threshold, largest_columns, round_to_grid
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
+from crestline.randomness.exact_reals import Real
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.law import Law
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Linear, Listed, Scores
+from crestline.randomness.scores import LinearScores, RealScores, Scores
 from crestline.randomness.unit_points import Floats
 
 UNION, CLOSED = "union", "closed"
@@ -56,11 +56,11 @@ class AdditiveNoise(OverSlots):
     @classmethod
     def for_budget(cls, *, counts: bool = False, **total: Unpack[TotalArguments]) -> Self:
         """The instance within a total (epsilon, delta); with `counts` it publishes the noisy counts."""
-        return cls.fit(Total.of(cls, total), counts=counts)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), counts=counts)
 
     @classmethod
     @abstractmethod
-    def fit(cls, total: Total, *, counts: bool = False) -> Self:
+    def fit(cls, total: PrivacyTotal, *, counts: bool = False) -> Self:
         """The instance within a total."""
 
     @property
@@ -74,7 +74,7 @@ class AdditiveNoise(OverSlots):
         return self.scale
 
     @abstractmethod
-    def height(self, unstable: int) -> Fraction:
+    def bottom_height(self, unstable: int) -> Fraction:
         """T: by how many users ⊥ exceeds the first count left out, when one user can swap `unstable` slots (P2.3)."""
 
     @abstractmethod
@@ -82,23 +82,23 @@ class AdditiveNoise(OverSlots):
         """By how many users a count must exceed the score of ⊥ for its key to be the larger with this chance (P2.3)."""
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        base = self._base(histogram)
-        counts, bottom = self._counted(histogram, base), self._bottom(histogram, base)
+        base = self._grid_base(histogram)
+        counts, bottom = self._relative_counts(histogram, base), self._bottom_score(histogram, base)
         result: list[Selection] = []
-        for trials in batches(n, histogram.k_bar):
+        for trials in batch_sizes(n, histogram.k_bar):
             uniforms = entropy.uniforms(trials, histogram.k_bar)
-            noisy = keys(counts, self.noise, uniforms, scale=self.scale * histogram.unit)
-            order = largest(noisy, self.k)
+            noisy = build_keys(counts, self.noise, uniforms, scale=self.scale * histogram.unit)
+            order = largest_columns(noisy, self.k)
             drawn = order
             if bottom is not None:
                 scale = self.bottom_scale * histogram.unit
-                stop = keys(Listed([Real(bottom)]), self.noise, entropy.uniforms(trials, 1), scale=scale)
-                drawn = np.where(exceeding(noisy, stop, order), order, histogram.k_bar)
-            named = ranked_selections(histogram, drawn, histogram.k_bar, self.k)
+                stop = build_keys(RealScores([Real(bottom)]), self.noise, entropy.uniforms(trials, 1), scale=scale)
+                drawn = np.where(exceeds_threshold(noisy, stop, order), order, histogram.k_bar)
+            named = select_ranked_rows(histogram, drawn, histogram.k_bar, self.k)
             if self.counts:
                 # The number that is printed is the very key that was ranked, rounded: post-processing (P4.1, P4.2).
-                values = rounded(noisy, Fraction(self.grid), order) * self.grid + base
-                named = list(map(_with_counts, named, values.tolist()))
+                values = round_to_grid(noisy, Fraction(self.grid), order) * self.grid + base
+                named = list(map(_add_counts, named, values.tolist()))
             result += named
         return result
 
@@ -106,82 +106,82 @@ class AdditiveNoise(OverSlots):
         check_table(table, self.k_bar)
         self._check_unit(table.unit)
         result: list[Selection] = []
-        for part in pieces(table):
-            result += self._each(part, entropy)
+        for part in split_table(table):
+            result += self._release_table(part, entropy)
         return result
 
-    def _each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
+    def _release_table(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
         """One release for every row, relative to a multiple of the grid near its next count."""
         rows, unit, base = len(table), table.unit, table.next_counts - table.next_counts % self.grid
-        scores, scale = Linear(table.array - base[:, None], Fraction(1)), self.scale * unit
-        noisy = keys(scores, self.noise, entropy.uniforms(rows, self.k_bar), scale=scale)
-        order = largest(noisy, self.k)
-        height = Real(unit * (1 + self.height(self._most_unstable)))
-        stop = Linear((table.next_counts - base)[:, None], Fraction(1), height)
-        stops = keys(stop, self.noise, entropy.uniforms(rows, 1), scale=self.bottom_scale * unit)
-        named = table_selections(table, np.where(exceeding(noisy, stops, order), order, self.k_bar), self.k)
+        scores, scale = LinearScores(table.array - base[:, None], Fraction(1)), self.scale * unit
+        noisy = build_keys(scores, self.noise, entropy.uniforms(rows, self.k_bar), scale=scale)
+        order = largest_columns(noisy, self.k)
+        height = Real(unit * (1 + self.bottom_height(self._most_unstable_slots)))
+        stop = LinearScores((table.next_counts - base)[:, None], Fraction(1), height)
+        stops = build_keys(stop, self.noise, entropy.uniforms(rows, 1), scale=self.bottom_scale * unit)
+        named = select_table_rows(table, np.where(exceeds_threshold(noisy, stops, order), order, self.k_bar), self.k)
         if not self.counts:
             return named
-        values = rounded(noisy, Fraction(self.grid), order) * self.grid + base[:, None]
-        return list(map(_with_counts, named, values.tolist()))
+        values = round_to_grid(noisy, Fraction(self.grid), order) * self.grid + base[:, None]
+        return list(map(_add_counts, named, values.tolist()))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms; without counts only."""
         if self.counts:
             raise ParameterError("the law of published counts is not written down: ask for it without counts")
-        scores, scales = self._all(histogram)
+        scores, scales = self._scores_and_scales(histogram)
         labels = [histogram.name(position) for position in range(histogram.k_bar)]
         return ordered_law(scores, self.noise, scales, labels, self.k)
 
     def length_law(self, histogram: Histogram) -> list[float]:
         """The exact probability of returning 0, 1, …, k items (P4.3)."""
-        scores, scales = self._all(histogram)
+        scores, scales = self._scores_and_scales(histogram)
         items, stops = np.split(scores, [histogram.filled])
         scale = float(self.scale * histogram.unit)
         return length_law(items, stops, self.noise, scale, scales[histogram.filled :], self.k)
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance."""
-        return 1 + float(self.height(self._most_unstable) + self.margin_over_stop(chance))
+        return 1 + float(self.bottom_height(self._most_unstable_slots) + self.margin_over_stop(chance))
 
     def margin_for_all(self, chance: float = 0.95) -> float:
         """All k are returned with this chance when the k-th count exceeds the next by so many users (P4.3)."""
         return self.margin(1 - (1 - chance) / self.k)
 
     @property
-    def _most_unstable(self) -> int:
+    def _most_unstable_slots(self) -> int:
         return self.k_bar if self.contribution is None else min(self.contribution, self.k_bar)
 
-    def _base(self, histogram: Histogram) -> int:
+    def _grid_base(self, histogram: Histogram) -> int:
         """A multiple of the grid near the next count: scores relative to it are small and keep their digits."""
         near = histogram.next_count
         return 0 if near is None else near - near % self.grid
 
-    def _counted(self, histogram: Histogram, base: int) -> Scores:
+    def _relative_counts(self, histogram: Histogram, base: int) -> Scores:
         """The count of each slot, relative to the base."""
         check_slots(histogram, self.k_bar)
         self._check_unit(histogram.unit)
-        return Linear(histogram.array - np.int64(base), Fraction(1))
+        return LinearScores(histogram.array - np.int64(base), Fraction(1))
 
     def _check_unit(self, unit: int) -> None:
         """Refuse counts that one user moves by more than the noise is charged for."""
 
-    def _bottom(self, histogram: Histogram, base: int) -> Fraction | None:
+    def _bottom_score(self, histogram: Histogram, base: int) -> Fraction | None:
         """The score of ⊥ before noise, relative to the base; None when nothing was left out (P0.8)."""
         if histogram.next_count is None:
             return None
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)
-        return histogram.next_count - base + histogram.unit * (1 + self.height(unstable))
+        return histogram.next_count - base + histogram.unit * (1 + self.bottom_height(unstable))
 
-    def _all(self, histogram: Histogram) -> tuple[Floats, Floats]:
+    def _scores_and_scales(self, histogram: Histogram) -> tuple[Floats, Floats]:
         """Scores and scales of the noise, slots first and ⊥ last, if there is one."""
-        base = self._base(histogram)
-        counts, bottom = self._counted(histogram, base).approx, self._bottom(histogram, base)
+        base = self._grid_base(histogram)
+        counts, bottom = self._relative_counts(histogram, base).approx, self._bottom_score(histogram, base)
         scales = [float(self.scale * histogram.unit)] * len(counts)
         if bottom is None:
             return counts, np.array(scales)
         return np.append(counts, float(bottom)), np.array([*scales, float(self.bottom_scale * histogram.unit)])
 
 
-def _with_counts(named: Selection, counts: list[int]) -> Selection:
+def _add_counts(named: Selection, counts: list[int]) -> Selection:
     return Selection(named.items, named.stopped, tuple(Fraction(count) for count in counts[: len(named)]))

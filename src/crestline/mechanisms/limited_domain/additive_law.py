@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.histogram.labels import Label
-from crestline.mechanisms.numerics.order_law import order_chances, support
-from crestline.mechanisms.numerics.poisson_binomial import capped
-from crestline.mechanisms.numerics.quadrature import between
-from crestline.mechanisms.selection import Selection, listed
-from crestline.mechanisms.slots import orderings
+from crestline.histogram.label_order import Label
+from crestline.mechanisms.numerics.order_law import noise_support, order_chances
+from crestline.mechanisms.numerics.poisson_binomial import count_law
+from crestline.mechanisms.numerics.quadrature import quadrature_between
+from crestline.mechanisms.selection import Selection, select_list
+from crestline.mechanisms.slot_checks import ordered_choices
 from crestline.randomness.laws.law import Law
 from crestline.randomness.unit_points import Floats
 
@@ -30,12 +30,12 @@ def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label
         raise ParameterError("the law has too many outcomes: it is for small histograms only")
     result: defaultdict[Selection, float] = defaultdict(float)
     for length in range(0 if stops else most, most + 1):
-        lists = list(orderings(range(slots), length))
+        lists = list(ordered_choices(range(slots), length))
         ending = () if length == most else (slots,)  # a shorter list is one where ⊥ comes next
         orders = np.array([(*order, *ending) for order in lists], dtype=np.int64)
         chances = order_chances(scores, law, orders, scales).tolist()
         for order, chance in zip(lists, chances, strict=True):
-            result[listed([labels[column] for column in order], k)] += chance
+            result[select_list([labels[column] for column in order], k)] += chance
     return dict(result)
 
 
@@ -47,12 +47,12 @@ def length_law(items: Floats, stops: Floats, law: Law, scale: float, scales: Flo
     most = min(k, len(items))
     if not len(stops):
         return [0.0] * most + [1.0] + [0.0] * (k - most)
-    below, above = support(law)
+    below, above = noise_support(law)
     kinks = [*items.tolist(), *stops.tolist()]
     start, end = float((stops - below * scales).min()), float((stops + above * scales).max())
-    grid = between(start, end, kinks, piece=min(scale, float(scales.min())))
+    grid = quadrature_between(start, end, kinks, piece=min(scale, float(scales.min())))
     cdf, density = (part((grid.points - stops[:, None]) / scales[:, None]) for part in (law.cdf, law.density))
     # The density of the largest of the keys that stop: one of them is there, the others below.
     weight = sum(density[i] / scales[i] * np.prod(np.delete(cdf, i, axis=0), axis=0) for i in range(len(stops)))
     beats = law.survival((grid.points - items[:, None]) / scale)
-    return [float(value) for value in grid.integral(capped(beats, most) * weight)] + [0.0] * (k - most)
+    return [float(value) for value in grid.integral(count_law(beats, most) * weight)] + [0.0] * (k - most)

@@ -14,16 +14,35 @@ import math
 from fractions import Fraction
 from typing import Self
 
-from crestline.fields import Converted, Flag, Name, Number, Whole, WholeOrNone, field, flag, later, value
-from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.gaussian import sigma as sigma_for
+from crestline.exact_fields import (
+    ConvertedField,
+    Flag,
+    Name,
+    Number,
+    Whole,
+    WholeOrNone,
+    field,
+    none_or,
+    to_bool,
+    value,
+)
+from crestline.exact_numbers import (
+    Exact,
+    non_negative_number,
+    one_of_names,
+    positive_number,
+    probability,
+    set_frozen_fields,
+    whole_number,
+)
+from crestline.guarantees.cost import Cost, repeat_step
+from crestline.guarantees.gaussian import sigma_for as sigma_for
 from crestline.guarantees.guarantee import GaussianDP
 from crestline.mechanisms.limited_domain.additive import CLOSED, UNION, AdditiveNoise
-from crestline.mechanisms.numerics.sensitivity import number_distance, order_distance
+from crestline.mechanisms.numerics.sensitivity import number_distance_squared, order_distance_squared
 from crestline.mechanisms.numerics.thresholds import gaussian_threshold, gaussian_union_threshold
-from crestline.mechanisms.slots import contribution_bound
-from crestline.mechanisms.total import Total
-from crestline.parameters import Exact, fill, not_negative, one_of, positive, probability, whole
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.slot_checks import check_contribution
 from crestline.randomness.laws.gaussian import GAUSSIAN
 
 # Slots for each item wanted, when the caller does not say. Without a bound the noise grows with their number (P12.1);
@@ -41,25 +60,25 @@ class LimitedDomainGauss(AdditiveNoise):
     items does not enter the cost.
     """
 
-    sigma: Number = field(positive)
+    sigma: Number = field(positive_number)
     delta: Number = field(probability)
-    contribution: WholeOrNone = field(contribution_bound, default=None)
-    counts: Flag = field(flag, default=False, kw_only=True)
-    grid: Whole = field(whole, default=1, kw_only=True)
-    threshold: Name = field(one_of((UNION, CLOSED)), default=UNION, kw_only=True)
-    slack: Number = field(not_negative, default=0, kw_only=True)
-    bottom: Converted[Exact | None, Fraction] = field(later(positive), default=None, kw_only=True)
+    contribution: WholeOrNone = field(check_contribution, default=None)
+    counts: Flag = field(to_bool, default=False, kw_only=True)
+    grid: Whole = field(whole_number, default=1, kw_only=True)
+    threshold: Name = field(one_of_names((UNION, CLOSED)), default=UNION, kw_only=True)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
+    bottom: ConvertedField[Exact | None, Fraction] = field(none_or(positive_number), default=None, kw_only=True)
 
     noise = GAUSSIAN
     theorem = "P4.2"
 
     def __post_init__(self) -> None:
         if self.bottom is None:
-            fill(self, bottom=self.sigma)
+            set_frozen_fields(self, bottom=self.sigma)
         super().__post_init__()
 
     @classmethod
-    def fit(cls, total: Total, *, counts: bool = False) -> Self:
+    def fit(cls, total: PrivacyTotal, *, counts: bool = False) -> Self:
         """Two fifths of δ are for failures, the rest for the noise.
 
         That share minimises the margin to within one percent, from ε = 0.1 to 3, δ = 1e-3 to 1e-8, 1 to 100 slots.
@@ -67,9 +86,9 @@ class LimitedDomainGauss(AdditiveNoise):
         delta_failure, delta_slack = total.split_delta(Fraction(2, 5))
         bound = total.contribution
         slots = total.slots(_SLOTS if bound is None else _SLOTS_BOUNDED)
-        quiet = _quietness(slots, bound)
-        squared = distance_squared(slots, bound, counts, Fraction(1), quiet)
-        noise = sigma_within(total.epsilon, delta_slack, squared)
+        quiet = _bottom_noise_ratio(slots, bound)
+        squared = mu_squared(slots, bound, counts, Fraction(1), quiet)
+        noise = least_sigma(total.epsilon, delta_slack, squared)
         return cls(total.k, slots, noise, delta_failure, bound, counts=counts, slack=delta_slack, bottom=noise * quiet)
 
     @property
@@ -80,7 +99,7 @@ class LimitedDomainGauss(AdditiveNoise):
     def bottom_scale(self) -> Fraction:
         return self.bottom
 
-    def height(self, unstable: int) -> Fraction:
+    def bottom_height(self, unstable: int) -> Fraction:
         quiet = self.bottom / self.sigma
         if self.threshold == UNION:
             return gaussian_union_threshold(unstable, self.delta, quiet) * self.sigma
@@ -97,24 +116,24 @@ class LimitedDomainGauss(AdditiveNoise):
         return float(self.sigma * unit) / math.sqrt(2)
 
     def cost(self) -> Cost:
-        squared = distance_squared(self.k_bar, self.contribution, self.counts, self.sigma, self.bottom)
-        return steps(GaussianDP(squared, theorem="P4.2"), delta=self.delta)
+        squared = mu_squared(self.k_bar, self.contribution, self.counts, self.sigma, self.bottom)
+        return repeat_step(GaussianDP(squared, theorem="P4.2"), delta=self.delta)
 
 
-def distance_squared(k_bar: int, contribution: int | None, counts: bool, sigma: Fraction, bottom: Fraction) -> Fraction:
+def mu_squared(k_bar: int, contribution: int | None, counts: bool, sigma: Fraction, bottom: Fraction) -> Fraction:
     """μ² of P4.2 for k_bar slots with noise of `sigma` and ⊥ with noise of `bottom`: of the numbers, or their order."""
     slot, stop = 1 / sigma**2, 1 / bottom**2
     if counts:
-        return number_distance(k_bar, k_bar + 1 if contribution is None else contribution, slot, stop)
-    return order_distance(k_bar, contribution, slot, stop)
+        return number_distance_squared(k_bar, k_bar + 1 if contribution is None else contribution, slot, stop)
+    return order_distance_squared(k_bar, contribution, slot, stop)
 
 
-def sigma_within(epsilon: Exact, delta: Exact, sensitivity_squared: Exact) -> Fraction:
+def least_sigma(epsilon: Exact, delta: Exact, sensitivity_squared: Exact) -> Fraction:
     """The least σ with which Gaussian noise is charged no more than `epsilon`, as the accountant rounds it."""
-    return sigma_for(positive(epsilon, "epsilon") * _ROUNDING, delta, sensitivity_squared)
+    return sigma_for(positive_number(epsilon, "epsilon") * _ROUNDING, delta, sensitivity_squared)
 
 
-def _quietness(k_bar: int, contribution: int | None) -> Fraction:
+def _bottom_noise_ratio(k_bar: int, contribution: int | None) -> Fraction:
     """How small to make ⊥'s noise, relative to a slot's, for the smallest lead at equal cost.
 
     If a user moves ⊥ and n slots, and ⊥'s weight is r times a slot's, μ² grows with n + r and the variance of a slot

@@ -17,32 +17,32 @@ from typing import Self
 
 import numpy as np
 
-from crestline.fields import Flag, Number, WholeOrNone, field, flag, value
+from crestline.exact_fields import Flag, Number, WholeOrNone, field, to_bool, value
+from crestline.exact_numbers import non_negative_number, positive_number, probability
 from crestline.guarantees.accountants import per_step_epsilon
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.table import HistogramTable
+from crestline.histogram.histogram_table import HistogramTable
 from crestline.mechanisms.limited_domain.law import exact_law, length_law
-from crestline.mechanisms.over_slots import OverSlots
-from crestline.mechanisms.selection import Selection, ranked_selections, table_selections
-from crestline.mechanisms.slots import (
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.selection import Selection, select_ranked_rows, select_table_rows
+from crestline.mechanisms.slot_checks import (
+    check_contribution,
     check_slots,
     check_table,
-    contribution_bound,
-    pieces,
+    split_table,
     unit_rate,
     unstable_slots,
 )
-from crestline.mechanisms.total import Total
-from crestline.parameters import not_negative, positive, probability
-from crestline.randomness.batches import batches
-from crestline.randomness.compare import largest
+from crestline.mechanisms.slot_mechanism import OverSlots
+from crestline.randomness.batch_sizes import batch_sizes
+from crestline.randomness.compare import largest_columns
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
+from crestline.randomness.exact_reals import Real, ln
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.gumbel import GUMBEL
-from crestline.randomness.reals import Real, ln
-from crestline.randomness.scores import Linear, Listed, Scores, joined
+from crestline.randomness.scores import LinearScores, RealScores, Scores, concat_scores
 
 _SLOTS = 5  # slots for each item wanted, when the caller does not say: utility
 
@@ -54,49 +54,51 @@ class LimitedDomain(OverSlots):
     `strict` looks only at items above the next count; `sharp` gives ⊥ the least weight that keeps the promise.
     """
 
-    epsilon: Number = field(positive)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
-    contribution: WholeOrNone = field(contribution_bound, default=None)
-    strict: Flag = field(flag, default=False)
-    sharp: Flag = field(flag, default=False, kw_only=True)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    contribution: WholeOrNone = field(check_contribution, default=None)
+    strict: Flag = field(to_bool, default=False)
+    sharp: Flag = field(to_bool, default=False, kw_only=True)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P3.2"
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: PrivacyTotal) -> Self:
         """Half of δ is for failures, half for composition; five slots for each item wanted unless `k_bar` is given."""
         delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
         epsilon = per_step_epsilon(total.k, total.epsilon, delta_slack)
         return cls(total.k, total.slots(_SLOTS), epsilon, delta_failure, total.contribution, slack=delta_slack)
 
     def cost(self) -> Cost:
-        return self._drawn(self.k)
+        return self._cost_of_items(self.k)
 
-    def settled(self, selection: Selection) -> Cost:
+    def settlement_cost(self, selection: Selection) -> Cost:
         """Only the drawn items are paid for; ⊥ counts as one (P10.6)."""
-        return self._drawn(min(self.k, len(selection) + selection.stopped))
+        return self._cost_of_items(min(self.k, len(selection) + selection.stopped))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         scores, slots = self._scores(histogram)
         columns = len(scores.approx)
         many = min(self.k, columns)
         result: list[Selection] = []
-        for trials in batches(n, columns):
-            order = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), many)
-            result += ranked_selections(histogram, order, slots, self.k)
+        for trials in batch_sizes(n, columns):
+            order = largest_columns(build_keys(scores, GUMBEL, entropy.uniforms(trials, columns)), many)
+            result += select_ranked_rows(histogram, order, slots, self.k)
         return result
 
     def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
         if self.strict:  # how many slots are looked at differs between groups
             return super().release_each(table, entropy)
         check_table(table, self.k_bar)
-        stop = Listed([self._bottom(self.k_bar if self.contribution is None else min(self.contribution, self.k_bar))])
+        stop = RealScores(
+            [self._bottom_offset(self.k_bar if self.contribution is None else min(self.contribution, self.k_bar))]
+        )
         result: list[Selection] = []
-        for part in pieces(table):
-            scores = joined(Linear(part.above, self.epsilon / table.unit), stop)
-            order = largest(keys(scores, GUMBEL, entropy.uniforms(len(part), self.k_bar + 1)), self.k)
-            result += table_selections(part, order, self.k)
+        for part in split_table(table):
+            scores = concat_scores(LinearScores(part.relative_counts, self.epsilon / table.unit), stop)
+            order = largest_columns(build_keys(scores, GUMBEL, entropy.uniforms(len(part), self.k_bar + 1)), self.k)
+            result += select_table_rows(part, order, self.k)
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
@@ -118,50 +120,50 @@ class LimitedDomain(OverSlots):
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance (P3.6)."""
-        return 1 + (self._most_bottom_weight + math.log(chance / (1 - chance))) / float(self.epsilon)
+        return 1 + (self._largest_bottom_weight + math.log(chance / (1 - chance))) / float(self.epsilon)
 
     def margin_for_all(self, chance: float = 0.95) -> float:
         """All k are returned with this chance when the k-th count exceeds the next by so many users (P3.6, Q2)."""
-        return 1 + (self._most_bottom_weight + math.log(self.k / (1 - chance))) / float(self.epsilon)
+        return 1 + (self._largest_bottom_weight + math.log(self.k / (1 - chance))) / float(self.epsilon)
 
     @property
-    def _most_bottom_weight(self) -> float:
+    def _largest_bottom_weight(self) -> float:
         """`ln W` where as many slots as possible can be swapped."""
         bound = self.k_bar if self.contribution is None or self.strict else min(self.contribution, self.k_bar)
         return self._bottom_weight(bound).approx
 
-    def _drawn(self, items: int) -> Cost:
-        return steps(BoundedRange(self.epsilon, theorem="P2.1"), items, delta=self.delta)
+    def _cost_of_items(self, items: int) -> Cost:
+        return repeat_step(BoundedRange(self.epsilon, theorem="P2.1"), items, delta=self.delta)
 
     def _bottom_weight(self, unstable: int) -> Real:
         """`ln W`: the logarithm of the weight of ⊥ (P3.1)."""
         weight = Fraction(unstable) / self.delta
         return ln(weight * (1 - self.delta) if self.sharp else weight)
 
-    def _bottom(self, unstable: int) -> Real:
+    def _bottom_offset(self, unstable: int) -> Real:
         """`ε (b + 1) + ln W` less `ε b`, kept together with its doubles: it depends on parameters alone."""
-        if unstable not in self._bottoms:
-            self._bottoms[unstable] = self._bottom_weight(unstable) + self.epsilon
-        return self._bottoms[unstable]
+        if unstable not in self._bottom_offsets:
+            self._bottom_offsets[unstable] = self._bottom_weight(unstable) + self.epsilon
+        return self._bottom_offsets[unstable]
 
     @cached_property
-    def _bottoms(self) -> dict[int, Real]:
+    def _bottom_offsets(self) -> dict[int, Real]:
         return {}
 
     def _scores(self, histogram: Histogram) -> tuple[Scores, int]:
         """Keys' scores, slots first and ⊥ last (absent when nothing was left out), and the number of slots."""
-        return histogram.keep(self, lambda: self._new_scores(histogram))
+        return histogram.keep(self, lambda: self._compute_scores(histogram))
 
-    def _new_scores(self, histogram: Histogram) -> tuple[Scores, int]:
+    def _compute_scores(self, histogram: Histogram) -> tuple[Scores, int]:
         check_slots(histogram, self.k_bar, raw_rows=True)
         rate = unit_rate(self.epsilon, histogram)
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)
         if not unstable or histogram.next_count is None:
-            return Linear(histogram.array, rate), histogram.k_bar  # P0.8: m = 0 means no ⊥ at all
+            return LinearScores(histogram.array, rate), histogram.k_bar  # P0.8: m = 0 means no ⊥ at all
         counts = histogram.array
         if self.strict:  # P3.4: never the contribution bound here (P1.6 d)
             counts = counts[counts > histogram.next_count]
             unstable = self.k_bar
         # Scores are taken relative to the next count: only differences matter, and small numbers keep their digits.
         relative = counts - np.int64(histogram.next_count)
-        return joined(Linear(relative, rate), Listed([self._bottom(unstable)])), len(relative)
+        return concat_scores(LinearScores(relative, rate), RealScores([self._bottom_offset(unstable)])), len(relative)

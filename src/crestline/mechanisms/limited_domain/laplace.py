@@ -15,16 +15,16 @@ from operator import attrgetter
 from typing import Self
 
 from crestline.errors import HistogramError
-from crestline.fields import Flag, Name, Number, Whole, WholeOrNone, field, flag, value
+from crestline.exact_fields import Flag, Name, Number, Whole, WholeOrNone, field, to_bool, value
+from crestline.exact_numbers import Exact, non_negative_number, one_of_names, positive_number, probability, whole_number
 from crestline.guarantees.accountants import per_step_epsilon, total
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.mechanisms.limited_domain.additive import CLOSED, UNION, AdditiveNoise
-from crestline.mechanisms.numerics.sensitivity import most_moved, order_sensitivity
+from crestline.mechanisms.numerics.sensitivity import numbers_moved, order_sensitivity
 from crestline.mechanisms.numerics.thresholds import laplace_threshold, laplace_union_threshold
-from crestline.mechanisms.slots import contribution_bound
-from crestline.mechanisms.total import Total
-from crestline.parameters import Exact, not_negative, one_of, positive, probability, whole
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.slot_checks import check_contribution
 from crestline.randomness.laws.laplace import LAPLACE
 
 # Slots for each item wanted, when the caller does not say; with a bound their number does not enter the noise.
@@ -38,26 +38,26 @@ class LimitedDomainLaplace(AdditiveNoise):
     `epsilon` is for each item of one user. `counts` publishes the noisy counts, rounded to multiples of `grid`.
     """
 
-    epsilon: Number = field(positive)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
-    contribution: WholeOrNone = field(contribution_bound)
-    counts: Flag = field(flag, default=False, kw_only=True)
-    grid: Whole = field(whole, default=1, kw_only=True)
-    threshold: Name = field(one_of((UNION, CLOSED)), default=UNION, kw_only=True)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    contribution: WholeOrNone = field(check_contribution)
+    counts: Flag = field(to_bool, default=False, kw_only=True)
+    grid: Whole = field(whole_number, default=1, kw_only=True)
+    threshold: Name = field(one_of_names((UNION, CLOSED)), default=UNION, kw_only=True)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     noise = LAPLACE
     theorem = "P4.1"
 
     @classmethod
-    def fit(cls, total: Total, *, counts: bool = False) -> Self:
+    def fit(cls, total: PrivacyTotal, *, counts: bool = False) -> Self:
         """The instance within the total that needs the smallest margin.
 
         Either steps are simply added up and all of δ is for failures, or half of δ pays for a tighter composition.
         """
         k, bound = total.k, total.contribution
         slots = total.slots(_SLOTS if bound is None else _SLOTS_BOUNDED)
-        moved = most_moved if counts else order_sensitivity
+        moved = numbers_moved if counts else order_sensitivity
         times = moved(slots + 1, bound)
 
         delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
@@ -72,7 +72,7 @@ class LimitedDomainLaplace(AdditiveNoise):
     def scale(self) -> Fraction:
         return 1 / self.epsilon
 
-    def height(self, unstable: int) -> Fraction:
+    def bottom_height(self, unstable: int) -> Fraction:
         union = self.threshold == UNION
         unit = laplace_union_threshold(unstable, self.delta) if union else laplace_threshold(self.delta / unstable)
         return unit / self.epsilon
@@ -88,23 +88,23 @@ class LimitedDomainLaplace(AdditiveNoise):
 
     def cost(self) -> Cost:
         """One pure step for each number that one user moves; the list of steps with the smallest zCDP cost."""
-        return min(self._costs(), key=lambda cost: cost.rho)
+        return min(self._possible_costs(), key=lambda cost: cost.rho)
 
     def guarantee(self) -> Guarantee:
         """The promise, computed from whichever of the two valid lists of steps gives the smaller ε."""
-        promises = (total(cost, self.slack, theorem=self.theorem) for cost in self._costs())
+        promises = (total(cost, self.slack, theorem=self.theorem) for cost in self._possible_costs())
         return min(promises, key=attrgetter("epsilon"))
 
-    def _costs(self) -> list[Cost]:
+    def _possible_costs(self) -> list[Cost]:
         numbers = self.k_bar + 1
         if self.counts:
-            return [self._moved(most_moved(numbers, self.contribution))]
+            return [self._cost_of_moves(numbers_moved(numbers, self.contribution))]
         # Up to a shift by one, at most half of the numbers move; up to a shift by 1/2, all do, by half as much (P2.7).
-        halves = steps(PureDP(self.epsilon / 2, theorem="P2.7"), numbers, delta=self.delta)
-        return [self._moved(order_sensitivity(numbers, self.contribution)), halves]
+        halves = repeat_step(PureDP(self.epsilon / 2, theorem="P2.7"), numbers, delta=self.delta)
+        return [self._cost_of_moves(order_sensitivity(numbers, self.contribution)), halves]
 
-    def _moved(self, numbers: int) -> Cost:
-        return steps(PureDP(self.epsilon, theorem="P4.1"), numbers, delta=self.delta)
+    def _cost_of_moves(self, numbers: int) -> Cost:
+        return repeat_step(PureDP(self.epsilon, theorem="P4.1"), numbers, delta=self.delta)
 
     def _check_unit(self, unit: int) -> None:
         if unit != 1:

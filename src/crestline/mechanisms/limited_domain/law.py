@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.histogram.labels import Label
-from crestline.mechanisms.numerics.order_law import support
-from crestline.mechanisms.numerics.poisson_binomial import capped
-from crestline.mechanisms.selection import Selection, listed
+from crestline.histogram.label_order import Label
+from crestline.mechanisms.numerics.order_law import noise_support
+from crestline.mechanisms.numerics.poisson_binomial import count_law
+from crestline.mechanisms.selection import Selection, select_list
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.unit_points import Floats
 
@@ -31,7 +31,7 @@ def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Select
         left = [column for column in range(len(logs)) if column not in drawn]
         if len(drawn) == k or not left or (drawn and drawn[-1] == slots):
             kept = [labels[column] for column in drawn if column != slots]
-            law[listed(kept, k)] += chance
+            law[select_list(kept, k)] += chance
             if len(law) > _MOST_OUTCOMES:
                 raise ParameterError("the law has too many outcomes: it is for small histograms only")
             continue
@@ -50,9 +50,9 @@ def length_law(items: Floats, stop: float | None, k: int) -> list[float]:
     if stop is None:  # no ⊥ and no empty slot: never short
         return [0.0] * most + [1.0] + [0.0] * (k - most)
     # The trapezoid rule converges exponentially here: the Gumbel density and all its derivatives vanish at both ends.
-    below, above = support(GUMBEL)
+    below, above = noise_support(GUMBEL)
     nodes = np.arange(-below, above, _STEP)
     weight = _STEP * GUMBEL.density(nodes)
     reach = np.minimum(items[:, None] - stop - nodes, _CERTAIN)
     beats = -np.expm1(-np.exp(reach))  # given the key that stops, items beat it independently
-    return [float(value) for value in capped(beats, most) @ weight] + [0.0] * (k - most)
+    return [float(value) for value in count_law(beats, most) @ weight] + [0.0] * (k - most)

@@ -18,24 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import HistogramError
-from crestline.fields import Number, Whole, WholeOrNone, field, value
+from crestline.exact_fields import Number, Whole, WholeOrNone, field, value
+from crestline.exact_numbers import non_negative_number, positive_number, probability
 from crestline.guarantees.accountants import per_step_epsilon
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.order_law import peeling_chances
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import check_slots, contribution_bound, item_number, slot_number, unit_rate
-from crestline.mechanisms.total import Total
-from crestline.parameters import not_negative, positive, probability
-from crestline.randomness.batches import batches
-from crestline.randomness.compare import largest
+from crestline.mechanisms.slot_checks import check_contribution, check_k, check_k_bar, check_slots, unit_rate
+from crestline.randomness.batch_sizes import batch_sizes
+from crestline.randomness.compare import largest_columns
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.gumbel import GUMBEL
-from crestline.randomness.scores import Linear, Logarithms, Scores, Summed
+from crestline.randomness.scores import LinearScores, Scores, SumScores, WeightedLogScores
 
 _SLOTS = 10  # slots for each item wanted, when the caller does not say: utility
 
@@ -47,17 +47,17 @@ class OptimalThreshold(BuiltIn):
     `epsilon` is per drawn item, and once more for the choice of k_bar.
     """
 
-    k: Whole = field(item_number)
-    k_bar_max: Whole = field(slot_number)
-    epsilon: Number = field(positive)
+    k: Whole = field(check_k)
+    k_bar_max: Whole = field(check_k_bar)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
-    contribution: WholeOrNone = field(contribution_bound, default=None)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    contribution: WholeOrNone = field(check_contribution, default=None)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P3.5"
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: PrivacyTotal) -> Self:
         """Half of δ is for failures, half for composition; ten slots for each item wanted unless `k_bar` is given."""
         delta_failure, delta_slack = total.split_delta(Fraction(1, 2))
         epsilon = per_step_epsilon(total.k + 1, total.epsilon, delta_slack)
@@ -69,22 +69,22 @@ class OptimalThreshold(BuiltIn):
         return self.k_bar_max
 
     def cost(self) -> Cost:
-        return self._drawn(self.k)
+        return self._cost_of_items(self.k)
 
-    def settled(self, selection: Selection) -> Cost:
+    def settlement_cost(self, selection: Selection) -> Cost:
         """The choice of k_bar, and the drawn items; ⊥ counts as one (P10.6)."""
-        return self._drawn(min(self.k, len(selection) + selection.stopped))
+        return self._cost_of_items(min(self.k, len(selection) + selection.stopped))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         scores = self._scores(histogram)
         columns = len(scores.approx)
         result: list[Selection] = []
-        for trials in batches(n, columns):
-            chosen = largest(keys(scores, GUMBEL, entropy.uniforms(trials, columns)), 1).ravel() + self.k
-            result += self._peeled(histogram, chosen, entropy)
+        for trials in batch_sizes(n, columns):
+            chosen = largest_columns(build_keys(scores, GUMBEL, entropy.uniforms(trials, columns)), 1).ravel() + self.k
+            result += self._release_chosen(histogram, chosen, entropy)
         return result
 
-    def chosen_law(self, histogram: Histogram) -> dict[int, float]:
+    def k_bar_law(self, histogram: Histogram) -> dict[int, float]:
         """The exact probability of each k_bar."""
         scores = self._scores(histogram).approx
         chances = peeling_chances(scores, np.arange(len(scores))[:, None])
@@ -93,31 +93,31 @@ class OptimalThreshold(BuiltIn):
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms."""
         law: defaultdict[Selection, float] = defaultdict(float)
-        for k_bar, chosen in self.chosen_law(histogram).items():
-            for selection, chance in self._within(k_bar).law(histogram.cut(k_bar)).items():
+        for k_bar, chosen in self.k_bar_law(histogram).items():
+            for selection, chance in self._limited_domain(k_bar).law(histogram.cut_to(k_bar)).items():
                 law[selection] += chosen * chance
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users above the first item left out an item must be to beat ⊥ with this chance, for any k_bar."""
-        return self._within(self.k_bar_max).margin(chance)
+        return self._limited_domain(self.k_bar_max).margin(chance)
 
     def shortfall(self, beta: float = 0.05) -> float:
         """With probability 1 - beta, no returned item is this many users below the true k-th count (P3.6, Q1)."""
-        return self._within(self.k_bar_max).shortfall(beta)
+        return self._limited_domain(self.k_bar_max).shortfall(beta)
 
-    def _drawn(self, items: int) -> Cost:
-        return steps(BoundedRange(self.epsilon, theorem="P2.1"), 1 + items, delta=self.delta)
+    def _cost_of_items(self, items: int) -> Cost:
+        return repeat_step(BoundedRange(self.epsilon, theorem="P2.1"), 1 + items, delta=self.delta)
 
-    def _within(self, k_bar: int) -> LimitedDomain:
+    def _limited_domain(self, k_bar: int) -> LimitedDomain:
         return LimitedDomain(self.k, k_bar, self.epsilon, self.delta, self.contribution)
 
-    def _peeled(self, histogram: Histogram, chosen: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
+    def _release_chosen(self, histogram: Histogram, chosen: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
         """Releases by P3.1, each trial with the k_bar that was drawn for it."""
         result: dict[int, Selection] = {}
         for k_bar in np.unique(chosen).tolist():
             places = np.flatnonzero(chosen == k_bar)
-            drawn = self._within(k_bar).release_many(histogram.cut(k_bar), len(places), entropy)
+            drawn = self._limited_domain(k_bar).release_many(histogram.cut_to(k_bar), len(places), entropy)
             result.update(zip(places.tolist(), drawn, strict=True))
         return [result[trial] for trial in range(len(chosen))]
 
@@ -132,4 +132,6 @@ class OptimalThreshold(BuiltIn):
         slots = np.arange(self.k, self.k_bar_max + 1, dtype=np.int64)
         unstable = slots if self.contribution is None else np.minimum(slots, self.contribution)
         # Pr[i] ∝ exp(-ε cost_i): Gumbel noise is added to minus the cost (E-A7)
-        return Summed(Linear(-following, unit_rate(self.epsilon, histogram)), Logarithms(unstable, Fraction(-1)))
+        return SumScores(
+            LinearScores(-following, unit_rate(self.epsilon, histogram)), WeightedLogScores(unstable, Fraction(-1))
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.mechanisms.numerics.quadrature import between
+from crestline.mechanisms.numerics.quadrature import quadrature_between
 from crestline.randomness.laws.law import Law
 from crestline.randomness.unit_points import Floats
 
@@ -40,28 +40,28 @@ def order_chances(scores: Floats, law: Law, orders: Orders, scale: float | Float
     The work is one integral for each place of the order, and the time proportional to the spread of the scores in
     units of the noise: for small histograms.
     """
-    below, above = support(law)
+    below, above = noise_support(law)
     scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), scores.shape)
     start, end = float((scores - below * scales).min()), float((scores + above * scales).max())
-    grid = between(start, end, scores.tolist(), piece=float(scales.min()))
+    grid = quadrature_between(start, end, scores.tolist(), piece=float(scales.min()))
     noise = (grid.points - scores[:, None]) / scales[:, None]
     density, cdf = law.density(noise) / scales[:, None], law.cdf(noise)
     rows, k = orders.shape
     earlier = np.ones((rows, len(grid.points)))  # the slots before this one come in order and lie above the point
     for place in range(k - 1):
-        earlier = grid.above(earlier * density[orders[:, place]])
+        earlier = grid.integral_above(earlier * density[orders[:, place]])
     last = np.ones((rows, len(grid.points)))
     for slot in range(len(scores)):
         last *= np.where((orders == slot).any(axis=1)[:, None], 1.0, cdf[slot])
     return grid.integral(earlier * density[orders[:, k - 1]] * last)
 
 
-def support(law: Law) -> tuple[float, float]:
+def noise_support(law: Law) -> tuple[float, float]:
     """How far below and above zero the noise reaches, in whole units, up to a negligible chance."""
     distance = np.arange(_FARTHEST)
-    return _reach(law.cdf(-distance)), _reach(law.survival(distance))
+    return _tail_end(law.cdf(-distance)), _tail_end(law.survival(distance))
 
 
-def _reach(tail: Floats) -> float:
+def _tail_end(tail: Floats) -> float:
     """The first whole number from which on a tail is negligible."""
     return float(np.count_nonzero(tail > _NEGLIGIBLE))

@@ -7,7 +7,7 @@ import numpy as np
 from crestline.randomness.unit_points import Floats
 
 
-def capped(chances: Floats, most: int) -> Floats:
+def count_law(chances: Floats, most: int) -> Floats:
     """`result[n]`: the probability of n events, for n < `most`, and of `most` or more in the last row.
 
     `chances[event, node]`: the probability of each event, at each of several nodes at once.

@@ -29,17 +29,17 @@ class Quadrature:
         result: Floats = values @ self.weights
         return result
 
-    def above(self, values: Floats) -> Floats:
+    def integral_above(self, values: Floats) -> Floats:
         """The integral from each point upwards."""
         shape = values.shape
         pieces = (values * self.weights).reshape(*shape[:-1], len(self.points) // _POINTS, _POINTS)
         sums = pieces.sum(axis=-1)
         later = np.cumsum(sums[..., ::-1], axis=-1)[..., ::-1] - sums
-        result: Floats = (pieces @ _upward() + later[..., None]).reshape(shape)
+        result: Floats = (pieces @ _upward_matrix() + later[..., None]).reshape(shape)
         return result
 
 
-def between(low: float, high: float, kinks: Iterable[float], piece: float) -> Quadrature:
+def quadrature_between(low: float, high: float, kinks: Iterable[float], piece: float) -> Quadrature:
     """From `low` to `high`, cut at the kinks and into pieces no longer than `piece`."""
     corners = sorted({low, high, *(kink for kink in kinks if low < kink < high)})
     cuts: list[float] = []
@@ -47,25 +47,25 @@ def between(low: float, high: float, kinks: Iterable[float], piece: float) -> Qu
         many = int(np.ceil((end - start) / piece))
         cuts += np.linspace(start, end, many + 1)[:-1].tolist()
     edges = np.array([*cuts, high])
-    place, weight = _rule()
+    place, weight = _gauss_legendre()
     half = np.diff(edges)[:, None] / 2
     return Quadrature((edges[:-1, None] + half + half * place).ravel(), (half * weight).ravel())
 
 
 @lru_cache(maxsize=1)
-def _rule() -> tuple[Floats, Floats]:
+def _gauss_legendre() -> tuple[Floats, Floats]:
     """Places and weights on [-1, 1]; finding them takes longer than most integrals."""
     place, weight = np.polynomial.legendre.leggauss(_POINTS)
     return place, weight
 
 
 @lru_cache(maxsize=1)
-def _upward() -> Floats:
+def _upward_matrix() -> Floats:
     """`matrix[j, i]`: what the weighted value at point j adds to the integral from point i to the piece's end.
 
     Values are expanded in Legendre polynomials, of which `∫_x^1 P_n = (P_{n-1}(x) - P_{n+1}(x))/(2n + 1)`.
     """
-    place, _ = _rule()
+    place, _ = _gauss_legendre()
     polynomials = np.polynomial.legendre.legvander(place, _POINTS)
     degrees = np.arange(1, _POINTS)
     upper = np.empty((_POINTS, _POINTS))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from flint import acb, arb
 
 from crestline.guarantees.rounding import ball, precision
-from crestline.precision import bits_now
+from crestline.precision import current_bits
 
 _ENOUGH = arb(2) ** -60  # relative error aimed at; the ball says what it is
 _ONE = Fraction(1)
@@ -52,29 +52,29 @@ def laplace_union(m: int, t: Fraction) -> arb:
     half, at = acb(0.5), acb(ball(t))
     chance = (-ball(t)).exp() / 2  # of one noise above t
 
-    def middle(rho: acb, _: bool) -> acb:
+    def middle_integrand(rho: acb, _: bool) -> acb:
         return half * rho.exp() * (1 - (1 - half * (-at - rho).exp()) ** m)
 
     # F changes its form at ρ = -t, the density of ρ at 0. The outer parts are elementary:
     # ∫ e^ρ/2 (1 - (e^(t+ρ)/2)^m) dρ below -t, and ∫ e^t (1 - (1-u)^m) du for u = 1 - F(t+ρ) from 0 to `chance`.
     low = chance * (1 - arb(2) ** -m / (m + 1))
-    with precision(3 * bits_now()):  # cancels down to the square of `chance`: the ball says how sharp
+    with precision(3 * current_bits()):  # cancels down to the square of `chance`: the ball says how sharp
         chance = (-ball(t)).exp() / 2
         high = ball(t).exp() * (chance - (1 - (1 - chance) ** (m + 1)) / (m + 1))
-    return low + acb.integral(middle, -at, 0, rel_tol=_ENOUGH).real + high
+    return low + acb.integral(middle_integrand, -at, 0, rel_tol=_ENOUGH).real + high
 
 
 def gaussian_union(m: int, t: Fraction, shared: Fraction = _ONE) -> arb:
     """`E[1 - Φ(t + s ρ)^m]` with s = `shared`: one of m Gaussians exceeds t plus s times a common one."""
     root, height, at, slope = acb(2).sqrt(), 1 / (2 * acb.pi()).sqrt(), acb(ball(t)), acb(ball(shared))
-    end = math.isqrt(2 * bits_now()) + 1  # where the tail begins
+    end = math.isqrt(2 * current_bits()) + 1  # where the tail begins
 
-    def inside(rho: acb, _: bool) -> acb:
+    def integrand(rho: acb, _: bool) -> acb:
         return (1 - (1 - ((slope * rho + at) / root).erfc() / 2) ** m) * (-rho * rho / 2).exp() * height
 
-    return acb.integral(inside, -end, end, rel_tol=_ENOUGH).real + _beyond(end)
+    return acb.integral(integrand, -end, end, rel_tol=_ENOUGH).real + _gaussian_remainder(end)
 
 
-def _beyond(end: int) -> arb:
+def _gaussian_remainder(end: int) -> arb:
     """All that a Gaussian integrand, at most the density, may add beyond ±end."""
     return (arb(end) / arb(2).sqrt()).erfc() * arb(0.5, 0.5)

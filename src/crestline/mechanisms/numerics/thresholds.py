@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from flint import arb
 
+from crestline.exact_numbers import Exact, positive_number, whole_number
 from crestline.guarantees.rounding import ball, precision
 from crestline.mechanisms.numerics import tails
-from crestline.parameters import Exact, positive, whole
 
 GRID = Fraction(1, 10**12)  # finer than P11.3 asks, so that laws agree with their vectors to ten digits
 
@@ -32,80 +32,90 @@ def laplace_threshold(delta: Exact) -> Fraction:
     >>> round(float(laplace_threshold("1e-6")), 8)
     15.27869016
     """
-    return _laplace(positive(delta, "delta"))
+    return _cached_laplace(positive_number(delta, "delta"))
 
 
 def two_rate_threshold(tested: Exact, shared: Exact, delta: Exact) -> Fraction:
     """T for a tested count with noise Lap(1/tested) against a threshold with noise Lap(1/shared)."""
-    return _two_rate(positive(tested, "tested"), positive(shared, "shared"), positive(delta, "delta"))
+    return _cached_two_rate(
+        positive_number(tested, "tested"), positive_number(shared, "shared"), positive_number(delta, "delta")
+    )
 
 
 def failure_threshold(epsilon1: Exact, epsilon2: Exact, delta: Exact) -> Fraction:
     """T for one-sided tests that stop at the first failure: a count less Exp(ε2) against T less Exp(ε1) (P5.3)."""
-    return _failure(positive(epsilon1, "epsilon1"), positive(epsilon2, "epsilon2"), positive(delta, "delta"))
+    return _cached_failure(
+        positive_number(epsilon1, "epsilon1"), positive_number(epsilon2, "epsilon2"), positive_number(delta, "delta")
+    )
 
 
 def success_threshold(tested: Exact, shared: Exact, delta: Exact) -> Fraction:
     """T for one-sided tests that stop at the first success: Exp(tested) is added to a gap, Exp(shared) to T (P6.2)."""
-    return _success(positive(tested, "tested"), positive(shared, "shared"), positive(delta, "delta"))
+    return _cached_success(
+        positive_number(tested, "tested"), positive_number(shared, "shared"), positive_number(delta, "delta")
+    )
 
 
 def gaussian_threshold(delta: Exact, shared: Exact = 1) -> Fraction:
     """t for Gaussian noises of standard deviation 1 and `shared`; for σ and `σ · shared` the threshold is `σ t`."""
-    return _gaussian(positive(delta, "delta"), positive(shared, "shared"))
+    return _cached_gaussian(positive_number(delta, "delta"), positive_number(shared, "shared"))
 
 
 def laplace_union_threshold(m: int, delta: Exact) -> Fraction:
     """t for m Laplace noises against one shared, all of scale 1: the exact form of the union bound."""
-    return _laplace_union(whole(m, "m"), positive(delta, "delta"))
+    return _cached_laplace_union(whole_number(m, "m"), positive_number(delta, "delta"))
 
 
 def gaussian_union_threshold(m: int, delta: Exact, shared: Exact = 1) -> Fraction:
     """t for m Gaussian noises of variance 1 against a common one of standard deviation `shared`: exact, no bound."""
-    return _gaussian_union(whole(m, "m"), positive(delta, "delta"), positive(shared, "shared"))
+    return _cached_gaussian_union(
+        whole_number(m, "m"), positive_number(delta, "delta"), positive_number(shared, "shared")
+    )
 
 
 @lru_cache(maxsize=4096)
-def _laplace(delta: Fraction) -> Fraction:
-    return _smallest(tails.two_laplace, delta, _ONE)
+def _cached_laplace(delta: Fraction) -> Fraction:
+    return _least_threshold(tails.two_laplace, delta, _ONE)
 
 
 @lru_cache(maxsize=4096)
-def _two_rate(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
+def _cached_two_rate(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
     guess = 1 / min(tested, shared)  # where the search starts; what is returned is certified itself
-    return _smallest(lambda t: tails.two_rates(tested, shared, t), delta, guess)
+    return _least_threshold(lambda t: tails.two_rates(tested, shared, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
-def _failure(epsilon1: Fraction, epsilon2: Fraction, delta: Fraction) -> Fraction:
+def _cached_failure(epsilon1: Fraction, epsilon2: Fraction, delta: Fraction) -> Fraction:
     guess = 1 / epsilon1  # where the search starts; what is returned is certified itself
-    return _smallest(lambda t: tails.one_sided_failure(epsilon1, epsilon2, t), delta, guess)
+    return _least_threshold(lambda t: tails.one_sided_failure(epsilon1, epsilon2, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
-def _success(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
+def _cached_success(tested: Fraction, shared: Fraction, delta: Fraction) -> Fraction:
     odds = shared / ((tested + shared) * delta)
     solved = math.log(odds.numerator) - math.log(odds.denominator)  # a guess: what is returned is certified itself
     guess = Fraction(max(1.0, solved + 1e-9)) / tested  # where the search starts
-    return _smallest(lambda t: tails.one_sided_success(tested, shared, t), delta, guess)
+    return _least_threshold(lambda t: tails.one_sided_success(tested, shared, t), delta, guess)
 
 
 @lru_cache(maxsize=4096)
-def _gaussian(delta: Fraction, shared: Fraction) -> Fraction:
-    return _smallest(lambda t: tails.two_gaussians(t, shared), delta, _ONE)
+def _cached_gaussian(delta: Fraction, shared: Fraction) -> Fraction:
+    return _least_threshold(lambda t: tails.two_gaussians(t, shared), delta, _ONE)
 
 
 @lru_cache(maxsize=4096)
-def _laplace_union(m: int, delta: Fraction) -> Fraction:
-    return _smallest(lambda t: tails.laplace_union(m, t), delta, _laplace(delta / m))  # the union bound is close
+def _cached_laplace_union(m: int, delta: Fraction) -> Fraction:
+    return _least_threshold(
+        lambda t: tails.laplace_union(m, t), delta, _cached_laplace(delta / m)
+    )  # the union bound is close
 
 
 @lru_cache(maxsize=4096)
-def _gaussian_union(m: int, delta: Fraction, shared: Fraction) -> Fraction:
-    return _smallest(lambda t: tails.gaussian_union(m, t, shared), delta, _gaussian(delta / m, shared))
+def _cached_gaussian_union(m: int, delta: Fraction, shared: Fraction) -> Fraction:
+    return _least_threshold(lambda t: tails.gaussian_union(m, t, shared), delta, _cached_gaussian(delta / m, shared))
 
 
-def _smallest(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
+def _least_threshold(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     """The smallest threshold on the grid, to a few of its steps, whose tail is certainly at most δ; never below zero.
 
     `guess` only guides the search; it must be positive.
@@ -115,10 +125,10 @@ def _smallest(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     with precision(bits):
         if tail(Fraction(0)) <= ball(delta):
             return Fraction(0)
-        return _certified(tail, delta, _root(tail, delta, guess))
+        return _certify_upwards(tail, delta, _tail_root(tail, delta, guess))
 
 
-def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
+def _tail_root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     """Where the tail meets δ, closely: false position on its logarithm, which is nearly straight."""
     target = ball(delta).log()
 
@@ -132,7 +142,7 @@ def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
         below = excess(high)
     stayed = 0  # the Illinois rule: an end that stays twice has its value halved, for speed
     while True:
-        middle = low + _on_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)
+        middle = low + _round_up_to_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)
         value = excess(middle)
         if abs(value) < _CLOSE or middle in (low, high):  # what follows is certified
             return middle
@@ -144,14 +154,14 @@ def _root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
             stayed = -1
 
 
-def _certified(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:
+def _certify_upwards(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:
     """The first number on the grid from `start` on, in growing steps, whose tail is certainly at most δ."""
-    candidate, step = _on_grid(start, GRID), GRID
+    candidate, step = _round_up_to_grid(start, GRID), GRID
     while not tail(candidate) <= ball(delta):
         candidate, step = candidate + step, 2 * step
     return candidate
 
 
-def _on_grid(number: Fraction, grid: Fraction) -> Fraction:
+def _round_up_to_grid(number: Fraction, grid: Fraction) -> Fraction:
     """The number rounded up to a multiple of the grid."""
     return math.ceil(number / grid) * grid

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.histogram.observed import ObservedItems
-from crestline.mechanisms.numerics.order_law import support
-from crestline.mechanisms.numerics.quadrature import between
+from crestline.histogram.observed_items import ObservedItems
+from crestline.mechanisms.numerics.order_law import noise_support
+from crestline.mechanisms.numerics.quadrature import quadrature_between
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import orderings
+from crestline.mechanisms.slot_checks import ordered_choices
 from crestline.randomness.laws.law import Law
 
 _MOST_OUTCOMES = 20_000
@@ -29,17 +29,17 @@ def threshold_law(items: ObservedItems, k: int, law: Law, scale: float, threshol
     result = {Selection((), True): float(np.prod(below))}
     if not most:
         return result
-    _, above = support(law)
+    _, above = noise_support(law)
     top = max(threshold, float(scores.max())) + above * scale
-    grid = between(threshold, top, scores.tolist(), piece=scale)
+    grid = quadrature_between(threshold, top, scores.tolist(), piece=scale)
     noise = (grid.points - scores[:, None]) / scale
     density, cdf = law.density(noise) / scale, law.cdf(noise)
     for length in range(1, most + 1):
-        for order in orderings(range(many), length):
+        for order in ordered_choices(range(many), length):
             rest = [rank for rank in range(many) if rank not in order]
             earlier = np.ones(len(grid.points))
             for rank in order[:-1]:
-                earlier = grid.above(earlier * density[rank])
+                earlier = grid.integral_above(earlier * density[rank])
             # The full list ends above all others; a shorter one ends above the threshold, and the others below it.
             others = np.prod(cdf[rest], axis=0) if length == k else np.prod(below[rest])
             chance = float(grid.integral(earlier * density[order[-1]] * others))

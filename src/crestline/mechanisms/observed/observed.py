@@ -18,27 +18,27 @@ from functools import partial
 from typing import Self, Unpack, cast
 
 from crestline.errors import HistogramError, ParameterError
-from crestline.fields import Converted, Flag, Name, Number, Whole, WholeOrNone, field, flag, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import ConvertedField, Flag, Name, Number, Whole, WholeOrNone, field, to_bool, value
+from crestline.exact_numbers import Exact, one_of_names, positive_number, probability, set_frozen_fields, whole_number
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP
-from crestline.guarantees.rounding import ball, lower, precision, upper
+from crestline.guarantees.rounding import ball, decimal_above, decimal_below, precision
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.observed import ObservedItems
+from crestline.histogram.histogram_table import HistogramTable
+from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.observed_table import ObservedTable
-from crestline.histogram.table import HistogramTable
-from crestline.histogram.views import SeenInGroups, View
+from crestline.histogram.view_kinds import SeenInGroups, View
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
-from crestline.mechanisms.observed.certificate import certified
-from crestline.mechanisms.observed.draw import Passed, Rule, passed
-from crestline.mechanisms.observed.each import passed_each
+from crestline.mechanisms.observed.exact_delta import is_certainly_private
 from crestline.mechanisms.observed.law import threshold_law
+from crestline.mechanisms.observed.release import ReleasedRanks, ThresholdRule, draw_releases
+from crestline.mechanisms.observed.release_groups import draw_in_groups
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import contribution_bound
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import Exact, fill, one_of, positive, probability, whole
+from crestline.mechanisms.slot_checks import check_contribution
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
 
@@ -55,12 +55,12 @@ LARGEST_CAP = 1 << 16
 """The most items of a user: there is a weight for each number of them, and a certificate that covers them all."""
 
 
-def _cap(cap: int | None, name: str) -> int:
+def _whole_or_none(cap: int | None, name: str) -> int:
     """None stays None for the moment: the cap is then the contribution."""
-    return cast("int", None) if cap is None else whole(cap, name)
+    return cast("int", None) if cap is None else whole_number(cap, name)
 
 
-def _slack(slack: Exact, name: str) -> Fraction:
+def _zero_or_probability(slack: Exact, name: str) -> Fraction:
     """Zero, or a probability."""
     return Fraction(0) if slack == 0 else probability(slack, name)
 
@@ -78,29 +78,29 @@ class Observed(BuiltIn):
     noisy scores on a public grid, which are numbers of users where nothing is weighted.
     """
 
-    k: Whole = field(whole)
-    contribution: Whole = field(whole)
-    scale: Number = field(positive)
+    k: Whole = field(whole_number)
+    contribution: Whole = field(whole_number)
+    scale: Number = field(positive_number)
     delta: Number = field(probability)
-    noise: Name = field(one_of(_NOISES), default=GAUSSIAN.name)
-    cap: Converted[int | None, int] = field(_cap, default=None, kw_only=True)
-    counts: Flag = field(flag, default=False, kw_only=True)
-    grid: Whole = field(whole, default=1, kw_only=True)
+    noise: Name = field(one_of_names(_NOISES), default=GAUSSIAN.name)
+    cap: ConvertedField[int | None, int] = field(_whole_or_none, default=None, kw_only=True)
+    counts: Flag = field(to_bool, default=False, kw_only=True)
+    grid: Whole = field(whole_number, default=1, kw_only=True)
     promise: ApproxDP | None = plain_field(default=None, kw_only=True)
-    slack: Number = field(_slack, default=0, kw_only=True)
-    groups: WholeOrNone = field(contribution_bound, default=None, kw_only=True)
+    slack: Number = field(_zero_or_probability, default=0, kw_only=True)
+    groups: WholeOrNone = field(check_contribution, default=None, kw_only=True)
 
     theorem = "P17.3"
 
     def __post_init__(self) -> None:
         if self.cap is None:
-            fill(self, cap=self.contribution)
-        whole(self.cap, "cap", at_least=self.contribution, at_most=LARGEST_CAP)
-        if self.counts and self.weighted:
+            set_frozen_fields(self, cap=self.contribution)
+        whole_number(self.cap, "cap", at_least=self.contribution, at_most=LARGEST_CAP)
+        if self.counts and self.has_fractional_weights:
             raise ParameterError("with a cap above the contribution scores are weighted: they are no counts of users")
         if self.noise == LAPLACE.name and self.delta > Fraction(1, 2):
             raise ParameterError("Laplace noise needs a delta of at most one half")
-        if self.promise is not None and not self._keeps(self.promise):
+        if self.promise is not None and not self._promise_holds(self.promise):
             raise ParameterError(
                 "the promise is not kept with this noise and threshold: take more noise or a smaller δ"
             )
@@ -118,12 +118,12 @@ class Observed(BuiltIn):
     ) -> Self:
         """The instance within a total (epsilon, delta) with the lowest threshold. Every observed item is looked at, so
         `k_bar` changes nothing."""
-        return cls.fit(Total.of(cls, total), counts=counts, cap=cap, noise=noise, groups=groups)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), counts=counts, cap=cap, noise=noise, groups=groups)
 
     @classmethod
     def fit(
         cls,
-        total: Total,
+        total: PrivacyTotal,
         *,
         counts: bool = False,
         cap: int | None = None,
@@ -146,8 +146,8 @@ class Observed(BuiltIn):
             new = delta_in_each(delta * (1 - room), several or 1)
             if kind == LAPLACE.name:
                 return make(scale=moved / total.epsilon, delta=new, promise=promise)
-            sigma = _sigma(moved, largest_mu_squared(total.epsilon, delta * (1 - room)))
-            if certified(total.epsilon, delta_in_all(new, several or 1), moved / sigma**2, delta):
+            sigma = _sigma_for_bound(moved, largest_mu_squared(total.epsilon, delta * (1 - room)))
+            if is_certainly_private(total.epsilon, delta_in_all(new, several or 1), moved / sigma**2, delta):
                 return make(scale=sigma, delta=new, promise=promise)
         raise ParameterError(
             "no Gaussian noise is certain to keep this total: take noise='laplace' or a larger epsilon"
@@ -168,24 +168,24 @@ class Observed(BuiltIn):
     @property
     def view(self) -> View:
         """What it looks at: where nothing is weighted, scores are numbers of users."""
-        return View("observed", tuple(self.weights.tolist()) if self.weighted else (1,) * self.cap)
+        return View("observed", tuple(self.weights.tolist()) if self.has_fractional_weights else (1,) * self.cap)
 
     @property
-    def weighted(self) -> bool:
+    def has_fractional_weights(self) -> bool:
         """Whether scores are sums of weights rather than numbers of users."""
         return self.cap > self.contribution
 
     def cost(self) -> Cost:
         if self.noise == LAPLACE.name:
-            return steps(PureDP(self.contribution / self.scale, theorem="P17.5"), delta=self.delta)
-        return steps(GaussianDP(self.contribution / self.scale**2, theorem="P17.4"), delta=self.delta)
+            return repeat_step(PureDP(self.contribution / self.scale, theorem="P17.5"), delta=self.delta)
+        return repeat_step(GaussianDP(self.contribution / self.scale**2, theorem="P17.4"), delta=self.delta)
 
     def guarantee(self) -> Guarantee:
         if self.promise is None:
             return super().guarantee()
         return ApproxDP(self.promise.epsilon, self.promise.delta, theorem=self.theorem)
 
-    def promised_in(self, groups: int) -> Guarantee | None:
+    def guarantee_in_groups(self, groups: int) -> Guarantee | None:
         """The certificate covers all groups of a user at once (P15.1); fewer groups than it is for move less."""
         kept = self.promise
         return None if kept is None or groups > (self.groups or 1) else replace(kept, theorem=_IN_GROUPS)
@@ -200,10 +200,10 @@ class Observed(BuiltIn):
         if not isinstance(table, ObservedTable):
             return super().release_each(table, entropy)  # refused, as every other histogram is
         self._check_unit(table.unit)
-        found = passed_each(table, self._rule, entropy)
+        found = draw_in_groups(table, self._threshold_rule, entropy)
         names = table.names(found.picks)
         result = [Selection((), stopped=True)] * len(table)
-        for row, part in found.parts():
+        for row, part in found.rows_with_items():
             items = tuple(names[part])
             counts = (
                 tuple(Fraction(value * self.grid) for value in found.values[part].tolist()) if self.counts else None
@@ -212,41 +212,41 @@ class Observed(BuiltIn):
         return result
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = self._observed(histogram)
-        return [self._selection(items, one) for one in passed(items, self._rule, n, entropy)]
+        items = self._observed_or_refuse(histogram)
+        return [self._selection(items, one) for one in draw_releases(items, self._threshold_rule, n, entropy)]
 
     @property
-    def _rule(self) -> Rule:
-        return Rule(self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid))
+    def _threshold_rule(self) -> ThresholdRule:
+        return ThresholdRule(self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for a few observed items; without counts only."""
         if self.counts:
             raise ParameterError("the law of published counts is not written down: ask for it without counts")
-        items = self._observed(histogram)
+        items = self._observed_or_refuse(histogram)
         return threshold_law(items, self.k, _NOISES[self.noise], float(self.scale), float(self.threshold))
 
     def margin(self, chance: float = 0.95) -> float:
         """How many users an item needs to be above the threshold with this chance, if each of them weighs one."""
-        return float(self.threshold) + float(self.scale) * self._quantile(chance)
+        return float(self.threshold) + float(self.scale) * self._noise_quantile(chance)
 
     def spread(self, chance: float = 0.95) -> float:
         """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
-        return float(self.scale) * self._quantile((1 + chance) / 2)
+        return float(self.scale) * self._noise_quantile((1 + chance) / 2)
 
-    def _quantile(self, chance: float) -> float:
+    def _noise_quantile(self, chance: float) -> float:
         from scipy.stats import laplace, norm
 
         return float((norm if self.noise == GAUSSIAN.name else laplace).ppf(chance))
 
-    def _keeps(self, promise: ApproxDP) -> bool:
+    def _promise_holds(self, promise: ApproxDP) -> bool:
         """Whether a promise is kept to users of so many groups: all their items move, and each group may name one."""
         moved, new = self.contribution * (self.groups or 1), delta_in_all(self.delta, self.groups or 1)
         if self.noise == LAPLACE.name:
             return moved / self.scale <= promise.epsilon and new <= promise.delta
-        return certified(promise.epsilon, new, moved / self.scale**2, promise.delta)
+        return is_certainly_private(promise.epsilon, new, moved / self.scale**2, promise.delta)
 
-    def _observed(self, histogram: Histogram) -> ObservedItems:
+    def _observed_or_refuse(self, histogram: Histogram) -> ObservedItems:
         if not isinstance(histogram, ObservedItems):
             raise HistogramError(
                 "this mechanism looks at every observed item: make the histogram with ObservedItems.from_scores"
@@ -255,10 +255,10 @@ class Observed(BuiltIn):
         return histogram
 
     def _check_unit(self, unit: int) -> None:
-        if self.weighted and unit != UNIT:
+        if self.has_fractional_weights and unit != UNIT:
             raise HistogramError("with a cap above the contribution scores are sums of weights, with unit 2^20")
 
-    def _selection(self, items: ObservedItems, one: Passed) -> Selection:
+    def _selection(self, items: ObservedItems, one: ReleasedRanks) -> Selection:
         counts = tuple(Fraction(value * self.grid) for value in one.values) if self.counts else None
         return Selection(items.names(one.ranks), len(one.ranks) < self.k, counts)
 
@@ -268,7 +268,7 @@ def delta_in_each(delta: Fraction, groups: int) -> Fraction:
     if groups == 1:
         return delta
     with precision():
-        return lower(-((-ball(delta)).log1p() / groups).expm1())
+        return decimal_below(-((-ball(delta)).log1p() / groups).expm1())
 
 
 def delta_in_all(delta: Fraction, groups: int) -> Fraction:
@@ -276,10 +276,10 @@ def delta_in_all(delta: Fraction, groups: int) -> Fraction:
     if groups == 1:
         return delta
     with precision():
-        return upper(-((-ball(delta)).log1p() * groups).expm1())
+        return decimal_above(-((-ball(delta)).log1p() * groups).expm1())
 
 
-def _sigma(bound: int, mu_squared: Fraction) -> Fraction:
+def _sigma_for_bound(bound: int, mu_squared: Fraction) -> Fraction:
     """σ with Δ/σ² ≤ μ², rounded up."""
     with precision():
-        return upper((ball(bound) / ball(mu_squared)).sqrt())
+        return decimal_above((ball(bound) / ball(mu_squared)).sqrt())

@@ -20,22 +20,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import ParameterError
-from crestline.fields import Flag, Number, Whole, WholeOrNone, field, flag, value
+from crestline.exact_fields import Flag, Number, Whole, WholeOrNone, field, to_bool, value
+from crestline.exact_numbers import positive_number, probability, whole_number
 from crestline.guarantees.accountants import total
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import GaussianDP, Guarantee
 from crestline.histogram.pairs import PairViews
-from crestline.mechanisms.mechanism import OnPairs
-from crestline.mechanisms.observed.draw import Rule, passed
-from crestline.mechanisms.observed.forecast import Setting, Users, best_setting, share_passing, users_needed
-from crestline.mechanisms.observed.looks import FINE, Look, look, sigma_of
+from crestline.mechanisms.mechanism import PairMechanismBase
+from crestline.mechanisms.observed.choose_bound import (
+    ItemCountEstimate,
+    SieveSetting,
+    best_setting,
+    share_passing,
+    users_needed,
+)
+from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery, noisy_query, sigma_for
+from crestline.mechanisms.observed.release import ThresholdRule, draw_releases
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
+from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.slots import contribution_bound
-from crestline.mechanisms.total import Total
-from crestline.parameters import positive, probability, whole
+from crestline.mechanisms.slot_checks import check_contribution
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import GAUSSIAN
 
@@ -56,12 +62,12 @@ _IN_GROUPS = "P15.1, P18.2"
 _LIKELY = 1.645  # so many σ above the threshold an item is named with 95% probability
 
 
-def _bucket_number(buckets: int, name: str) -> int:
-    return whole(buckets, name, at_least=2)
+def _bucket_count(buckets: int, name: str) -> int:
+    return whole_number(buckets, name, at_least=2)
 
 
 @value
-class Sieve(OnPairs):
+class Sieve(PairMechanismBase):
     """Finds heavy hash buckets with noise, and names the items in them that exceed a threshold.
 
     `epsilon` and `delta` are the total of one release. There is nothing else to choose. With `several` it is for pairs
@@ -69,17 +75,17 @@ class Sieve(OnPairs):
     users who count in so many groups, with one release in each; None: in one.
     """
 
-    k: Whole = field(whole)
-    epsilon: Number = field(positive)
+    k: Whole = field(whole_number)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
-    buckets: Whole = field(_bucket_number, default=BUCKETS, kw_only=True)
-    several: Flag = field(flag, default=False, kw_only=True)
-    groups: WholeOrNone = field(contribution_bound, default=None, kw_only=True)
+    buckets: Whole = field(_bucket_count, default=BUCKETS, kw_only=True)
+    several: Flag = field(to_bool, default=False, kw_only=True)
+    groups: WholeOrNone = field(check_contribution, default=None, kw_only=True)
 
     theorem = "P18.2"
 
     @classmethod
-    def fit(cls, total: Total, *, several: bool = False, groups: int | None = None) -> Self:
+    def fit(cls, total: PrivacyTotal, *, several: bool = False, groups: int | None = None) -> Self:
         """Spends all of ε and δ. It looks at all pairs, so `k_bar` changes nothing. With `groups` the total covers one
         release in each of so many groups of a user (P15.1)."""
         if total.contribution is not None:
@@ -89,36 +95,42 @@ class Sieve(OnPairs):
     @cached_property
     def mu_squared(self) -> Fraction:
         """μ² of all Gaussian steps of one release together; those of all groups of a user add up."""
-        return largest_mu_squared(self.epsilon * _ROUNDING, self.slack) / self._releases
+        return largest_mu_squared(self.epsilon * _ROUNDING, self.slack) / self._number_of_groups
 
     @property
     def delta_new(self) -> Fraction:
         """δ_T: the probability that something which only one user has is named in one release."""
-        return self.delta * _NEW / self._releases
+        return self.delta * _NEW / self._number_of_groups
 
     @property
     def slack(self) -> Fraction:  # type: ignore[override] # nobody writes to a frozen value
         return self.delta * (1 - _NEW)
 
     @property
-    def _releases(self) -> int:
+    def _number_of_groups(self) -> int:
         """In how many groups a user counts at most: so many releases have the total together."""
         return self.groups or 1
 
     def cost(self) -> Cost:
-        return self._cost_of(1)
+        return self._cost_of_groups(1)
 
     def guarantee(self) -> Guarantee:
         """The promise for one release; with `groups`, for one in each group of a user."""
-        return total(self._cost_of(self._releases), self.slack, theorem=_IN_GROUPS if self.groups else self.theorem)
+        return total(
+            self._cost_of_groups(self._number_of_groups),
+            self.slack,
+            theorem=_IN_GROUPS if self.groups else self.theorem,
+        )
 
-    def promised_in(self, groups: int) -> Guarantee | None:
+    def guarantee_in_groups(self, groups: int) -> Guarantee | None:
         """The total is for all groups of a user at once (P15.1); fewer groups than it is for move less."""
-        return None if groups > self._releases else self.guarantee()
+        return None if groups > self._number_of_groups else self.guarantee()
 
-    def _cost_of(self, releases: int) -> Cost:
+    def _cost_of_groups(self, releases: int) -> Cost:
         """Gaussian steps add up to one, in whatever groups they are made."""
-        return steps(GaussianDP(releases * self.mu_squared, theorem=self.theorem), delta=releases * self.delta_new)
+        return repeat_step(
+            GaussianDP(releases * self.mu_squared, theorem=self.theorem), delta=releases * self.delta_new
+        )
 
     def release_many(self, pairs: PairViews, n: int, entropy: Entropy) -> list[Selection]:
         return [self.release(pairs, entropy) for _ in range(n)]
@@ -126,47 +138,55 @@ class Sieve(OnPairs):
     def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
         """One release. Which steps follow is decided from what the earlier ones released, and from a public floor."""
         hidden = pairs.floor - 1
-        popular = self._popular(pairs, entropy)
+        popular = self._noisy_kth_count(pairs, entropy)
         users = self._users(pairs, entropy)
         left = 1 - _POPULAR - _USERS
         if users.mean_weight() < _LIGHT:
-            for share in self._rounds(users, popular, left, hidden):
-                pairs, left = self._sieved(pairs, share, entropy), left - share
+            for share in self._choose_rounds(users, popular, left, hidden):
+                pairs, left = self._sieve_round(pairs, share, entropy), left - share
             users, left = self._users(pairs, entropy), left - _USERS
         setting = best_setting(users, popular, float(self.mu_squared * left), self.delta_new, hidden)
-        sigma = sigma_of(self.mu_squared * left / setting.contribution)
+        sigma = sigma_for(self.mu_squared * left / setting.contribution)
         threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
-        named = self._named(pairs, setting, Rule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE), entropy)
+        named = self._select_from(
+            pairs, setting, ThresholdRule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE), entropy
+        )
         return replace(named, needed=users_needed(users, setting, hidden + float(threshold) + _LIKELY * float(sigma)))
 
-    def _popular(self, pairs: PairViews, entropy: Entropy) -> float:
+    def _noisy_kth_count(self, pairs: PairViews, entropy: Entropy) -> float:
         """The k-th largest number of users, with noise; one at least."""
         count = np.array([pairs.users_with(self.k)], dtype=np.int64)
-        return max(1.0, float(look(count, 1, _POPULAR * self.mu_squared, entropy).values[0]))
+        return max(1.0, float(noisy_query(count, 1, _POPULAR * self.mu_squared, entropy).values[0]))
 
-    def _users(self, pairs: PairViews, entropy: Entropy) -> Users:
+    def _users(self, pairs: PairViews, entropy: Entropy) -> ItemCountEstimate:
         moved = 2 if self.several else 1  # cells: from one to another, or into one
-        return Users.seen(look(pairs.users_by_items(), 1, _USERS * self.mu_squared / moved, entropy))
+        return ItemCountEstimate.from_query(
+            noisy_query(pairs.users_by_items(), 1, _USERS * self.mu_squared / moved, entropy)
+        )
 
-    def _rounds(self, users: Users, popular: float, left: Fraction, hidden: int) -> tuple[Fraction, ...]:
-        passing = share_passing(users, popular, float(self.mu_squared * left), self.delta_new, hidden)
+    def _choose_rounds(
+        self, users: ItemCountEstimate, popular: float, left: Fraction, hidden_floor: int
+    ) -> tuple[Fraction, ...]:
+        passing = share_passing(users, popular, float(self.mu_squared * left), self.delta_new, hidden_floor)
         return _ONE_ROUND if passing >= _PASSES else _TWO_ROUNDS
 
-    def _sieved(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> PairViews:
+    def _sieve_round(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> PairViews:
         """One round (P18.1): every bucket gets noise, the heavy ones are kept, pairs elsewhere are left out."""
         key = fresh_key(entropy)
-        loads = pairs.loads(key, self.buckets, _round_weights(self.buckets))
-        return pairs.within(key, heavy(look(loads, UNIT, share * self.mu_squared, entropy), self.k))
+        loads = pairs.bucket_loads(key, self.buckets, _bucket_weights(self.buckets))
+        return pairs.pairs_in_buckets(
+            key, heavy_buckets(noisy_query(loads, UNIT, share * self.mu_squared, entropy), self.k)
+        )
 
-    def _named(self, pairs: PairViews, setting: Setting, rule: Rule, entropy: Entropy) -> Selection:
+    def _select_from(self, pairs: PairViews, setting: SieveSetting, rule: ThresholdRule, entropy: Entropy) -> Selection:
         """`Observed` on the pairs that are left, with all that is left of μ²."""
         weights = gaussian_weights(setting.contribution, setting.cap)
-        items = pairs.observed(fresh_key(entropy), weights)
-        (one,) = passed(items, rule, 1, entropy)
+        items = pairs.observed_items(fresh_key(entropy), weights)
+        (one,) = draw_releases(items, rule, 1, entropy)
         return Selection(items.names(one.ranks), len(one.ranks) < self.k)
 
 
-def heavy(loads: Look, k: int, wide: int = _WIDE) -> NDArray[np.bool_]:
+def heavy_buckets(loads: NoisyQuery, k: int, wide: int = _WIDE) -> NDArray[np.bool_]:
     """The buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 2k-th largest (P18.1).
 
     A rank beyond the last bucket means the smallest load.
@@ -183,6 +203,6 @@ def fresh_key(entropy: Entropy) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _round_weights(buckets: int) -> Weights:
+def _bucket_weights(buckets: int) -> Weights:
     """`1/sqrt(d)` for d = 1, …, buckets, rounded down."""
     return gaussian_weights(1, buckets)

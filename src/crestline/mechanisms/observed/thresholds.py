@@ -28,18 +28,18 @@ _ABOVE = Fraction(1, 10**9)
 def gaussian_threshold(contribution: int, cap: int, sigma: Fraction, delta: Fraction) -> Fraction:
     """T for Gaussian noise of standard deviation `sigma`, in users."""
     roughly = rough_threshold(contribution, cap, float(sigma), delta)
-    return _certified(gaussian_weights(contribution, cap), sigma, delta, roughly, _gaussian_tail)
+    return _certify_threshold(gaussian_weights(contribution, cap), sigma, delta, roughly, _gaussian_tail)
 
 
 @lru_cache(maxsize=1024)
 def laplace_threshold(contribution: int, cap: int, scale: Fraction, delta: Fraction) -> Fraction:
     """T for Laplace noise of scale `scale`, in users; `delta` is at most one half."""
     weights = laplace_weights(contribution, cap)
-    roughly = _rough_threshold(weights, float(scale), delta, lambda log_tail: -(log_tail + math.log(2)))
-    return _certified(weights, scale, delta, roughly, _laplace_tail)
+    roughly = _largest_rough_threshold(weights, float(scale), delta, lambda log_tail: -(log_tail + math.log(2)))
+    return _certify_threshold(weights, scale, delta, roughly, _laplace_tail)
 
 
-def chance_of_new(weights: Weights, threshold: Fraction, sigma: Fraction) -> float:
+def chance_new_item_passes(weights: Weights, threshold: Fraction, sigma: Fraction) -> float:
     """The largest chance over t that one of t new items of a user passes, in doubles: for forecasts and tests."""
     from scipy.special import log_ndtr
 
@@ -54,16 +54,18 @@ def rough_threshold(contribution: int, cap: int, sigma: float, delta: Fraction) 
     from scipy.special import ndtri_exp
 
     weights = gaussian_weights(contribution, cap)
-    return _rough_threshold(weights, sigma, delta, lambda log_tail: -ndtri_exp(log_tail))
+    return _largest_rough_threshold(weights, sigma, delta, lambda log_tail: -ndtri_exp(log_tail))
 
 
-def _rough_threshold(weights: Weights, scale: float, delta: Fraction, quantile: Callable[[Floats], Floats]) -> float:
+def _largest_rough_threshold(
+    weights: Weights, scale: float, delta: Fraction, quantile: Callable[[Floats], Floats]
+) -> float:
     """The largest of `w(t) + scale · z_t` over t, with `1 - F(z_t)^t = δ`."""
     new = np.arange(1, len(weights) + 1)
-    return float((weights / UNIT + scale * quantile(_log_tails(delta, new))).max())
+    return float((weights / UNIT + scale * quantile(_log_tail_per_item(delta, new))).max())
 
 
-def _log_tails(delta: Fraction, new: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+def _log_tail_per_item(delta: Fraction, new: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
     """`ln(1 - (1-δ)^(1/t))`: how rarely one item may pass, so that one of t does with probability δ."""
     size = float(delta)
     if size > 1e-15:
@@ -71,16 +73,16 @@ def _log_tails(delta: Fraction, new: np.ndarray[tuple[int], np.dtype[np.int64]])
     return math.log(delta.numerator) - math.log(delta.denominator) - np.log(new)
 
 
-def _certified(weights: Weights, scale: Fraction, delta: Fraction, roughly: float, tail: Tail) -> Fraction:
+def _certify_threshold(weights: Weights, scale: Fraction, delta: Fraction, roughly: float, tail: Tail) -> Fraction:
     above = _ABOVE
     while True:
         threshold = Fraction(math.ceil(Fraction(roughly) / (above * scale)) + 1) * above * scale
-        if _passes(weights, threshold, scale, delta, tail):
+        if _threshold_holds(weights, threshold, scale, delta, tail):
             return threshold
         above *= 10
 
 
-def _passes(weights: Weights, threshold: Fraction, scale: Fraction, delta: Fraction, tail: Tail) -> bool:
+def _threshold_holds(weights: Weights, threshold: Fraction, scale: Fraction, delta: Fraction, tail: Tail) -> bool:
     """Whether `1 - F((T - w(t))/scale)^t ≤ δ` is certain for every t.
 
     A block t1..t2 is judged at once by the weight w(t1), the largest, and the power t2; where that is not enough, the

@@ -22,14 +22,14 @@ Weights = NDArray[np.int64]
 def gaussian_weights(contribution: int, cap: int) -> Weights:
     """`min(1, sqrt(contribution/m))` for m = 1, …, cap, in units of 2^-20: the squares of one user's weights add up to
     at most `contribution`."""
-    return _table([_root(contribution, m) for m in range(1, cap + 1)])
+    return _frozen_array([_root(contribution, m) for m in range(1, cap + 1)])
 
 
 @lru_cache(maxsize=256)
 def laplace_weights(contribution: int, cap: int) -> Weights:
     """`min(1, contribution/m)` for m = 1, …, cap, in units of 2^-20: one user's weights add up to at most
     `contribution`."""
-    return _table([min(UNIT, UNIT * contribution // m) for m in range(1, cap + 1)])
+    return _frozen_array([min(UNIT, UNIT * contribution // m) for m in range(1, cap + 1)])
 
 
 def _root(contribution: int, m: int) -> int:
@@ -37,7 +37,7 @@ def _root(contribution: int, m: int) -> int:
     return min(UNIT, math.isqrt(UNIT * UNIT * contribution // m))
 
 
-def _table(weights: list[int]) -> Weights:
+def _frozen_array(weights: list[int]) -> Weights:
     """A table that several callers share, and that none of them can change."""
     table = np.array(weights, dtype=np.int64)
     table.setflags(write=False)

@@ -7,64 +7,64 @@ from itertools import accumulate
 
 import numpy as np
 
-from crestline.histogram.groups import Indices
-from crestline.mechanisms.public_list.joint_values import Values
-from crestline.randomness.batches import batches
-from crestline.randomness.compare import exceeding, largest
+from crestline.histogram.count_levels import Indices
+from crestline.mechanisms.public_list.joint_values import SequenceValues
+from crestline.randomness.batch_sizes import batch_sizes
+from crestline.randomness.compare import exceeds_threshold, largest_columns
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import fixed, keys
+from crestline.randomness.keys import build_keys, noiseless_keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gumbel import GUMBEL
-from crestline.randomness.sampling import distinct_ints, subsets, uniform_int, uniform_ints
-from crestline.randomness.scores import Equal, Linear
+from crestline.randomness.sampling import draw_distinct_ints, draw_int, draw_ints, draw_subsets
+from crestline.randomness.scores import EqualScores, LinearScores
 
 
-def sequences(values: Values, trials: int, entropy: Entropy) -> Indices:
+def draw_sequences(values: SequenceValues, trials: int, entropy: Entropy) -> Indices:
     """For each trial the ranks of one sequence of k different items."""
-    tables = [_batch(values, rows, entropy) for rows in batches(trials, len(values.approx))]
+    tables = [_draw_batch(values, rows, entropy) for rows in batch_sizes(trials, len(values.approx))]
     return np.concatenate([np.zeros((0, values.k), dtype=np.int64), *tables])
 
 
-def _batch(values: Values, trials: int, entropy: Entropy) -> Indices:
+def _draw_batch(values: SequenceValues, trials: int, entropy: Entropy) -> Indices:
     result = np.zeros((trials, values.k), dtype=np.int64)
-    drawn = largest(keys(values, GUMBEL, entropy.uniforms(trials, len(values.approx))), 1).ravel()
+    drawn = largest_columns(build_keys(values, GUMBEL, entropy.uniforms(trials, len(values.approx))), 1).ravel()
     for column in np.unique(drawn).tolist():
         mine = np.flatnonzero(drawn == column)
         if column < len(values.values):
-            result[mine] = _of_value(values, int(values.values[column]), len(mine), entropy)
+            result[mine] = _draw_of_value(values, int(values.values[column]), len(mine), entropy)
         else:
-            result[mine] = _from_beyond(values, len(mine), entropy)
+            result[mine] = _draw_beyond(values, len(mine), entropy)
     return result
 
 
-def _of_value(values: Values, value: int, trials: int, entropy: Entropy) -> Indices:
+def _draw_of_value(values: SequenceValues, value: int, trials: int, entropy: Entropy) -> Indices:
     """Uniform sequences of exactly this value, by the first place that attains it.
 
     Items that may stand at a place are the first so many ranks, and those of later places include those of earlier
     ones: so a shuffle of a growing prefix returns every sequence with the same probability.
     """
-    inside, below = (np.array(numbers, dtype=np.int64) for numbers in values.within(value))
-    upto = list(accumulate(values.first_attaining(value)))
+    inside, below = (np.array(numbers, dtype=np.int64) for numbers in values.candidates_at(value))
+    upto = list(accumulate(values.first_attaining_counts(value)))
     uniforms = entropy.uniforms(trials, 1)
-    numbers = (uniform_int(uniforms, index, upto[-1]) for index in range(trials))
+    numbers = (draw_int(uniforms, index, upto[-1]) for index in range(trials))
     first = np.array([bisect_right(upto, number) for number in numbers], dtype=np.int64)
     where = np.arange(values.k)
     at = where == first[:, None]
     sizes = np.where(where < first[:, None], below, np.where(at, inside - below, inside))
-    choices = uniform_ints(entropy.uniforms(trials, values.k), sizes) + np.where(at, below, 0)
-    return np.array([distinct_ints(row) for row in choices.tolist()], dtype=np.int64)
+    choices = draw_ints(entropy.uniforms(trials, values.k), sizes) + np.where(at, below, 0)
+    return np.array([draw_distinct_ints(row) for row in choices.tolist()], dtype=np.int64)
 
 
-def _from_beyond(values: Values, trials: int, entropy: Entropy) -> Indices:
+def _draw_beyond(values: SequenceValues, trials: int, entropy: Entropy) -> Indices:
     """Sequences of trials that drew the last column, which holds every sequence, each with the weight of the horizon.
 
     A uniform sequence is kept with probability `exp(-rate · (value - horizon))` if its value does lie beyond; otherwise
     nothing was drawn, and all is drawn again. What is kept has the weight it should have.
     """
-    ranks = np.array(subsets(values.domain.items, values.k, trials, entropy), dtype=np.int64)
+    ranks = np.array(draw_subsets(values.domain.items, values.k, trials, entropy), dtype=np.int64)
     short = values.leading - values.domain.counts_at(ranks)
     beyond = short.max(axis=1, keepdims=True) - values.horizon
-    noisy = keys(Linear(-beyond, values.rate), EXPONENTIAL, entropy.uniforms(*beyond.shape))
-    again = ((beyond <= 0) | ~exceeding(noisy, fixed(Equal(1), trials))).ravel()
-    ranks[again] = sequences(values, int(again.sum()), entropy)
+    noisy = build_keys(LinearScores(-beyond, values.rate), EXPONENTIAL, entropy.uniforms(*beyond.shape))
+    again = ((beyond <= 0) | ~exceeds_threshold(noisy, noiseless_keys(EqualScores(1), trials))).ravel()
+    ranks[again] = draw_sequences(values, int(again.sum()), entropy)
     return ranks

@@ -16,22 +16,22 @@ from typing import Self
 
 import numpy as np
 
-from crestline.fields import Number, Whole, field, value
+from crestline.exact_fields import Number, Whole, field, value
+from crestline.exact_numbers import non_negative_number, positive_number, whole_number
 from crestline.guarantees.accountants import per_step_epsilon
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import BoundedRange
-from crestline.histogram.groups import Remembered, groups_of
+from crestline.histogram.count_levels import PerHistogramCache, count_levels
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import BuiltIn
-from crestline.mechanisms.public_list.joint_draw import sequences
-from crestline.mechanisms.public_list.joint_values import Values, log_sequences, values_of
-from crestline.mechanisms.selection import Selection, items_at, selections
-from crestline.mechanisms.slots import orderings, unit_rate
-from crestline.mechanisms.total import Total
-from crestline.parameters import not_negative, positive, whole
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.public_list.joint_draw import draw_sequences
+from crestline.mechanisms.public_list.joint_values import SequenceValues, log_sequences, sequence_values
+from crestline.mechanisms.selection import Selection, select_ranks, select_rows
+from crestline.mechanisms.slot_checks import ordered_choices, unit_rate
 from crestline.randomness.entropy import Entropy
 
-_VALUES = Remembered[Values]()
+_VALUES = PerHistogramCache[SequenceValues]()
 
 
 @value
@@ -41,14 +41,14 @@ class JointExponential(BuiltIn):
     `epsilon` is for the whole selection.
     """
 
-    k: Whole = field(whole)
-    epsilon: Number = field(positive)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    k: Whole = field(whole_number)
+    epsilon: Number = field(positive_number)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P14.4"
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: PrivacyTotal) -> Self:
         """All of δ is slack.
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
@@ -56,23 +56,23 @@ class JointExponential(BuiltIn):
         return cls(total.k, per_step_epsilon(1, total.epsilon, total.delta), slack=total.delta)
 
     def cost(self) -> Cost:
-        return steps(BoundedRange(self.epsilon, theorem=self.theorem))
+        return repeat_step(BoundedRange(self.epsilon, theorem=self.theorem))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = groups_of(histogram)
+        items = count_levels(histogram)
         many, rate = min(self.k, items.items), self._rate(histogram)
         if not many:
             return [self._selection(histogram, [])] * n
-        values: Values = _VALUES.get(histogram, (many, rate), lambda: values_of(items, many, rate))
-        return selections(sequences(values, n, entropy), lambda row: self._selection(histogram, row))
+        values: SequenceValues = _VALUES.get(histogram, (many, rate), lambda: sequence_values(items, many, rate))
+        return select_rows(draw_sequences(values, n, entropy), lambda row: self._selection(histogram, row))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every list, for small histograms."""
-        counts = groups_of(histogram).listed()
+        counts = count_levels(histogram).all_counts()
         many = min(self.k, len(counts))
         if not many:
             return {self._selection(histogram, []): 1.0}
-        orders = np.array(list(orderings(range(len(counts)), many)), dtype=np.int64)
+        orders = np.array(list(ordered_choices(range(len(counts)), many)), dtype=np.int64)
         short = (counts[:many] - counts[orders]).max(axis=1)
         weights = np.exp(-float(self._rate(histogram)) * short)
         chances = (weights / weights.sum()).tolist()
@@ -88,4 +88,4 @@ class JointExponential(BuiltIn):
         return unit_rate(self.epsilon / 2, histogram)  # the score moves either way by one
 
     def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
-        return items_at(histogram, ranks, self.k, ordered=True)
+        return select_ranks(histogram, ranks, self.k, ordered=True)

@@ -18,9 +18,9 @@ from operator import mul
 import numpy as np
 from flint import arb, fmpz
 
-from crestline.histogram.groups import Groups, Indices
+from crestline.histogram.count_levels import CountLevels, Indices
 from crestline.histogram.histogram import LARGEST_COUNT
-from crestline.randomness.reals import rational_ball
+from crestline.randomness.exact_reals import rational_ball
 from crestline.randomness.unit_points import Floats
 
 # Sixteen times the rounding of one operation, for each of the numbers that are added up.
@@ -30,28 +30,28 @@ BEYOND = 60.0  # how far values are listed: time, not the law
 
 
 @dataclass(frozen=True)
-class Values:
+class SequenceValues:
     """Scores of all values up to the horizon, `ln(number of sequences) - rate · value`; then, if any are left out, one
     column for all that lie beyond: `ln(all sequences) - rate · horizon`."""
 
-    domain: Groups
+    domain: CountLevels
     k: int
     rate: Fraction
     horizon: int
 
     @cached_property
     def leading(self) -> Indices:
-        return self.domain.leading(self.k)
+        return self.domain.leading_counts(self.k)
 
     @cached_property
-    def beyond(self) -> bool:
+    def has_larger_values(self) -> bool:
         """Whether values larger than the horizon exist."""
         return int(self.domain.counts[0] - self.domain.counts[-1]) > self.horizon
 
     @cached_property
-    def _table(self) -> tuple[Indices, Floats, int]:
+    def _value_table(self) -> tuple[Indices, Floats, int]:
         """The values, ascending; the logarithm of the number of sequences of each; and how many numbers it adds up."""
-        value, growth = self._events()
+        value, growth = self._growth_events()
         order = np.argsort(value, kind="stable")
         value, growth = value[order], growth[order]
         distinct, starts = np.unique(value, return_index=True)
@@ -61,7 +61,7 @@ class Values:
         logs[1:] += np.log(-np.expm1(-steps[1:]))  # N(v) - N(v-); for v = 0, all of N(0)
         return distinct, logs, len(value)
 
-    def _events(self) -> tuple[Indices, Floats]:
+    def _growth_events(self) -> tuple[Indices, Floats]:
         """Where `ln(n_i - i)` grows, and by how much: `k` events at zero that start it, then one for each group."""
         starts, counts, sizes = self.domain.starts, self.domain.counts, self.domain.sizes
         values, growths = [np.zeros(self.k, dtype=np.int64)], [np.zeros(self.k)]
@@ -76,19 +76,21 @@ class Values:
 
     @property
     def values(self) -> Indices:
-        return self._table[0]
+        return self._value_table[0]
 
     @cached_property
     def approx(self) -> Floats:
-        inside = self._table[1] - self.values * float(self.rate)
-        return np.append(inside, self._log_all - float(self.rate * self.horizon)) if self.beyond else inside
+        inside = self._value_table[1] - self.values * float(self.rate)
+        return (
+            np.append(inside, self._log_of_all - float(self.rate * self.horizon)) if self.has_larger_values else inside
+        )
 
     @cached_property
     def error(self) -> float:
-        return ROUNDING * (float(self.rate * self.horizon) + self._table[2] * self._log_all)
+        return ROUNDING * (float(self.rate * self.horizon) + self._value_table[2] * self._log_of_all)
 
     @cached_property
-    def _log_all(self) -> float:
+    def _log_of_all(self) -> float:
         return log_sequences(self.domain.items, self.k)
 
     def ball(self, row: int, column: int) -> arb:
@@ -96,11 +98,11 @@ class Values:
             every = math.perm(self.domain.items, self.k)
             return arb(fmpz(every)).log() - rational_ball(self.rate * self.horizon)
         value = int(self.values[column])
-        inside, below = self.within(value)
+        inside, below = self.candidates_at(value)
         number = math.prod(inside) - math.prod(below)
         return arb(fmpz(number)).log() - rational_ball(self.rate * value)
 
-    def within(self, value: int) -> tuple[list[int], list[int]]:
+    def candidates_at(self, value: int) -> tuple[list[int], list[int]]:
         """`n_i - i` for every i: of items at most `value` short, and of items less than that short.
 
         The latter fall by one at most from place to place, so that one of them is 0 before any is negative.
@@ -111,9 +113,9 @@ class Values:
         inside, below = ((self.domain.starts[ends] - places).tolist() for ends in (upto, before))
         return inside, below
 
-    def first_attaining(self, value: int) -> list[int]:
+    def first_attaining_counts(self, value: int) -> list[int]:
         """For each place: how many sequences of exactly this value attain it there first (P14.4)."""
-        inside, below = self.within(value)
+        inside, below = self.candidates_at(value)
         before = [1, *accumulate(below, mul)][: self.k]
         after = [1, *accumulate(reversed(inside), mul)][: self.k][::-1]
         numbers = zip(before, inside, below, after, strict=True)
@@ -125,7 +127,7 @@ def log_sequences(items: int, k: int) -> float:
     return sum(math.log(items - i) for i in range(k))
 
 
-def values_of(domain: Groups, k: int, rate: Fraction) -> Values:
+def sequence_values(domain: CountLevels, k: int, rate: Fraction) -> SequenceValues:
     """The values of a public list with at least k items; the horizon depends on public numbers only."""
     reach = Fraction(log_sequences(domain.items, k) + BEYOND) / rate
-    return Values(domain, k, rate, min(LARGEST_COUNT, math.ceil(reach)))
+    return SequenceValues(domain, k, rate, min(LARGEST_COUNT, math.ceil(reach)))

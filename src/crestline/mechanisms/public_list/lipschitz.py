@@ -19,20 +19,20 @@ from typing import Self, Unpack
 
 import numpy as np
 
-from crestline.fields import Flag, Name, Number, Whole, field, flag, value
+from crestline.exact_fields import Flag, Name, Number, Whole, field, to_bool, value
+from crestline.exact_numbers import non_negative_number, positive_number, whole_number
 from crestline.guarantees.accountants import per_step_epsilon
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import BoundedRange, PureDP
-from crestline.histogram.groups import groups_of
+from crestline.histogram.count_levels import count_levels
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.numerics.order_law import order_chances, peeling_chances
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
+from crestline.mechanisms.public_list.largest_keys import draw_top_ranks
 from crestline.mechanisms.public_list.noises import lipschitz_noise, winning_margin
-from crestline.mechanisms.public_list.top_ranks import top_ranks
-from crestline.mechanisms.selection import Selection, items_at, selections
-from crestline.mechanisms.slots import orderings, unit_rate
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import not_negative, positive, whole
+from crestline.mechanisms.selection import Selection, select_ranks, select_rows
+from crestline.mechanisms.slot_checks import ordered_choices, unit_rate
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gumbel import GUMBEL
@@ -46,12 +46,12 @@ class Lipschitz(BuiltIn):
     that may move either way by one need twice the noise.
     """
 
-    k: Whole = field(whole)
-    epsilon: Number = field(positive)
+    k: Whole = field(whole_number)
+    epsilon: Number = field(positive_number)
     noise: Name = field(lipschitz_noise, default=GUMBEL.name)
-    ordered: Flag = field(flag, default=True)
-    monotone: Flag = field(flag, default=True, kw_only=True)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    ordered: Flag = field(to_bool, default=True)
+    monotone: Flag = field(to_bool, default=True, kw_only=True)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P8.1"
 
@@ -61,10 +61,10 @@ class Lipschitz(BuiltIn):
 
         The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
         """
-        return cls.fit(Total.of(cls, total), noise=noise)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), noise=noise)
 
     @classmethod
-    def fit(cls, total: Total, *, noise: str = GUMBEL.name) -> Self:
+    def fit(cls, total: PrivacyTotal, *, noise: str = GUMBEL.name) -> Self:
         """Gumbel noise composes its k steps; all of δ is slack."""
         k, delta_slack = total.k, total.delta
         if lipschitz_noise(noise) == GUMBEL.name:
@@ -73,22 +73,22 @@ class Lipschitz(BuiltIn):
 
     def cost(self) -> Cost:
         if self.noise == GUMBEL.name:
-            return steps(BoundedRange(self.epsilon / self.k, theorem="P2.1"), self.k)
-        return steps(PureDP(self.epsilon, theorem=self.theorem))
+            return repeat_step(BoundedRange(self.epsilon / self.k, theorem="P2.1"), self.k)
+        return repeat_step(PureDP(self.epsilon, theorem=self.theorem))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = groups_of(histogram)
-        ranks = top_ranks(items, min(self.k, items.items), self._rate(histogram), LAWS[self.noise], n, entropy)
-        return selections(ranks, lambda row: self._selection(histogram, row))
+        items = count_levels(histogram)
+        ranks = draw_top_ranks(items, min(self.k, items.items), self._rate(histogram), LAWS[self.noise], n, entropy)
+        return select_rows(ranks, lambda row: self._selection(histogram, row))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms."""
-        counts = groups_of(histogram).listed()
+        counts = count_levels(histogram).all_counts()
         drawn = min(self.k, len(counts))
         if not drawn:
             return {self._selection(histogram, []): 1.0}
         scores = (counts - counts.max()) * float(self._rate(histogram))
-        orders = np.array(list(orderings(range(len(counts)), drawn)), dtype=np.int64)
+        orders = np.array(list(ordered_choices(range(len(counts)), drawn)), dtype=np.int64)
         gumbel = self.noise == GUMBEL.name
         chances = peeling_chances(scores, orders) if gumbel else order_chances(scores, LAWS[self.noise], orders)
         law: defaultdict[Selection, float] = defaultdict(float)
@@ -116,4 +116,4 @@ class Lipschitz(BuiltIn):
         return unit_rate(self._unit_rate(), histogram)
 
     def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
-        return items_at(histogram, ranks, self.k, ordered=self.ordered)
+        return select_ranks(histogram, ranks, self.k, ordered=self.ordered)

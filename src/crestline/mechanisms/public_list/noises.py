@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from crestline.errors import ParameterError
-from crestline.guarantees.search import halved
-from crestline.mechanisms.numerics.quadrature import between
-from crestline.parameters import one_of
+from crestline.exact_numbers import one_of_names
+from crestline.guarantees.root_finding import bisect_floats
+from crestline.mechanisms.numerics.quadrature import quadrature_between
 from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLACE, LOGISTIC
 from crestline.randomness.laws.law import Law
 
@@ -16,7 +16,7 @@ _FARTHEST = 800.0  # the upper end of a search: margins lie far below
 
 def lipschitz_noise(noise: str, name: str = "noise") -> str:
     """The name of one of these noises, or an error that lists the names."""
-    return one_of(NOISES)(noise, name)
+    return one_of_names(NOISES)(noise, name)
 
 
 def winning_margin(law: Law, losing: float) -> float:
@@ -27,8 +27,10 @@ def winning_margin(law: Law, losing: float) -> float:
     if not 0 < losing <= 0.5:
         raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
 
-    def enough(margin: float) -> bool:
-        grid = between(-_FAR, _FAR, [0.0, -margin], piece=1.0)  # the survival has a kink where z + margin is zero
+    def is_enough(margin: float) -> bool:
+        grid = quadrature_between(
+            -_FAR, _FAR, [0.0, -margin], piece=1.0
+        )  # the survival has a kink where z + margin is zero
         return float(grid.integral(law.density(grid.points) * law.survival(grid.points + margin))) <= losing
 
-    return halved(enough, 0.0, _FARTHEST)[1]
+    return bisect_floats(is_enough, 0.0, _FARTHEST)[1]

@@ -20,21 +20,21 @@ from typing import Self, TypeAlias, Unpack
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.fields import Converted, Name, Number, Whole, field, value
+from crestline.exact_fields import ConvertedField, Name, Number, Whole, field, value
+from crestline.exact_numbers import Exact, non_negative_number, positive_number, proportion, whole_number
 from crestline.guarantees.accountants import Renyi, per_step_epsilon, total_epsilon
-from crestline.guarantees.cost import Cost, steps
-from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Either, Guarantee
-from crestline.guarantees.search import largest_within
-from crestline.histogram.groups import Groups, Remembered, groups_of
+from crestline.guarantees.cost import Cost, repeat_step
+from crestline.guarantees.guarantee import ApproxDP, BoundedRange, Guarantee, WorstOfSteps
+from crestline.guarantees.root_finding import largest_within
+from crestline.histogram.count_levels import CountLevels, PerHistogramCache, count_levels
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.mechanism import BuiltIn
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
 from crestline.mechanisms.public_list.noises import lipschitz_noise
-from crestline.mechanisms.routes.coin import Coin, log_subsets
+from crestline.mechanisms.routes.clear_choice import ClearChoiceTest, log_subsets_bound
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import Exact, not_negative, positive, proportion, whole
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.logistic import LOGISTIC
@@ -46,12 +46,12 @@ _MOST, _ENOUGH = Fraction(7, 100), 21  # the look costs so much of ε at most, a
 _USUAL_LIST = 10**4  # how long a public list is taken to be before it is known
 _DIGITS = 6  # to which the steps of peeling are found
 _LATEST = Fraction(999, 1000)  # of the rate, at most, that is kept back
-_LOG_ODDS = Remembered[Fraction]()
+_LOG_ODDS = PerHistogramCache[Fraction]()
 
-_NumberOrNone: TypeAlias = Converted[Exact | None, Fraction | None]
+_NumberOrNone: TypeAlias = ConvertedField[Exact | None, Fraction | None]
 
 
-def _maybe(given: Exact | None, name: str) -> Fraction | None:
+def _proportion_or_none(given: Exact | None, name: str) -> Fraction | None:
     return None if given is None else proportion(given, name)
 
 
@@ -64,14 +64,14 @@ class CanonicalOrPeeling(BuiltIn):
     best k just begin to stand out. `lean` is the log odds of the canonical mechanism where they clearly do.
     """
 
-    k: Whole = field(whole)
-    look: Number = field(positive)
-    epsilon: Number = field(positive)
-    step: Number = field(positive)
+    k: Whole = field(whole_number)
+    look: Number = field(positive_number)
+    epsilon: Number = field(positive_number)
+    step: Number = field(positive_number)
     gamma: Number = field(proportion, default=_GAMMA)
     noise: Name = field(lipschitz_noise, default=EXPONENTIAL.name)
-    eta: _NumberOrNone = field(_maybe, default=None)
-    lean: Number = field(not_negative, default=_LEAN)
+    eta: _NumberOrNone = field(_proportion_or_none, default=None)
+    lean: Number = field(non_negative_number, default=_LEAN)
     slack: Number = field(proportion, default=0)
 
     theorem = "P20.3"
@@ -86,15 +86,15 @@ class CanonicalOrPeeling(BuiltIn):
     @classmethod
     def for_budget(cls, *, noise: str = EXPONENTIAL.name, **total: Unpack[TotalArguments]) -> Self:
         """The instance within a total (epsilon, delta); as in `Lipschitz`, `k_bar` and `contribution` do nothing."""
-        return cls.fit(Total.of(cls, total), noise=noise)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), noise=noise)
 
     @classmethod
-    def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name) -> Self:
+    def fit(cls, total: PrivacyTotal, *, noise: str = EXPONENTIAL.name) -> Self:
         """All of δ is slack, for peeling."""
         k, delta_slack, look = total.k, total.delta, total.epsilon * _share(total.k)
         roughly = per_step_epsilon(k, total.epsilon - look, delta_slack, Renyi() if delta_slack else None)
         step = largest_within(
-            lambda each: total_epsilon(_peeled(look, each, k), delta_slack),
+            lambda each: total_epsilon(_peeling_cost(look, each, k), delta_slack),
             total.epsilon,
             start=roughly,
             digits=_DIGITS,
@@ -113,43 +113,43 @@ class CanonicalOrPeeling(BuiltIn):
 
     def guarantee(self) -> Guarantee:
         """The worse of the two ways, each with the look before it (P20.3)."""
-        peeled = total_epsilon(_peeled(self.look, self.step, self.k), self.slack)
+        peeled = total_epsilon(_peeling_cost(self.look, self.step, self.k), self.slack)
         return ApproxDP(max(self.look + self.epsilon, peeled), self.slack, theorem=self.theorem)
 
     def cost(self) -> Cost:
         """The look and the dearer way, by whatever a ledger adds up."""
-        return self._looked + self._either(max)
+        return self._look_cost + self._cost_of_either(max)
 
-    def settled(self, selection: Selection) -> Cost:
+    def settlement_cost(self, selection: Selection) -> Cost:
         """The look and the way that was taken: a set is the canonical mechanism's, a list was peeled (P10.5).
 
         Nothing at all comes of an empty list only, which tells nothing: the cheaper way is charged.
         """
         if not selection.items:
-            return self._looked + self._either(min)
-        return self._looked + (self.peeling if isinstance(selection.items, tuple) else self.canonical).cost()
+            return self._look_cost + self._cost_of_either(min)
+        return self._look_cost + (self.peeling if isinstance(selection.items, tuple) else self.canonical).cost()
 
-    def _either(self, which: Callable[[list[Fraction]], Fraction]) -> Cost:
+    def _cost_of_either(self, which: Callable[[list[Fraction]], Fraction]) -> Cost:
         ways = self.canonical.cost(), self.peeling.cost()
         epsilon, rho = which([way.epsilon for way in ways if way.epsilon]), which([way.rho for way in ways])
-        return steps(Either(epsilon, rho, theorem=self.theorem))
+        return repeat_step(WorstOfSteps(epsilon, rho, theorem=self.theorem))
 
     @property
-    def _looked(self) -> Cost:
-        return steps(BoundedRange(self.look, theorem=self.theorem))
+    def _look_cost(self) -> Cost:
+        return repeat_step(BoundedRange(self.look, theorem=self.theorem))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        items = groups_of(histogram)
+        items = count_levels(histogram)
         if items.items <= self.k:  # there is only one subset, and nothing to look at
             return self.canonical.release_many(histogram, n, entropy)
-        heads = self.coin(items).throw(self._log_odds(histogram), n, entropy)
+        heads = self.coin_for(items).draw(self._log_odds(histogram), n, entropy)
         sets = iter(self.canonical.release_many(histogram, int(heads.sum()), entropy))
         lists = iter(self.peeling.release_many(histogram, int((~heads).sum()), entropy))
         return [next(sets) if head else next(lists) for head in heads.tolist()]
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every set and of every list, for small histograms."""
-        if groups_of(histogram).items <= self.k:
+        if count_levels(histogram).items <= self.k:
             return self.canonical.law(histogram)
         taken = self.canonical_chance(histogram)
         sets = {selection: taken * chance for selection, chance in self.canonical.law(histogram).items()}
@@ -160,29 +160,29 @@ class CanonicalOrPeeling(BuiltIn):
         """The probability that the canonical mechanism is taken, for a public list with more than k items."""
         return float(LOGISTIC.cdf(np.array(float(self._log_odds(histogram)))))
 
-    def coin(self, items: Groups) -> Coin:
+    def coin_for(self, items: CountLevels) -> ClearChoiceTest:
         """The coin for a public list of some length, which is public."""
-        rate = (1 - self._ahead(items.items)) * self.epsilon
-        return Coin(self.k, self.gamma, rate, self.look, self.lean)
+        rate = (1 - self._lead_share(items.items)) * self.epsilon
+        return ClearChoiceTest(self.k, self.gamma, rate, self.look, self.lean)
 
     def _log_odds(self, histogram: Histogram) -> Fraction:
-        items = groups_of(histogram)
-        return _LOG_ODDS.get(histogram, self, lambda: self.coin(items).log_odds(items, histogram.unit))
+        items = count_levels(histogram)
+        return _LOG_ODDS.get(histogram, self, lambda: self.coin_for(items).log_odds(items, histogram.unit))
 
-    def _ahead(self, items: int) -> Fraction:
+    def _lead_share(self, items: int) -> Fraction:
         """`eta`. Where the best k just begin to stand out at the full rate, `q` is about `eta ln C(d, k)`, and the
         coin's log odds are to be zero there: `eta/(1 - eta) = lean · gamma · epsilon/(look · ln C(d, k))`."""
         if self.eta is not None:
             return self.eta
-        ratio = float(self.lean * self.gamma * self.epsilon / self.look) / log_subsets(items, self.k)
+        ratio = float(self.lean * self.gamma * self.epsilon / self.look) / log_subsets_bound(items, self.k)
         return min(_LATEST, Fraction(round(1000 * ratio / (1 + ratio)), 1000))
 
 
 def _share(k: int) -> Fraction:
     """Which part of ε is for the look."""
-    return min(_MOST, Fraction(round(10**5 * _ENOUGH / log_subsets(max(_USUAL_LIST, 10 * k), k)), 10**5))
+    return min(_MOST, Fraction(round(10**5 * _ENOUGH / log_subsets_bound(max(_USUAL_LIST, 10 * k), k)), 10**5))
 
 
-def _peeled(look: Fraction, each: Fraction, k: int) -> Cost:
+def _peeling_cost(look: Fraction, each: Fraction, k: int) -> Cost:
     """The look, and then k steps of peeling."""
-    return steps(BoundedRange(look)) + steps(BoundedRange(each), k)
+    return repeat_step(BoundedRange(look)) + repeat_step(BoundedRange(each), k)

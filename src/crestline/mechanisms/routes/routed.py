@@ -19,24 +19,24 @@ from typing import Self, cast
 import numpy as np
 
 from crestline.errors import ParameterError
-from crestline.fields import Number, Whole, field, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import Number, Whole, field, value
+from crestline.exact_numbers import positive_number, whole_number
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.pairs import PairViews
 from crestline.histogram.route import Route
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
-from crestline.mechanisms.mechanism import BuiltIn, Law, OfAnyView, OnPairs
+from crestline.mechanisms.mechanism import AnyMechanism, BuiltIn, Law, PairMechanismBase
 from crestline.mechanisms.observed.sieve import Sieve
-from crestline.mechanisms.routes.ordered import OrderedStaircase
+from crestline.mechanisms.privacy_total import PrivacyTotal
+from crestline.mechanisms.routes.ordered_staircase import OrderedStaircase
 from crestline.mechanisms.selection import Selection
-from crestline.mechanisms.total import Total
-from crestline.parameters import positive, whole
-from crestline.randomness.compare import rounded
+from crestline.randomness.compare import round_to_grid
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import keys
+from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.laplace import LAPLACE
-from crestline.randomness.scores import Linear
+from crestline.randomness.scores import LinearScores
 
 FEW = 10
 """Up to so many items the ordered staircase is the better of the mechanisms that look at slots."""
@@ -52,13 +52,13 @@ _FAR = 37  # e^-37 is below the rounding of a double
 
 
 @value
-class Routed(OnPairs):
+class Routed(PairMechanismBase):
     """`gate` is the ε of the look. `slots` answers from a noisy lead of `needed` users on, and `pairs` otherwise."""
 
-    gate: Number = field(positive)
-    needed: Whole = field(whole)
+    gate: Number = field(positive_number)
+    needed: Whole = field(whole_number)
     slots: BuiltIn
-    pairs: OnPairs
+    pairs: PairMechanismBase
 
     theorem = "P18.5"
 
@@ -70,12 +70,12 @@ class Routed(OnPairs):
         super().__post_init__()
 
     @classmethod
-    def fit(cls, total: Total) -> Self:
+    def fit(cls, total: PrivacyTotal) -> Self:
         """All of ε and δ, whichever way is taken; ten slots for each item wanted unless said."""
         if total.contribution is not None:
             raise ParameterError("Routed finds its own bound on items: leave contribution out, or take Observed")
         kind = OrderedStaircase if total.k <= FEW else RestrictedGumbel
-        lead = _deciding(kind.fit(total), total)
+        lead = _threshold_lead(kind.fit(total), total)
         gate = min(_MOST * total.epsilon, 1 / (_NOISE * lead))
         left = replace(total, epsilon=total.epsilon - gate)
         return cls(gate, lead, kind.fit(left), Sieve.fit(left))
@@ -100,41 +100,41 @@ class Routed(OnPairs):
 
     def cost(self) -> Cost:
         """The look and the dearer way, for a ledger that adds up ρ: one that adds up ε refuses it beforehand."""
-        ways = self._dearest().cost(), self.pairs.cost()
+        ways = self._most_expensive_slots().cost(), self.pairs.cost()
         rho, delta = max(way.rho for way in ways), max(way.delta for way in ways)
-        return self._look() + steps(ZCDP(rho, theorem=self.theorem), delta=delta)
+        return self._look_cost() + repeat_step(ZCDP(rho, theorem=self.theorem), delta=delta)
 
-    def settled(self, selection: Selection) -> Cost:
+    def settlement_cost(self, selection: Selection) -> Cost:
         """The look and the way that was taken, which the selection says (P10.5); at least the cheaper of the two."""
         if selection.route is None:  # what is charged at the very least, before anything was released
-            return self._look() + min((self.slots.cost(), self.pairs.cost()), key=lambda way: way.rho)
-        return self._look() + self.answering(selection).settled(selection)
+            return self._look_cost() + min((self.slots.cost(), self.pairs.cost()), key=lambda way: way.rho)
+        return self._look_cost() + self.answering_mechanism(selection).settlement_cost(selection)
 
-    def answering(self, selection: Selection) -> OfAnyView:
+    def answering_mechanism(self, selection: Selection) -> AnyMechanism:
         """The mechanism that the look chose."""
         assert selection.route is not None, "a routed selection says which way it took"
-        return self._chosen(selection.route.lead)
+        return self._mechanism_for_lead(selection.route.lead)
 
-    def _chosen(self, lead: int) -> OfAnyView:
+    def _mechanism_for_lead(self, lead: int) -> AnyMechanism:
         """What answers when the look released this lead; the noise of the look is taken off where a set is weighed."""
         if lead < self.needed:
             return self.pairs
         return (
-            self.slots.at_lead(float(lead - 1 / self.gate)) if isinstance(self.slots, OrderedStaircase) else self.slots
+            self.slots.for_lead(float(lead - 1 / self.gate)) if isinstance(self.slots, OrderedStaircase) else self.slots
         )
 
     def release_many(self, pairs: PairViews, n: int, entropy: Entropy) -> list[Selection]:
         """The slots are read and the look is taken, whatever they hold; then one of the two answers."""
         slots = pairs.slots(self.k_bar)
-        true = Linear(np.array([self._lead(slots)], dtype=np.int64), Fraction(1))
-        noisy = keys(true, LAPLACE, entropy.uniforms(n, 1), scale=1 / self.gate)
-        leads = rounded(noisy, Fraction(1))[:, 0].tolist()
+        true = LinearScores(np.array([self._true_lead(slots)], dtype=np.int64), Fraction(1))
+        noisy = build_keys(true, LAPLACE, entropy.uniforms(n, 1), scale=1 / self.gate)
+        leads = round_to_grid(noisy, Fraction(1))[:, 0].tolist()
         often = Counter(leads)
-        ways = {lead: self._chosen(lead) for lead in often}  # once for each lead: few of them differ
-        wanted: Counter[OfAnyView] = Counter()
+        ways = {lead: self._mechanism_for_lead(lead) for lead in often}  # once for each lead: few of them differ
+        wanted: Counter[AnyMechanism] = Counter()
         for lead, times in often.items():
             wanted[ways[lead]] += times
-        made: dict[OfAnyView, list[Selection]] = {}
+        made: dict[AnyMechanism, list[Selection]] = {}
         for way, times in wanted.items():
             made[way] = way.release_seen(pairs if way is self.pairs else slots, times, entropy)
         drawn = {lead: (made[way], self._route(lead)) for lead, way in ways.items()}
@@ -148,9 +148,9 @@ class Routed(OnPairs):
     def _law(self, view: Histogram) -> Mapping[Selection, float]:
         pairs = cast(PairViews, view)
         slots, law = pairs.slots(self.k_bar), dict[Selection, float]()
-        laws: dict[OfAnyView, Mapping[Selection, float]] = {}
-        for lead, chance in self._leads(self._lead(slots)):
-            way = self._chosen(lead)
+        laws: dict[AnyMechanism, Mapping[Selection, float]] = {}
+        for lead, chance in self._lead_law(self._true_lead(slots)):
+            way = self._mechanism_for_lead(lead)
             if way not in laws:
                 law_of = cast(Law, way.law)
                 laws[way] = law_of(view if way is self.pairs else slots)
@@ -158,18 +158,18 @@ class Routed(OnPairs):
                 law[replace(selection, route=self._route(lead))] = chance * share
         return law
 
-    def _dearest(self) -> BuiltIn:
+    def _most_expensive_slots(self) -> BuiltIn:
         """Of the ways to divide a total between a set and its order, the one that costs most: least for the order."""
-        return self.slots.at_lead(0) if isinstance(self.slots, OrderedStaircase) else self.slots
+        return self.slots.for_lead(0) if isinstance(self.slots, OrderedStaircase) else self.slots
 
-    def _leads(self, true: int) -> Iterator[tuple[int, float]]:
+    def _lead_law(self, true: int) -> Iterator[tuple[int, float]]:
         """Every noisy lead that is not too rare for a double, with its probability."""
         reach = math.ceil(_FAR / self.gate)
         edges = np.arange(-reach, reach + 2, dtype=np.float64) - 0.5
         chances = np.diff(LAPLACE.cdf(np.multiply(edges, float(self.gate), dtype=np.float64)))
         yield from zip(range(true - reach, true + reach + 1), chances.tolist(), strict=True)
 
-    def _lead(self, slots: Histogram) -> int:
+    def _true_lead(self, slots: Histogram) -> int:
         """By how many users the k-th item leads the first one left out, one less: a user moves it by at most one."""
         assert slots.next_count is not None, "slots of an unknown domain always leave something out"
         return int(slots.array[self.k - 1]) - slots.next_count - 1
@@ -179,11 +179,11 @@ class Routed(OnPairs):
         taken, other = names if lead >= self.needed else names[::-1]
         return Route(taken, other, lead, self.needed, math.ceil(math.log(20) / self.gate))
 
-    def _look(self) -> Cost:
-        return steps(PureDP(self.gate, theorem=self.theorem))
+    def _look_cost(self) -> Cost:
+        return repeat_step(PureDP(self.gate, theorem=self.theorem))
 
 
-def _deciding(slots: BuiltIn, total: Total) -> int:
+def _threshold_lead(slots: BuiltIn, total: PrivacyTotal) -> int:
     """The lead from which on slots are better than the sieve, in users; from parameters alone."""
     if isinstance(slots, OrderedStaircase):
         return math.ceil(_STANDS * slots.margin(0.5))

@@ -16,14 +16,14 @@ from itertools import islice
 
 import numpy as np
 
-from crestline.fields import Converted, Name, Number, Whole, field, later, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import ConvertedField, Name, Number, Whole, field, none_or, value
+from crestline.exact_numbers import Exact, one_of_names, positive_number, probability, set_frozen_fields, whole_number
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import PureDP
-from crestline.mechanisms.stability.query import QueryAnswer, Stable, distances
+from crestline.mechanisms.stability.query import QueryAnswer, StableAnswer, distance_scores
 from crestline.mechanisms.stability.sparse_vector import NOISES, USUAL_SHARES, SparseQueries
-from crestline.mechanisms.stability.sparse_vector_law import first_success
-from crestline.parameters import Exact, fill, one_of, positive, probability, whole
-from crestline.randomness.compare import exceeding
+from crestline.mechanisms.stability.sparse_vector_law import first_success_law
+from crestline.randomness.compare import exceeds_threshold
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import EXPONENTIAL
 
@@ -37,43 +37,47 @@ class FirstStable(SparseQueries):
     `epsilon` and `delta` are for all queries together; a `share` of `epsilon` is for the noise of the threshold.
     """
 
-    queries: Whole = field(whole)
-    epsilon: Number = field(positive)
+    queries: Whole = field(whole_number)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
-    share: Converted[Exact | None, Fraction] = field(later(probability), default=None)
-    noise: Name = field(one_of(NOISES), default=EXPONENTIAL.name)
+    share: ConvertedField[Exact | None, Fraction] = field(none_or(probability), default=None)
+    noise: Name = field(one_of_names(NOISES), default=EXPONENTIAL.name)
 
     theorem = "P14.2"
 
     def __post_init__(self) -> None:
         if self.share is None:
-            fill(self, share=USUAL_SHARES[self.noise])
+            set_frozen_fields(self, share=USUAL_SHARES[self.noise])
 
     def cost(self) -> Cost:
-        return steps(PureDP(self.epsilon, theorem="P2.5"), delta=self.delta)
+        return repeat_step(PureDP(self.epsilon, theorem="P2.5"), delta=self.delta)
 
-    def release(self, queries: Iterable[Stable], entropy: Entropy) -> QueryAnswer:
+    def release(self, queries: Iterable[StableAnswer], entropy: Entropy) -> QueryAnswer:
         """The first stable query and its value, or a stop. Queries are computed one by one, and only while needed."""
-        bar = self._bar(1, entropy)
+        bar = self._noisy_threshold(1, entropy)
         for index, query in enumerate(islice(queries, self.queries)):
-            if exceeding(self._noisy(distances([query]), 1, entropy), bar).item():
+            if exceeds_threshold(self._noisy_distances(distance_scores([query]), 1, entropy), bar).item():
                 return QueryAnswer(index, query.value)
         return NONE_STABLE
 
-    def release_many(self, queries: Sequence[Stable], n: int, entropy: Entropy) -> list[QueryAnswer]:
+    def release_many(self, queries: Sequence[StableAnswer], n: int, entropy: Entropy) -> list[QueryAnswer]:
         """`n` independent releases on the same queries, vectorised. Each costs as much."""
         asked = queries[: self.queries]
         if not asked:
             return [NONE_STABLE] * n
-        passed = exceeding(self._noisy(distances(asked), n, entropy), self._bar(n, entropy))
+        passed = exceeds_threshold(
+            self._noisy_distances(distance_scores(asked), n, entropy), self._noisy_threshold(n, entropy)
+        )
         first = np.where(passed.any(axis=1), passed.argmax(axis=1), len(asked)).tolist()
         answers = [*(QueryAnswer(index, query.value) for index, query in enumerate(asked)), NONE_STABLE]
         return [answers[index] for index in first]
 
-    def law(self, queries: Sequence[Stable]) -> Mapping[QueryAnswer, float]:
+    def law(self, queries: Sequence[StableAnswer]) -> Mapping[QueryAnswer, float]:
         """The exact probability of every answer to queries fixed in advance."""
         asked = queries[: self.queries]
-        chances = first_success(distances(asked).approx, float(self.threshold), self._tested, self._shared, self._law)
+        chances = first_success_law(
+            distance_scores(asked).approx, float(self.threshold), self._distance_rate, self._threshold_rate, self._law
+        )
         law: defaultdict[QueryAnswer, float] = defaultdict(float)
         law[NONE_STABLE] += chances[0]
         for index, chance in enumerate(reversed(chances[1:])):

@@ -1,7 +1,8 @@
 """Stability queries: any function of the data, answered when no small change of the data could alter it (P14.1).
 
 The caller computes the value and its distance to instability: a number that moves by at most one when a user comes or
-goes, and that is zero (or less) on both sides wherever the values differ. `stable_set` and `most_frequent` do this for
+goes, and that is zero (or less) on both sides wherever the values differ. `stable_top_set` and `stable_mode` do this
+for
 the items with the largest counts; any other function is as good when its author can prove the two properties.
 """
 
@@ -13,14 +14,14 @@ from fractions import Fraction
 from typing import Any
 
 from crestline.errors import HistogramError, ParameterError
-from crestline.histogram.histogram import Histogram, Multiplicities
-from crestline.histogram.labels import Label, Padding
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Listed
+from crestline.histogram.histogram import CountHistogram, Histogram
+from crestline.histogram.label_order import Label, Padding
+from crestline.randomness.exact_reals import Real
+from crestline.randomness.scores import RealScores
 
 
 @dataclass(frozen=True, repr=False)
-class Stable:
+class StableAnswer:
     """What a query says about the data, and how many users would have to come or go before it could say otherwise."""
 
     value: Any
@@ -46,24 +47,24 @@ class QueryAnswer:
     stopped: bool = False
 
 
-def stable_set(histogram: Histogram) -> Stable:
+def stable_top_set(histogram: Histogram) -> StableAnswer:
     """The set of a histogram's items, its first `k_bar`: stable while it leads the next count (P14.1)."""
-    if isinstance(histogram, Multiplicities) or not histogram.padded or histogram.next_count is None:
+    if isinstance(histogram, CountHistogram) or not histogram.padded or histogram.next_count is None:
         raise HistogramError("a stable set is cut from more items: make the histogram with from_counts and padding")
     lead = Fraction(histogram.counts[-1] - histogram.next_count, histogram.unit) - 1
     items = frozenset(item for item in histogram.items if not isinstance(item, Padding))
-    return Stable(items, max(Fraction(0), lead))
+    return StableAnswer(items, max(Fraction(0), lead))
 
 
-def most_frequent(counts: Mapping[Label, int]) -> Stable:
+def stable_mode(counts: Mapping[Label, int]) -> StableAnswer:
     """The value that most users have, None when nobody has any: stable while it leads the runner-up (P14.1).
 
     `counts` are numbers of distinct users; ties go to the first in byte order.
     """
-    first = stable_set(Histogram.from_counts(counts, 1))
-    return Stable(next(iter(first.value), None), first.distance)
+    first = stable_top_set(Histogram.from_counts(counts, 1))
+    return StableAnswer(next(iter(first.value), None), first.distance)
 
 
-def distances(queries: Sequence[Stable]) -> Listed:
+def distance_scores(queries: Sequence[StableAnswer]) -> RealScores:
     """The distances of some queries, as exact scores."""
-    return Listed([Real(Fraction(query.distance)) for query in queries])
+    return RealScores([Real(Fraction(query.distance)) for query in queries])

@@ -10,10 +10,10 @@ from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.mechanisms.numerics.thresholds import success_threshold, two_rate_threshold
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import Keys, keys
+from crestline.randomness.exact_reals import Real
+from crestline.randomness.keys import Keys, build_keys
 from crestline.randomness.laws import EXPONENTIAL, LAPLACE, Law
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Listed, Scores
+from crestline.randomness.scores import RealScores, Scores
 
 NOISES: dict[str, Law] = {law.name: law for law in (EXPONENTIAL, LAPLACE)}
 # The part of ε for the threshold's noise that nearly minimises T: P6.2, and [TS] for Laplace noise.
@@ -39,15 +39,15 @@ class SparseVector(ABC):
     def threshold(self) -> Fraction:
         """T, in users: a distance of zero passes with so small a probability that all of them together keep δ."""
         tail = two_rate_threshold if self.noise == LAPLACE.name else success_threshold
-        return tail(self._tested, self._shared, self._unstable_chance)
+        return tail(self._distance_rate, self._threshold_rate, self._unstable_chance)
 
     @property
-    def _tested(self) -> Fraction:
+    def _distance_rate(self) -> Fraction:
         """The rate of the noise on a distance: distances may move either way (P2.5)."""
         return (1 - self.share) * self.epsilon / 2
 
     @property
-    def _shared(self) -> Fraction:
+    def _threshold_rate(self) -> Fraction:
         """The rate of the noise on the threshold."""
         return self.share * self.epsilon
 
@@ -55,21 +55,21 @@ class SparseVector(ABC):
     def _law(self) -> Law:
         return NOISES[self.noise]
 
-    def _distance(self, chance: float) -> Fraction:
+    def _distance_for_chance(self, chance: float) -> Fraction:
         """The distance that passes with this chance, when none before it does (P6.3)."""
         if self.noise == LAPLACE.name:
-            return self.threshold + two_rate_threshold(self._tested, self._shared, 1 - chance)
-        return self.threshold + success_threshold(self._shared, self._tested, 1 - chance)
+            return self.threshold + two_rate_threshold(self._distance_rate, self._threshold_rate, 1 - chance)
+        return self.threshold + success_threshold(self._threshold_rate, self._distance_rate, 1 - chance)
 
-    def _bar(self, trials: int, entropy: Entropy, unit: int = 1) -> Keys:
+    def _noisy_threshold(self, trials: int, entropy: Entropy, unit: int = 1) -> Keys:
         """The noisy threshold of each trial: one column."""
-        scores = Listed([Real(self.threshold * unit)])
-        return keys(scores, self._law, entropy.uniforms(trials, 1), scale=unit / self._shared)
+        scores = RealScores([Real(self.threshold * unit)])
+        return build_keys(scores, self._law, entropy.uniforms(trials, 1), scale=unit / self._threshold_rate)
 
-    def _noisy(self, distances: Scores, trials: int, entropy: Entropy, unit: int = 1) -> Keys:
+    def _noisy_distances(self, distances: Scores, trials: int, entropy: Entropy, unit: int = 1) -> Keys:
         """The distances of each trial, each with fresh noise."""
         uniforms = entropy.uniforms(trials, len(distances.approx))
-        return keys(distances, self._law, uniforms, scale=unit / self._tested)
+        return build_keys(distances, self._law, uniforms, scale=unit / self._distance_rate)
 
 
 class SparseQueries(SparseVector):
@@ -89,7 +89,7 @@ class SparseQueries(SparseVector):
 
     def margin(self, chance: float = 0.95) -> float:
         """The distance at which a query is answered with this chance, when none before it was."""
-        return float(self._distance(chance))
+        return float(self._distance_for_chance(chance))
 
     @property
     def _unstable_chance(self) -> Fraction:

@@ -8,26 +8,26 @@ from fractions import Fraction
 from itertools import combinations
 
 from crestline.errors import ParameterError
-from crestline.histogram.labels import Label
-from crestline.mechanisms.numerics.order_law import support
-from crestline.mechanisms.numerics.quadrature import between
-from crestline.mechanisms.selection import Selection, collected
+from crestline.histogram.label_order import Label
+from crestline.mechanisms.numerics.order_law import noise_support
+from crestline.mechanisms.numerics.quadrature import quadrature_between
+from crestline.mechanisms.selection import Selection, select_set
 from crestline.randomness.laws.law import Law
 from crestline.randomness.unit_points import Floats
 
 _MOST_OUTCOMES = 20_000  # more would take too long to list
 
 
-def first_success(gaps: Floats, threshold: float, tested: Fraction, shared: Fraction, noise: Law) -> list[float]:
+def first_success_law(gaps: Floats, threshold: float, tested: Fraction, shared: Fraction, noise: Law) -> list[float]:
     """Gaps are tested in the order given. The chances of no success, of the last one, …, of the first one.
 
     A gap passes when it and its noise, of rate `tested`, exceed the threshold and its noise, of rate `shared`, drawn
     once. Given that noise the tests are independent.
     """
     a, b = float(tested), float(shared)
-    below, above = support(noise)
+    below, above = noise_support(noise)
     # The noise of the threshold in its own units: a gap's chance has a kink where gap and threshold meet.
-    grid = between(-below, above, [0.0, *(b * (gaps - threshold)).tolist()], piece=min(1.0, b / a))
+    grid = quadrature_between(-below, above, [0.0, *(b * (gaps - threshold)).tolist()], piece=min(1.0, b / a))
     weight = grid.weights * noise.density(grid.points)
     passes = noise.survival(a * (threshold + grid.points / b - gaps[:, None]))
     running, chances = weight, []
@@ -43,4 +43,4 @@ def subset_law(labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
     many = math.comb(len(labels), size)
     if many > _MOST_OUTCOMES:
         raise ParameterError("the law has too many outcomes: it is for small histograms only")
-    return {collected(chosen, k): 1.0 / many for chosen in combinations(labels, size)}
+    return {select_set(chosen, k): 1.0 / many for chosen in combinations(labels, size)}

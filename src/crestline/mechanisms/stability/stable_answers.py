@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from crestline.errors import MechanismError, ParameterError
-from crestline.fields import Flag, Number, Whole, field, flag, value
-from crestline.guarantees.cost import Cost, Step, steps
+from crestline.exact_fields import Flag, Number, Whole, field, to_bool, value
+from crestline.exact_numbers import positive_number, probability, whole_number
+from crestline.guarantees.cost import Cost, Step, repeat_step
 from crestline.guarantees.guarantee import LossInterval, PureDP
-from crestline.mechanisms.numerics.order_law import support
-from crestline.mechanisms.numerics.quadrature import between
-from crestline.mechanisms.stability.query import QueryAnswer, Stable, distances
+from crestline.mechanisms.numerics.order_law import noise_support
+from crestline.mechanisms.numerics.quadrature import quadrature_between
+from crestline.mechanisms.stability.query import QueryAnswer, StableAnswer, distance_scores
 from crestline.mechanisms.stability.sparse_vector import SparseQueries
-from crestline.parameters import positive, probability, whole
-from crestline.randomness.compare import exceeding
+from crestline.randomness.compare import exceeds_threshold
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.unit_points import Floats
@@ -40,12 +40,12 @@ class StableAnswers(SparseQueries):
     noise is then halved (P2.4). `share` of `epsilon` is for the noise of the threshold.
     """
 
-    queries: Whole = field(whole)
-    failures: Whole = field(whole)
-    epsilon: Number = field(positive)
+    queries: Whole = field(whole_number)
+    failures: Whole = field(whole_number)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
     share: Number = field(probability, default=Fraction(37, 100))
-    one_direction: Flag = field(flag, default=False, kw_only=True)
+    one_direction: Flag = field(to_bool, default=False, kw_only=True)
 
     theorem = "P14.3"
     noise = LAPLACE.name
@@ -57,49 +57,51 @@ class StableAnswers(SparseQueries):
     def cost(self) -> Cost:
         step: Step = PureDP(self.epsilon, theorem=self.theorem)
         if self.one_direction:
-            step = LossInterval(below=self.epsilon - self._shared, above=self.epsilon, theorem="P2.4")
-        return steps(step, delta=self.delta)
+            step = LossInterval(below=self.epsilon - self._threshold_rate, above=self.epsilon, theorem="P2.4")
+        return repeat_step(step, delta=self.delta)
 
     def open(self, entropy: Entropy) -> Interaction:
         """Start an interaction; its whole price is due now, however many queries will be asked."""
         return Interaction(self, entropy)
 
-    def release_many(self, queries: Sequence[Stable], n: int, entropy: Entropy) -> list[Transcript]:
+    def release_many(self, queries: Sequence[StableAnswer], n: int, entropy: Entropy) -> list[Transcript]:
         """`n` independent interactions that ask the same queries in the same order, vectorised."""
         asked = queries[: self.queries]
         if not asked:
             return [()] * n
-        passed = exceeding(self._noisy(distances(asked), n, entropy), self._bar(n, entropy))
+        passed = exceeds_threshold(
+            self._noisy_distances(distance_scores(asked), n, entropy), self._noisy_threshold(n, entropy)
+        )
         made: dict[bytes, Transcript] = {}
         result: list[Transcript] = []
         for row in passed:
             name = row.tobytes()
             if name not in made:
-                made[name] = self._transcript(asked, row.tolist())
+                made[name] = self._build_transcript(asked, row.tolist())
             result.append(made[name])
         return result
 
-    def law(self, queries: Sequence[Stable]) -> Mapping[Transcript, float]:
+    def law(self, queries: Sequence[StableAnswer]) -> Mapping[Transcript, float]:
         """The exact probability of every transcript of a few queries that are fixed in advance."""
         asked = queries[: self.queries]
-        passes, weight = self._given_threshold(distances(asked).approx)
+        passes, weight = self._pass_chances(distance_scores(asked).approx)
         law: defaultdict[Transcript, float] = defaultdict(float)
         pending: list[tuple[list[bool], Floats]] = [([], weight)]
         while pending:
             bits, chance = pending.pop()
             if len(bits) == len(asked) or bits.count(False) == self.failures:
-                law[self._transcript(asked, bits)] += float(chance.sum())
+                law[self._build_transcript(asked, bits)] += float(chance.sum())
                 continue
             pending.append(([*bits, True], chance * passes[len(bits)]))
             pending.append(([*bits, False], chance * (1.0 - passes[len(bits)])))
         return dict(law)
 
     @property
-    def _tested(self) -> Fraction:
+    def _distance_rate(self) -> Fraction:
         """The rate of the noise on a distance: a failure is paid for `failures` times, in either direction."""
-        return (self.epsilon - self._shared) / (1 if self.one_direction else 2 * self.failures)
+        return (self.epsilon - self._threshold_rate) / (1 if self.one_direction else 2 * self.failures)
 
-    def _transcript(self, queries: Sequence[Stable], passed: Sequence[bool]) -> Transcript:
+    def _build_transcript(self, queries: Sequence[StableAnswer], passed: Sequence[bool]) -> Transcript:
         answers: list[QueryAnswer] = []
         failed = 0
         for index, good in enumerate(passed):
@@ -109,12 +111,12 @@ class StableAnswers(SparseQueries):
                 break
         return tuple(answers)
 
-    def _given_threshold(self, gaps: Floats) -> tuple[Floats, Floats]:
+    def _pass_chances(self, gaps: Floats) -> tuple[Floats, Floats]:
         """For each query its chance to pass at every node of the threshold's noise, and the weights of the nodes."""
-        a, b, bar = float(self._tested), float(self._shared), float(self.threshold)
-        below, above = support(LAPLACE)
+        a, b, bar = float(self._distance_rate), float(self._threshold_rate), float(self.threshold)
+        below, above = noise_support(LAPLACE)
         kinks = [0.0, *(b * (gaps - bar)).tolist()]
-        grid = between(-below, above, kinks, piece=min(1.0, b / a))
+        grid = quadrature_between(-below, above, kinks, piece=min(1.0, b / a))
         passes: Floats = LAPLACE.survival(a * (bar + grid.points / b - gaps[:, None]))
         return passes, grid.weights * LAPLACE.density(grid.points)
 
@@ -125,22 +127,24 @@ class Interaction:
     def __init__(self, mechanism: StableAnswers, entropy: Entropy) -> None:
         self._mechanism = mechanism
         self._entropy = entropy
-        self._bar = mechanism._bar(1, entropy)
+        self._bar = mechanism._noisy_threshold(1, entropy)
         self._asked = 0
         self._failed = 0
 
     @property
-    def ended(self) -> bool:
+    def is_over(self) -> bool:
         """Whether no further query will be answered; the analyst may know."""
         return self._asked == self._mechanism.queries or self._failed == self._mechanism.failures
 
-    def answer(self, query: Stable) -> QueryAnswer:
+    def answer(self, query: StableAnswer) -> QueryAnswer:
         """The query's value if it is stable, otherwise a stop for this query alone, which counts as a failure."""
-        if self.ended:
+        if self.is_over:
             raise MechanismError("this interaction has ended: open another one, at the full price again")
         index = self._asked
         self._asked += 1
-        if exceeding(self._mechanism._noisy(distances([query]), 1, self._entropy), self._bar).item():
+        if exceeds_threshold(
+            self._mechanism._noisy_distances(distance_scores([query]), 1, self._entropy), self._bar
+        ).item():
             return QueryAnswer(index, query.value)
         self._failed += 1
         return QueryAnswer(index, stopped=True)

@@ -18,39 +18,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, MechanismError
-from crestline.fields import Converted, Name, Number, field, later, value
+from crestline.exact_fields import ConvertedField, Name, Number, field, none_or, value
+from crestline.exact_numbers import (
+    Exact,
+    non_negative_number,
+    one_of_names,
+    positive_number,
+    probability,
+    proportion,
+    set_frozen_fields,
+)
 from crestline.guarantees.accountants import per_step_epsilon, total
-from crestline.guarantees.cost import Cost, steps
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.adopt import adopt_on_slots, domain_of
-from crestline.mechanisms.framework.contract import released
+from crestline.mechanisms.framework.equivariance import release_n
 from crestline.mechanisms.mechanism import UNKNOWN, BuiltIn, Mechanism
-from crestline.mechanisms.over_slots import OverSlots
+from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
 from crestline.mechanisms.public_list.lipschitz import Lipschitz
-from crestline.mechanisms.selection import Selection, collected
-from crestline.mechanisms.slots import check_slots
+from crestline.mechanisms.selection import Selection, select_set
+from crestline.mechanisms.slot_checks import check_slots
+from crestline.mechanisms.slot_mechanism import OverSlots
 from crestline.mechanisms.stability.sparse_vector import NOISES, USUAL_SHARES, SparseVector
-from crestline.mechanisms.stability.sparse_vector_law import first_success, subset_law
-from crestline.mechanisms.stages import better
-from crestline.mechanisms.total import Total, TotalArguments
-from crestline.parameters import Exact, fill, not_negative, one_of, positive, probability, proportion
-from crestline.randomness.batches import batches
-from crestline.randomness.compare import exceeding
+from crestline.mechanisms.stability.sparse_vector_law import first_success_law, subset_law
+from crestline.mechanisms.third_party import adopt_slot_mechanism, domain_of
+from crestline.mechanisms.two_stage import tighter_guarantee
+from crestline.randomness.batch_sizes import batch_sizes
+from crestline.randomness.compare import exceeds_threshold
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import EXPONENTIAL
-from crestline.randomness.sampling import subsets
-from crestline.randomness.scores import Linear
+from crestline.randomness.sampling import draw_subsets
+from crestline.randomness.scores import LinearScores
 
 _SLOTS = 2  # slots for each item wanted, when the caller does not say: utility
 _INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
 
 
-def _inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
+def _adopt_inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
     """The inner selection. What it would refuse once the stable set is known (that depends on rows) is refused here."""
     if inner is None:
         return None
-    adopted = adopt_on_slots(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
+    adopted = adopt_slot_mechanism(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
     if domain_of(adopted) == UNKNOWN:
         raise MechanismError(
             "inner selects from the stable set, which is a public list by then: take a mechanism for a public list, "
@@ -70,18 +78,18 @@ class TopStable(SparseVector, OverSlots):
     public list of items: the stable set is public by then.
     """
 
-    epsilon: Number = field(positive)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
-    share: Converted[Exact | None, Fraction] = field(later(probability), default=None)
-    noise: Name = field(one_of(NOISES), default=EXPONENTIAL.name)
-    inner: Converted[Mechanism | None, BuiltIn | None] = field(_inner, default=None)
-    slack: Number = field(not_negative, default=0, kw_only=True)
+    share: ConvertedField[Exact | None, Fraction] = field(none_or(probability), default=None)
+    noise: Name = field(one_of_names(NOISES), default=EXPONENTIAL.name)
+    inner: ConvertedField[Mechanism | None, BuiltIn | None] = field(_adopt_inner, default=None)
+    slack: Number = field(non_negative_number, default=0, kw_only=True)
 
     theorem = "P6"
 
     def __post_init__(self) -> None:
         if self.share is None:
-            fill(self, share=USUAL_SHARES[self.noise])
+            set_frozen_fields(self, share=USUAL_SHARES[self.noise])
         if self.inner is not None and self.inner.k not in (None, self.k):
             raise MechanismError(f"the inner mechanism must select as many items as this one: k={self.k}")
         super().__post_init__()
@@ -95,10 +103,10 @@ class TopStable(SparseVector, OverSlots):
         Where more than k items may be stable, `inner_share` of both is for peeling the best k of them; with a share of
         zero they are drawn uniformly.
         """
-        return cls.fit(Total.of(cls, total), noise=noise, inner_share=inner_share)
+        return cls.fit(PrivacyTotal.from_arguments(cls, total), noise=noise, inner_share=inner_share)
 
     @classmethod
-    def fit(cls, total: Total, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE) -> Self:
+    def fit(cls, total: PrivacyTotal, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE) -> Self:
         """Takes two slots for each item wanted unless `k_bar` is given."""
         k, slots = total.k, total.slots(_SLOTS)
         share = proportion(inner_share, "inner_share") if slots > k else Fraction(0)
@@ -117,22 +125,28 @@ class TopStable(SparseVector, OverSlots):
         together = total(self.cost(), self.slack, theorem=self.theorem)
         if self.inner is None:
             return together
-        return better(together, total(self._search_cost(), theorem=self.theorem), total(self.inner.cost(), self.slack))
+        return tighter_guarantee(
+            together, total(self._search_cost(), theorem=self.theorem), total(self.inner.cost(), self.slack)
+        )
 
     def _search_cost(self) -> Cost:
-        return steps(PureDP(self.epsilon, theorem="P6.1"), delta=self.delta)
+        return repeat_step(PureDP(self.epsilon, theorem="P6.1"), delta=self.delta)
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         gaps = self._gaps(histogram)
         result: list[Selection] = []
-        for trials in batches(n, len(gaps)):
-            result += self._named(histogram, self._stable(gaps, histogram.unit, trials, entropy), entropy)
+        for trials in batch_sizes(n, len(gaps)):
+            result += self._select_from_sizes(
+                histogram, self._draw_stable_size(gaps, histogram.unit, trials, entropy), entropy
+            )
         return result
 
     def stable_law(self, histogram: Histogram) -> list[float]:
         """The exact probability that the first 0 (none), 1, …, k_bar items are the stable set."""
         gaps = self._gaps(histogram) / histogram.unit
-        return first_success(gaps[::-1], float(self.threshold), self._tested, self._shared, self._law)
+        return first_success_law(
+            gaps[::-1], float(self.threshold), self._distance_rate, self._threshold_rate, self._law
+        )
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
         """The exact probability of every selection, for small histograms."""
@@ -144,12 +158,12 @@ class TopStable(SparseVector, OverSlots):
             else:
                 chosen = subset_law(labels, self.k)
             for selection, chance in chosen.items():
-                law[collected(list(selection.items), self.k)] += found * chance
+                law[select_set(list(selection.items), self.k)] += found * chance
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
         """If i ≥ k items lead all others by this many users, k items are named with at least this chance (P6.3)."""
-        return 1 + float(self._distance(chance))
+        return 1 + float(self._distance_for_chance(chance))
 
     @property
     def _unstable_chance(self) -> Fraction:
@@ -162,41 +176,43 @@ class TopStable(SparseVector, OverSlots):
             raise HistogramError("nothing is left out of this public list: take a mechanism for a public list")
         return -np.diff(np.append(histogram.array, histogram.next_count)) - histogram.unit
 
-    def _stable(self, gaps: NDArray[np.int64], unit: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
+    def _draw_stable_size(self, gaps: NDArray[np.int64], unit: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
         """The largest i whose test passes in each trial; 0 where none does."""
-        bar = self._bar(trials, entropy, unit)
-        passed = exceeding(self._noisy(Linear(gaps, Fraction(1)), trials, entropy, unit), bar)
+        bar = self._noisy_threshold(trials, entropy, unit)
+        passed = exceeds_threshold(self._noisy_distances(LinearScores(gaps, Fraction(1)), trials, entropy, unit), bar)
         last: NDArray[np.int64] = len(gaps) - np.argmax(passed[:, ::-1], axis=1)
         return last * passed.any(axis=1)
 
-    def _named(self, histogram: Histogram, stable: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
+    def _select_from_sizes(self, histogram: Histogram, stable: NDArray[np.int64], entropy: Entropy) -> list[Selection]:
         result: dict[int, Selection] = {}
         for size in np.unique(stable).tolist():
             places = np.flatnonzero(stable == size).tolist()
-            chosen = self._chosen(histogram, size, len(places), entropy)
+            chosen = self._select_from_stable_set(histogram, size, len(places), entropy)
             result.update(zip(places, chosen, strict=True))
         return [result[place] for place in range(len(stable))]
 
-    def _chosen(self, histogram: Histogram, size: int, trials: int, entropy: Entropy) -> Sequence[Selection]:
+    def _select_from_stable_set(
+        self, histogram: Histogram, size: int, trials: int, entropy: Entropy
+    ) -> Sequence[Selection]:
         """k of the first `size` items; that set is already released, so it may be used as a public list."""
         labels = self._labels(histogram, size)
         if len(labels) <= self.k:
-            return [collected(labels, self.k)] * trials
+            return [select_set(labels, self.k)] * trials
         if self.inner is not None:
-            drawn = released(self.inner, self._public(histogram, size), trials, entropy)
-            return [collected(list(selection.items), self.k) for selection in drawn]
-        rows = subsets(len(labels), self.k, trials, entropy)
-        return [collected([labels[place] for place in row], self.k) for row in rows]
+            drawn = release_n(self.inner, self._as_public_list(histogram, size), trials, entropy)
+            return [select_set(list(selection.items), self.k) for selection in drawn]
+        rows = draw_subsets(len(labels), self.k, trials, entropy)
+        return [select_set([labels[place] for place in row], self.k) for row in rows]
 
     def _inner_law(self, inner: BuiltIn, histogram: Histogram, size: int) -> Mapping[Selection, float]:
         law = inner.law
         if law is None:
             raise MechanismError("the inner selection does not state its law; add law(histogram) to audit it exactly")
-        return law(self._public(histogram, size))
+        return law(self._as_public_list(histogram, size))
 
     def _labels(self, histogram: Histogram, size: int) -> list[Any]:
         return list(histogram.names(range(min(size, histogram.filled))))
 
-    def _public(self, histogram: Histogram, size: int) -> Histogram:
+    def _as_public_list(self, histogram: Histogram, size: int) -> Histogram:
         kept = min(size, histogram.filled)
         return Histogram(histogram.items[:kept], histogram.array[:kept], None, domain_size=kept, unit=histogram.unit)

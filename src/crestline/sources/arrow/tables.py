@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from crestline.errors import QuestionError
-from crestline.sources.engine.running import refused_as
+from crestline.sources.engine.runner import replace_errors
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,42 +29,42 @@ def arrow_table(frame: Frame, library: str) -> Table:
     kind = type(frame).__name__
     if kind not in _KINDS[library]:
         raise QuestionError(f"of {library}, a source is a {' or '.join(_KINDS[library])}, not a {kind}")
-    return refused_as(UNREADABLE, lambda: _readable(_arrow(frame, library, kind)))
+    return replace_errors(UNREADABLE, lambda: _make_readable(_to_arrow(frame, library, kind)))
 
 
-def _arrow(frame: Frame, library: str, kind: str) -> Table:
+def _to_arrow(frame: Frame, library: str, kind: str) -> Table:
     import pyarrow
 
     if library == "pandas":
-        return pyarrow.Table.from_pandas(_without_objects(frame), preserve_index=False)
+        return pyarrow.Table.from_pandas(_objects_as_text(frame), preserve_index=False)
     if library == "polars":
         return (frame.collect() if kind == "LazyFrame" else frame).to_arrow()
     return pyarrow.Table.from_batches([frame]) if kind == "RecordBatch" else frame
 
 
-def _readable(table: Table) -> Table:
+def _make_readable(table: Table) -> Table:
     from pyarrow import types
 
-    from crestline.sources.arrow.values import in_order
+    from crestline.sources.arrow.values import replace_unreadable_values
 
     for place, column in enumerate(table.schema):
         if types.is_null(column.type) or (types.is_timestamp(column.type) and column.type.tz):
-            table = table.set_column(place, column.name, in_order(table.column(place)))
+            table = table.set_column(place, column.name, replace_unreadable_values(table.column(place)))
     return table
 
 
-def _without_objects(frame: DataFrame) -> DataFrame:
+def _objects_as_text(frame: DataFrame) -> DataFrame:
     """Columns of Python objects as text: guessing a type from the objects would let one row change every label."""
-    objects = [name for name, kind in frame.dtypes.items() if _of_objects(kind)]
+    objects = [name for name, kind in frame.dtypes.items() if _holds_objects(kind)]
     texts = {name: frame[name].astype(object).map(_text, na_action="ignore").astype("string") for name in objects}
     return frame.assign(**texts)
 
 
-def _of_objects(kind: object) -> bool:
+def _holds_objects(kind: object) -> bool:
     """Whether a pandas column holds Python objects, by themselves, as text or as categories."""
     categories = getattr(kind, "categories", None)
     if categories is not None:
-        return _of_objects(getattr(categories, "dtype", None))
+        return _holds_objects(getattr(categories, "dtype", None))
     return str(kind) == "object" or getattr(kind, "storage", None) == "python"
 
 

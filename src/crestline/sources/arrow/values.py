@@ -16,34 +16,34 @@ _DAY = 86_400
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def in_order(column: ChunkedArray) -> ChunkedArray:
+def replace_unreadable_values(column: ChunkedArray) -> ChunkedArray:
     """A column in which every value is in order."""
     from pyarrow import types
 
     kind = column.type
     if types.is_dictionary(kind):
-        return in_order(column.cast(kind.value_type))
+        return replace_unreadable_values(column.cast(kind.value_type))
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return _text(column)
+        return _to_utf8_text(column)
     if types.is_timestamp(kind) and kind.unit in ("s", "ms"):
-        return _microseconds(column)
+        return _to_microseconds(column)
     if types.is_time(kind):
-        return _within(column, 0, _DAY * _TICKS[kind.unit] - 1)
+        return _null_outside_range(column, 0, _DAY * _TICKS[kind.unit] - 1)
     if types.is_null(kind):
         return column.cast("string")
     return column
 
 
-def _microseconds(column: ChunkedArray) -> ChunkedArray:
+def _to_microseconds(column: ChunkedArray) -> ChunkedArray:
     import pyarrow
     from pyarrow import compute
 
     factor = _TICKS["us"] // _TICKS[column.type.unit]
-    within = _within(column, -(_RANGE // factor), _RANGE // factor).cast("int64")
+    within = _null_outside_range(column, -(_RANGE // factor), _RANGE // factor).cast("int64")
     return compute.multiply(within, factor).cast(pyarrow.timestamp("us", column.type.tz))
 
 
-def _within(column: ChunkedArray, low: int, high: int) -> ChunkedArray:
+def _null_outside_range(column: ChunkedArray, low: int, high: int) -> ChunkedArray:
     """Values from `low` to `high` ticks; others are null."""
     import pyarrow
     from pyarrow import compute
@@ -53,7 +53,7 @@ def _within(column: ChunkedArray, low: int, high: int) -> ChunkedArray:
     return compute.if_else(inside, whole, pyarrow.scalar(None, whole.type)).cast(column.type)
 
 
-def _text(column: ChunkedArray) -> ChunkedArray:
+def _to_utf8_text(column: ChunkedArray) -> ChunkedArray:
     import pyarrow
 
     try:

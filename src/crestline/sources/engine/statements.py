@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crestline.sources.engine.asker import asker
+from crestline.sources.engine.bind_parameters import Values
+from crestline.sources.engine.cache_owner import cache_owner
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.dialects.functions import Expression, Node, rewritten
-from crestline.sources.engine.places import Values
+from crestline.sources.engine.dialects.functions import Expression, Node, rewrite_tree
 
 _KEPT = 1024
 
@@ -23,23 +23,23 @@ class Statement:
     """
 
     text: str
-    places: tuple[str, ...]
+    parameters: tuple[str, ...]
     plain: bool
     whole: tuple[bool, ...]
     tree: Node = None
 
-    def bound(self, values: Values) -> list[str]:
+    def parameter_values(self, values: Values) -> list[str]:
         """The values in their places, one for each number."""
-        return [values[place] for place in self.places]
+        return [values[place] for place in self.parameters]
 
-    def written(self, engine: Engine, values: Values) -> str:
+    def text_with_literals(self, engine: Engine, values: Values) -> str:
         """The text with the values written into it, as literals of the tree that it is made from."""
         from sqlglot import exp
 
         if self.tree is None:
             return self.text
-        tree = _replaced(self.tree, values, lambda place: exp.Literal.string(values[place]))
-        return _text(engine, tree, values)
+        tree = _replace_parameters(self.tree, values, lambda place: exp.Literal.string(values[place]))
+        return _statement_text(engine, tree, values)
 
 
 class Statements:
@@ -51,12 +51,12 @@ class Statements:
         self._numbered = numbered
         self._kept: dict[tuple[str, object], Statement] = {}
 
-    def of(self, expression: Expression, values: Values) -> Statement:
+    def statement_of(self, expression: Expression, values: Values) -> Statement:
         """The statement of an expression with places for these values. One thread at a time may ask."""
-        name = (asker(), expression.op())
+        name = (cache_owner(), expression.op())
         found = self._kept.pop(name, None)
         if found is None:
-            found = compiled(self._engine, expression, values, numbered=self._numbered)
+            found = compile_statement(self._engine, expression, values, numbered=self._numbered)
             if not found.plain:
                 return found
             while len(self._kept) >= _KEPT:
@@ -65,7 +65,7 @@ class Statements:
         return found
 
 
-def compiled(engine: Engine, expression: Expression, values: Values, *, numbered: bool) -> Statement:
+def compile_statement(engine: Engine, expression: Expression, values: Values, *, numbered: bool) -> Statement:
     """The statement of an expression, with places for these values: parameters with numbers, or literals of a tree."""
     from ibis.expr.operations import InMemoryTable
     from sqlglot import exp
@@ -83,24 +83,24 @@ def compiled(engine: Engine, expression: Expression, values: Values, *, numbered
         return Statement("", tuple(values), plain, whole, tree)
     order: dict[str, int] = {}
 
-    def parameter(place: str) -> Node:
+    def numbered_parameter(place: str) -> Node:
         return exp.Parameter(this=exp.Literal.number(order.setdefault(place, len(order) + 1)))
 
-    text = _text(engine, _replaced(tree, values, parameter), values)
+    text = _statement_text(engine, _replace_parameters(tree, values, numbered_parameter), values)
     return Statement(text, tuple(order), plain, whole)
 
 
-def _replaced(tree: Node, places: Values, made: Callable[[str], Node]) -> Node:
+def _replace_parameters(tree: Node, places: Values, made: Callable[[str], Node]) -> Node:
     """A copy of the tree with something else in its places; those are whole texts, and never a part of one."""
     from sqlglot import exp
 
-    def changed(part: Node) -> Node:
-        return made(part.this) if isinstance(part, exp.Literal) and part.is_string and part.this in places else part
+    def change_node(node: Node) -> Node:
+        return made(node.this) if isinstance(node, exp.Literal) and node.is_string and node.this in places else node
 
-    return rewritten(tree, changed)
+    return rewrite_tree(tree, change_node)
 
 
-def _text(engine: Engine, tree: Node, places: Values) -> str:
+def _statement_text(engine: Engine, tree: Node, places: Values) -> str:
     """The text of a tree in which no place is left: the values of all are bound or written."""
     from sqlglot import ErrorLevel
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from crestline.histogram.labels import Label
+from crestline.histogram.label_order import Label
 from crestline.question import Question
-from crestline.sources.engine.engines import Expression, attempted
+from crestline.sources.engine.engine_functions import Expression, try_else_null
 from crestline.sources.expression import where
-from crestline.sources.expression.coarse import valued
-from crestline.sources.expression.columns import Key, column, key_of
-from crestline.sources.expression.contribution import bounded
-from crestline.sources.expression.filtering import Filter
-from crestline.sources.expression.period import number_of_period, within
+from crestline.sources.expression.column_functions import column_expression
+from crestline.sources.expression.column_keys import Key, column, column_key
+from crestline.sources.expression.contribution import bound_pairs
+from crestline.sources.expression.filter_conditions import Filter
+from crestline.sources.expression.period_conditions import period_conditions, period_index
 from crestline.sources.expression.score import Score, score_of
 
 USER = "user"
@@ -44,12 +44,12 @@ class Items:
         return {name: part.value for name, part in zip(self.names, self.keys, strict=True)}
 
     @property
-    def usable(self) -> list[Expression]:
+    def usable_conditions(self) -> list[Expression]:
         return [condition for part in self.keys for condition in part.usable]
 
-    def fetched(self, table: Expression) -> dict[str, Expression]:
+    def result_columns(self, table: Expression) -> dict[str, Expression]:
         """The item columns of a grouped table, as they are sent back."""
-        return {name: part.fetched(table[name]) for name, part in zip(self.names, self.keys, strict=True)}
+        return {name: part.to_plain_values(table[name]) for name, part in zip(self.names, self.keys, strict=True)}
 
     def label(self, values: Sequence[Any]) -> Label:
         """One item's label: a plain value, or a tuple when there are several columns."""
@@ -77,7 +77,7 @@ class Counting:
     @cached_property
     def user(self) -> Key:
         """The user column, as a key."""
-        return key_of(column(self.table, self.question.user), self.question.user, self.engine)
+        return column_key(column(self.table, self.question.user), self.question.user, self.engine)
 
     @cached_property
     def items(self) -> Items:
@@ -90,7 +90,7 @@ class Counting:
         return Items(self._keys(self.question.by), "group")
 
     def _keys(self, names: Sequence[str]) -> tuple[Key, ...]:
-        return tuple(key_of(valued(self.table, name, self.engine), name, self.engine) for name in names)
+        return tuple(column_key(column_expression(self.table, name, self.engine), name, self.engine) for name in names)
 
     @cached_property
     def score(self) -> Score | None:
@@ -103,7 +103,7 @@ class Counting:
         return 1 if score is None else score.step
 
     @property
-    def whose(self) -> tuple[str, ...]:
+    def bounded_by(self) -> tuple[str, ...]:
         """The columns that a bound is for: the user, and over several periods the period as well (P16.2)."""
         question, periods = self.question, self.question.periods
         bounded = self.each_period or question.contribution is not None or self.score is not None or bool(question.by)
@@ -113,10 +113,13 @@ class Counting:
     def conditions(self) -> list[Expression]:
         """What must hold of a row that is counted: its user and items stand for something, it is of the periods, and it
         passes the filter."""
-        periods, found = self.question.periods, [*self.user.usable, *self.groups.usable, *self.items.usable]
+        periods, found = (
+            self.question.periods,
+            [*self.user.usable, *self.groups.usable_conditions, *self.items.usable_conditions],
+        )
         if periods is not None:
-            found += within(self.table, periods, self.engine)
-        written = None if self.question.where is None else where.parse(self.question.where)
+            found += period_conditions(self.table, periods, self.engine)
+        written = None if self.question.where is None else where.parse_filter(self.question.where)
         filters = Filter(self.table, self.engine, self.untyped)
         return found + [filters.condition(tree) for tree in (written, self.tree) if tree is not None]
 
@@ -130,60 +133,64 @@ class Counting:
         parts = {**self.groups.columns, **self.items.columns}
         conditions = self.conditions
         columns = {USER: user.value, **parts}
-        if periods is not None and PERIOD in self.whose:
-            columns[PERIOD] = number_of_period(self.table, periods, self.engine)
+        if periods is not None and PERIOD in self.bounded_by:
+            columns[PERIOD] = period_index(self.table, periods, self.engine)
         if score is None:
             return self.table.filter(*conditions).select(**columns).distinct()
         rows = self.table.filter(*conditions, *score.usable).select(**columns, **{UNITS: score.units})
-        sums = rows.group_by([*self.whose, *parts]).agg(**{UNITS: rows[UNITS].sum()})
+        sums = rows.group_by([*self.bounded_by, *parts]).agg(**{UNITS: rows[UNITS].sum()})
         clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})  # clipped first: it fits
         return clipped.filter(clipped[UNITS] > 0)
 
-    def over(self, pairs: Expression) -> Counting:
+    def over_stored_pairs(self, pairs: Expression) -> Counting:
         """The same question, over `pairs` that an engine has stored."""
         made = replace(self)
         vars(made)["pairs"] = pairs
         return made
 
-    def by_period(self) -> Counting:
+    def pairs_by_period(self) -> Counting:
         """The same question, with pairs for each period: for a mechanism that bounds users by itself (P16.2)."""
         return replace(self, each_period=True)
 
     def counts(self, pairs: Expression, key: bytes) -> Expression:
         """The count of each item (of each group) over the pairs that each user may contribute."""
         if self.question.contribution is not None:
-            pairs = self.bounded(pairs, self.question.contribution, key)
-        if self.score is None and PERIOD in self.whose:
+            pairs = self.bound_pairs(pairs, self.question.contribution, key)
+        if self.score is None and PERIOD in self.bounded_by:
             once = pairs.select(USER, *self.groups.names, *self.items.names)
             pairs = once.distinct()  # a user counts once over all periods
         total = pairs.count() if self.score is None else pairs[UNITS].sum().cast("int64")
         return pairs.group_by([*self.groups.names, *self.items.names]).agg(**{COUNT: total})
 
-    def bounded(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
+    def bound_pairs(self, pairs: Expression, contribution: int, key: bytes) -> Expression:
         """The pairs that are kept when each user (over several periods: in each of them; with groups: in each of those
         too) has at most `contribution` items."""
         names, groups = self.items.names, self.groups.names
         texts = self.texts(pairs, (USER, *groups, *names))
-        return bounded(pairs, (*self.whose, *groups), names, texts, contribution, key, self.engine)
+        return bound_pairs(pairs, (*self.bounded_by, *groups), names, texts, contribution, key, self.engine)
 
     def texts(self, table: Expression, names: Sequence[str]) -> list[Expression]:
         """Columns of `pairs`, or of a table that holds them, as texts that equal values share and no others."""
         known = (USER, *self.groups.names, *self.items.names)
         keys = dict(zip(known, (self.user, *self.groups.keys, *self.items.keys), strict=True))
-        return [attempted(keys[name].text(table[name]), self.engine) for name in names]
+        return [try_else_null(keys[name].text(table[name]), self.engine) for name in names]
 
-    def top(self, key: bytes) -> Expression:
+    def top_counts(self, key: bytes) -> Expression:
         """The first `k_bar + 1` items by count descending, then by label ascending (P0.5)."""
-        return self._all_counted if self.question.contribution is None else self._top(self.counts(self.pairs, key))
+        return (
+            self._unbounded_top
+            if self.question.contribution is None
+            else self._rank_counts(self.counts(self.pairs, key))
+        )
 
     @cached_property
-    def _all_counted(self) -> Expression:
+    def _unbounded_top(self) -> Expression:
         """The same for a question without a bound, which needs no key."""
-        return self._top(self.counts(self.pairs, b""))
+        return self._rank_counts(self.counts(self.pairs, b""))
 
-    def _top(self, counts: Expression) -> Expression:
+    def _rank_counts(self, counts: Expression) -> Expression:
         import ibis
 
         items = self.items
         ordered = counts.order_by([ibis.desc(COUNT), *(ibis.asc(name) for name in items.names)])
-        return ordered.select(**items.fetched(ordered), **{COUNT: ordered[COUNT]}).limit(self.question.slots + 1)
+        return ordered.select(**items.result_columns(ordered), **{COUNT: ordered[COUNT]}).limit(self.question.slots + 1)

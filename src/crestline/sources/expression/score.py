@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 from crestline.errors import QuestionError
 from crestline.question import Question
-from crestline.sources.engine.engines import Expression, attempted, dialect
-from crestline.sources.expression.columns import column, key_of, representable
-from crestline.sources.expression.comparing import number_in_text
+from crestline.sources.engine.engine_functions import Expression, dialect, try_else_null
+from crestline.sources.expression.column_keys import column, column_key, representable
+from crestline.sources.expression.comparisons import number_in_text
 
 GRID = 1_000_000  # small enough that whole-number sums over every user on earth fit 64 bits
 _TINY = 1e-100  # far below a unit of any clip, and far above what a double cannot hold
@@ -50,14 +50,14 @@ def score_of(table: Expression, question: Question, engine: str, *, untyped: boo
     kind = value.type()
     if not kind.is_numeric() or kind.is_boolean():
         raise QuestionError(f"column {name!r} is of type {kind}; a score adds up numbers")
-    usable = key_of(value, name, engine).usable
+    usable = column_key(value, name, engine).usable
     if kind.is_integer() and clip <= GRID:
-        return Score(attempted(_clipped_whole(value, clip), engine), usable, clip)
-    share = _clipped_double(value, clip, engine) * (GRID / clip)
-    return Score(attempted(share.floor().cast("int64"), engine), usable, GRID)
+        return Score(try_else_null(_clip_integers(value, clip), engine), usable, clip)
+    share = _clip_doubles(value, clip, engine) * (GRID / clip)
+    return Score(try_else_null(share.floor().cast("int64"), engine), usable, GRID)
 
 
-def _clipped_whole(value: Expression, clip: int) -> Expression:
+def _clip_integers(value: Expression, clip: int) -> Expression:
     """From 0 to the clip, in the column's own type until it fits another."""
     import ibis
 
@@ -67,15 +67,17 @@ def _clipped_whole(value: Expression, clip: int) -> Expression:
     return ibis.greatest(value, ibis.literal(0, type=kind)).cast("int64")
 
 
-def _clipped_double(value: Expression, clip: int, engine: str) -> Expression:
+def _clip_doubles(value: Expression, clip: int, engine: str) -> Expression:
     """From 0 to the clip, as a double. PostgreSQL's decimals may be too large for one, or too close to zero: what is
     less than a unit counts as nothing there, and what is more than the clip as the clip. It also fails on products that
     are too close to zero for a double, so doubles far below a unit are nothing before they are multiplied."""
     import ibis
 
     highest, nothing = ibis.literal(float(clip), type="float64"), ibis.literal(0.0, type="float64")
-    if not (value.type().is_decimal() and dialect(engine).any_decimal):
+    if not (value.type().is_decimal() and dialect(engine).unbounded_decimals):
         clipped = ibis.greatest(ibis.least(value.cast("float64"), highest), nothing)
-        return ibis.cases((clipped < _TINY, nothing), else_=clipped) if dialect(engine).careful else clipped
+        return (
+            ibis.cases((clipped < _TINY, nothing), else_=clipped) if dialect(engine).products_may_underflow else clipped
+        )
     small, large = (ibis.literal(text).cast("decimal") for text in (f"{1 / GRID:f}", str(clip)))
     return ibis.cases((value < small, nothing), (value >= large, highest), else_=value.cast("float64"))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 from crestline.errors import EngineDefect, SourceError
 from crestline.question import Question
-from crestline.sources.delegated import Delegated, Result, columns_of
-from crestline.sources.files.opened import Opened, opened_parquet, opened_text
-from crestline.sources.files.places import Place, place
+from crestline.sources.files.locations import FileLocation, file_location
+from crestline.sources.files.open_table import OpenTable, open_parquet, open_text
 from crestline.sources.files.s3 import S3
 from crestline.sources.source import SlotSource
 from crestline.sources.table import TableSource
+from crestline.sources.wrappers import PerQuestionSource, Result, columns_of
 
 _KEPT = 8
 """Sets of columns whose tables are kept open: questions on one file often name the same few."""
@@ -20,34 +20,34 @@ _KEPT = 8
 
 def file_source(paths: Sequence[str], timeout: float, store: S3 | None = None) -> SlotSource:
     """Paths, globs, folders or addresses that are one table, as a source."""
-    return FileSource(place(paths, store), timeout)
+    return FileSource(file_location(paths, store), timeout)
 
 
-class FileSource(Delegated):
+class FileSource(PerQuestionSource):
     """The table behind a place. What is opened for one state of the files is not used for another."""
 
-    def __init__(self, files: Place, timeout: float) -> None:
+    def __init__(self, files: FileLocation, timeout: float) -> None:
         self.name = files.name
         self._place = files
         self._timeout = timeout
-        self._typed = files.typed
-        self._tables: dict[tuple[tuple[str, ...], bool], Opened] = {}
+        self._typed = files.has_types
+        self._tables: dict[tuple[tuple[str, ...], bool], OpenTable] = {}
         self._lock = threading.Lock()
         if self._typed:
-            self._opened(())  # a damaged file is refused now
+            self._open_columns(())  # a damaged file is refused now
         else:
             files.files()
 
     def version(self) -> str | None:
         return self._place.version()
 
-    def _asked(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
+    def _run_on_table(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
         """Ask the fast way; the careful way where that failed, or where the files changed meanwhile.
 
         The fast way may fail because of a row, the careful way may not: it works on a copy of which every row is in
         order. So no failure tells anything of the rows.
         """
-        table = self._for(question)
+        table = self._open_for_question(question)
         try:
             table.prepare()
             result = action(table.source)
@@ -58,20 +58,20 @@ class FileSource(Delegated):
         else:
             if self._place.state() == table.state:
                 return result
-        careful = self._opened(columns_of(question), careful=True)
+        careful = self._open_columns(columns_of(question), careful=True)
         careful.prepare()
         return action(careful.source)
 
     def _table(self, question: Question) -> TableSource:
-        return self._for(question).source
+        return self._open_for_question(question).source
 
-    def _for(self, question: Question) -> Opened:
+    def _open_for_question(self, question: Question) -> OpenTable:
         columns = columns_of(question)
-        found = self._opened(() if self._typed else columns)
-        found.refuse(columns)
+        found = self._open_columns(() if self._typed else columns)
+        found.refuse_unusable(columns)
         return found
 
-    def _opened(self, columns: tuple[str, ...], careful: bool = False) -> Opened:
+    def _open_columns(self, columns: tuple[str, ...], careful: bool = False) -> OpenTable:
         """The table with these columns (or all that there are, in Parquet) in the present state of the files."""
         state = self._place.state()
         with self._lock:
@@ -82,8 +82,8 @@ class FileSource(Delegated):
                 self._tables = dict([*self._tables.items(), (key, found)][-_KEPT:])
             return self._tables[key]
 
-    def _open(self, columns: tuple[str, ...], careful: bool, state: str) -> Opened:
+    def _open(self, columns: tuple[str, ...], careful: bool, state: str) -> OpenTable:
         if self._typed:
-            return opened_parquet(self._place, state, self._timeout, columns if careful else None)
+            return open_parquet(self._place, state, self._timeout, columns if careful else None)
         scans = [table.scan for (_, way), table in self._tables.items() if way == careful]
-        return opened_text(self._place, state, self._timeout, columns, careful, next(iter(scans), None))
+        return open_text(self._place, state, self._timeout, columns, careful, next(iter(scans), None))

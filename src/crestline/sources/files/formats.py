@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.connection import DuckDB
-from crestline.sources.engine.engines import Expression
-from crestline.sources.files.delimited import Header, header
-from crestline.sources.files.lines import LONGEST, Readable, Rules, as_utf8, first_line, is_utf8
+from crestline.sources.engine.engine_functions import Expression
+from crestline.sources.files.csv_lines import Header, parse_header
+from crestline.sources.files.lines import LONGEST, LineRules, ReadableFiles, first_line, is_utf8, replace_invalid_utf8
 
 if TYPE_CHECKING:
     from ibis.expr.datatypes import DataType
@@ -25,11 +25,11 @@ _WIDEST = 8 * LONGEST
 """Bytes of the longest line of a copy: a byte may become three, and every quote two."""
 
 
-class Text(Protocol):
+class TextFormat(Protocol):
     """One kind of text file, as its first lines describe it."""
 
     @property
-    def rules(self) -> Rules: ...
+    def rules(self) -> LineRules: ...
 
     @property
     def columns(self) -> Sequence[str]:
@@ -40,7 +40,7 @@ class Text(Protocol):
         """The columns of a question, on a view that need not exist yet; refuses what the file cannot have."""
         ...
 
-    def view(self, engine: DuckDB, name: str, columns: Sequence[str], found: Readable) -> None:
+    def view(self, engine: DuckDB, name: str, columns: Sequence[str], files: ReadableFiles) -> None:
         """Make the view."""
         ...
 
@@ -63,12 +63,12 @@ def is_delimited(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def text(path: str, files: Sequence[str]) -> Text:
+def text(path: str, files: Sequence[str]) -> TextFormat:
     """The kind of the text files behind a path. Without any there is no header either: every column exists, as in JSON
     lines, and no row does."""
     if not files or not is_delimited(files[0]):
         return JsonText()
-    headers = {header(line) for line in map(first_line, files)}
+    headers = {parse_header(line) for line in map(first_line, files)}
     if len(headers) > 1:
         raise QuestionError(f"{path}: the files of a glob must have the same columns in the same order")
     return DelimitedText(path, headers.pop())
@@ -86,7 +86,7 @@ class DelimitedText:
     header: Header
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> LineRules:
         return self.header.rules
 
     @property
@@ -101,12 +101,12 @@ class DelimitedText:
                 raise QuestionError(
                     f"the header of {self.path} {says} {wanted!r}; the first line of a CSV file must name its columns"
                 )
-        found = declared(engine, name, dict.fromkeys(self._names, "string"))
+        found = declare_table(engine, name, dict.fromkeys(self._names, "string"))
         return found.select(**{column: found[self._names[self.header.names.index(column)]] for column in columns})
 
-    def view(self, engine: DuckDB, name: str, columns: Sequence[str], found: Readable) -> None:
+    def view(self, engine: DuckDB, name: str, columns: Sequence[str], files: ReadableFiles) -> None:
         engine.read_csv(
-            literal(found.files),
+            literal(files.files),
             table_name=name,
             columns=dict.fromkeys(self._names, "VARCHAR"),
             auto_detect=False,
@@ -114,7 +114,7 @@ class DelimitedText:
             delim=self.header.delimiter.decode(),
             quote='"',
             escape='"',
-            new_line=found.ending.replace("\r", "\\r").replace("\n", "\\n"),
+            new_line=files.ending.replace("\r", "\\r").replace("\n", "\\n"),
             ignore_errors=True,
             max_line_size=_WIDEST,
             hive_partitioning=False,
@@ -132,11 +132,11 @@ class JsonRules:
 
     knows_mark: ClassVar[bool] = False
 
-    def regular(self, block: bytes) -> str | None:
+    def regular_line_ending(self, block: bytes) -> str | None:
         return "\n" if is_utf8(block) else None
 
-    def tidied(self, block: bytes) -> bytes:
-        return as_utf8(block).removesuffix(b"\n") + b"\n"
+    def rewrite_lines(self, block: bytes) -> bytes:
+        return replace_invalid_utf8(block).removesuffix(b"\n") + b"\n"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class JsonText:
     """JSON lines: every column exists, and is null where a line does not have it."""
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> LineRules:
         return JsonRules()
 
     @property
@@ -154,11 +154,11 @@ class JsonText:
     def table(self, engine: DuckDB, name: str, columns: Sequence[str]) -> Expression:
         if len({column.lower() for column in columns}) < len(columns):
             raise QuestionError("two columns of a question may not differ in upper and lower case alone")
-        return declared(engine, name, dict.fromkeys(columns, "string"))
+        return declare_table(engine, name, dict.fromkeys(columns, "string"))
 
-    def view(self, engine: DuckDB, name: str, columns: Sequence[str], found: Readable) -> None:
+    def view(self, engine: DuckDB, name: str, columns: Sequence[str], files: ReadableFiles) -> None:
         engine.read_json(
-            literal(found.files),
+            literal(files.files),
             table_name=name,
             columns=dict.fromkeys(columns, "VARCHAR"),
             format="newline_delimited",
@@ -168,7 +168,7 @@ class JsonText:
         )
 
 
-def declared(engine: DuckDB, name: str, kinds: Mapping[str, DataType | str]) -> Expression:
+def declare_table(engine: DuckDB, name: str, kinds: Mapping[str, DataType | str]) -> Expression:
     """A table of these columns and types under this name, without asking the engine for it."""
     import ibis
     from ibis.expr.operations import DatabaseTable

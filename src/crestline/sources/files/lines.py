@@ -24,7 +24,7 @@ _BOM = b"\xef\xbb\xbf"
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 
 
-class Rules(Protocol):
+class LineRules(Protocol):
     """What a kind of file takes for a regular line.
 
     knows_mark   whether a fast reader skips the mark that some programs put before the first line
@@ -32,16 +32,16 @@ class Rules(Protocol):
 
     knows_mark: ClassVar[bool]
 
-    def regular(self, block: bytes) -> str | None:
+    def regular_line_ending(self, block: bytes) -> str | None:
         """Whether a fast reader reads each line of a block by itself: None if not, otherwise how its lines end."""
         ...
 
-    def tidied(self, block: bytes) -> bytes:
+    def rewrite_lines(self, block: bytes) -> bytes:
         """The same lines made regular, each ended by a line feed, without those that cannot be read."""
         ...
 
 
-class Folder:
+class TempFolder:
     """A temporary folder that only its owner may enter, and that goes when nobody holds it any more."""
 
     def __init__(self) -> None:
@@ -50,67 +50,67 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Readable:
+class ReadableFiles:
     """Files in which every line is regular: the files themselves, or copies that go when nobody holds this any more."""
 
     files: list[str]
     ending: str
-    folder: Folder | None = None
+    folder: TempFolder | None = None
 
 
-def readable(files: Sequence[str], rules: Rules, *, copied: bool = False) -> Readable:
+def make_readable(files: Sequence[str], rules: LineRules, *, copied: bool = False) -> ReadableFiles:
     """The files, or copies of all of them where one has a line that is not regular (or where `copied` asks for it)."""
     endings = set[str | None]()
     for file in files:
-        endings |= {None} if copied else _endings(file, rules)
+        endings |= {None} if copied else _line_endings(file, rules)
         if None in endings or len(endings) > 1:
-            return _copied(files, rules)
-    return Readable([*files], next(iter(endings), None) or "\n")
+            return _copy_lines(files, rules)
+    return ReadableFiles([*files], next(iter(endings), None) or "\n")
 
 
-def _endings(file: str, rules: Rules) -> set[str | None]:
+def _line_endings(file: str, rules: LineRules) -> set[str | None]:
     """How the lines of a file end; with None among them when one is not regular."""
     found = set[str | None]()
-    if not rules.knows_mark and _marked(file):
+    if not rules.knows_mark and _has_byte_order_mark(file):
         return {None}
-    with opened(file) as stream:
-        for block, whole in blocks(stream):
+    with open_unpacked(file) as stream:
+        for block, whole in read_blocks(stream):
             if not block.endswith((b"\n", b"\r")):  # the last line may lack its end
                 block += (next(iter(found), None) or "\n").encode()
-            found.add(rules.regular(block) if whole else None)
+            found.add(rules.regular_line_ending(block) if whole else None)
             if None in found:
                 break
     return found
 
 
-def _copied(files: Sequence[str], rules: Rules) -> Readable:
-    folder = Folder()
+def _copy_lines(files: Sequence[str], rules: LineRules) -> ReadableFiles:
+    folder = TempFolder()
     copies = [os.path.join(folder.path, str(number)) for number in range(len(files))]
     for file, copy in zip(files, copies, strict=True):
-        with opened(file) as stream, open(copy, "wb") as target:
-            target.writelines(rules.tidied(block) for block, _ in blocks(stream) if block)
-    return Readable(copies, "\n", folder)
+        with open_unpacked(file) as stream, open(copy, "wb") as target:
+            target.writelines(rules.rewrite_lines(block) for block, _ in read_blocks(stream) if block)
+    return ReadableFiles(copies, "\n", folder)
 
 
-def opened(file: str) -> BinaryIO:
+def open_unpacked(file: str) -> BinaryIO:
     """The bytes of a file, unpacked."""
     return cast(BinaryIO, gzip.open(file, "rb") if file.lower().endswith(".gz") else open(file, "rb"))
 
 
-def _marked(file: str) -> bool:
-    with opened(file) as stream:
+def _has_byte_order_mark(file: str) -> bool:
+    with open_unpacked(file) as stream:
         return stream.read(len(_BOM)) == _BOM
 
 
 def first_line(file: str) -> bytes:
     """The first line without its end; nothing where it is longer than any line that is read."""
-    with opened(file) as stream:
+    with open_unpacked(file) as stream:
         line = stream.readline(LONGEST + len(_BOM) + 2)
     line = line.removeprefix(_BOM).removesuffix(b"\n").removesuffix(b"\r")
     return line if len(line) <= LONGEST else b""
 
 
-def blocks(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+def read_blocks(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
     """All lines, about a megabyte at a time, and whether none had to be left out for its length.
 
     Blocks end where lines end, so only the first line of one can be longer than what is read at once. The mark that
@@ -137,7 +137,7 @@ def blocks(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
         yield rest, True
 
 
-def as_utf8(block: bytes) -> bytes:
+def replace_invalid_utf8(block: bytes) -> bytes:
     """The same bytes, with the replacement character for those that are no UTF-8. No line feed is ever among them."""
     if is_utf8(block):
         return block

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crestline.sources.engine.connection import DuckDB
-from crestline.sources.engine.engines import Expression
-from crestline.sources.files.formats import declared, literal
-from crestline.sources.files.lines import Folder, Readable
+from crestline.sources.engine.engine_functions import Expression
+from crestline.sources.files.formats import declare_table, literal
+from crestline.sources.files.lines import ReadableFiles, TempFolder
 
 if TYPE_CHECKING:
     from ibis.expr.datatypes import DataType
@@ -29,7 +29,7 @@ def parquet_table(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, dic
     """The files as one table, and the columns that have no common type with what to say of them."""
     import ibis
 
-    groups = [_view(engine, group) for group in _by_schema(engine, files)]
+    groups = [_parquet_view(engine, group) for group in _group_by_schema(engine, files)]
     if len(groups) == 1:
         return groups[0][0], {}
     names = list(dict.fromkeys(name for table, _ in groups for name in table.columns))
@@ -43,10 +43,10 @@ def parquet_table(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, dic
             unusable[name] = f"the files have the column {name!r} in types that cannot be one: {listed}"
         else:
             kinds[name] = kind
-    return ibis.union(*(_cast(table, kinds) for table, _ in groups)), unusable
+    return ibis.union(*(_cast_columns(table, kinds) for table, _ in groups)), unusable
 
 
-def _cast(table: Expression, kinds: dict[str, DataType]) -> Expression:
+def _cast_columns(table: Expression, kinds: dict[str, DataType]) -> Expression:
     import ibis
 
     def cast(name: str, kind: DataType) -> Expression:
@@ -90,7 +90,7 @@ def _digits(kind: DataType) -> int:
     return len(str(max(abs(kind.bounds.lower), kind.bounds.upper)))
 
 
-def _by_schema(engine: DuckDB, files: Sequence[str]) -> list[list[str]]:
+def _group_by_schema(engine: DuckDB, files: Sequence[str]) -> list[list[str]]:
     if len(files) == 1:
         return [[*files]]
     query = "select * exclude (file_name), file_name from parquet_schema(?)"
@@ -103,7 +103,7 @@ def _by_schema(engine: DuckDB, files: Sequence[str]) -> list[list[str]]:
     return [*groups.values()]
 
 
-def _view(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, set[str]]:
+def _parquet_view(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, set[str]]:
     """Files of one schema as a table, and its columns that can hold nothing but null.
 
     This does what `engine.read_parquet` does, without the Arrow library, which would take 30 MB to tell the types.
@@ -123,40 +123,40 @@ def _view(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, set[str]]:
     view = ibis.util.gen_name("parquet")
     found.create_view(view)
     known = {name: engine.compiler.type_mapper.from_string(odd.get(name, kind)) for name, kind in kinds.items()}
-    return declared(engine, view, known), {name for name, kind in kinds.items() if kind == _NEVER_A_VALUE}
+    return declare_table(engine, view, known), {name for name, kind in kinds.items() if kind == _NEVER_A_VALUE}
 
 
-def tidied_parquet(
+def copy_readable_parquet(
     files: Sequence[str], columns: Sequence[str], opened: Callable[[str], object] = lambda file: file
-) -> Readable:
+) -> ReadableFiles:
     """Copies of these columns that DuckDB reads whatever the rows hold.
 
     It reads text that is no UTF-8, and moments that do not fit its microseconds, not at all.
     """
-    folder = Folder()
+    folder = TempFolder()
     copies = [os.path.join(folder.path, str(number)) for number in range(len(files))]
     for file, copy in zip(files, copies, strict=True):
-        _copy(opened(file), copy, columns)
-    return Readable(copies, "", folder)
+        _copy_columns(opened(file), copy, columns)
+    return ReadableFiles(copies, "", folder)
 
 
-def _copy(file: object, copy: str, columns: Sequence[str]) -> None:
+def _copy_columns(file: object, copy: str, columns: Sequence[str]) -> None:
     import pyarrow
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as source:
         there = [name for name in source.schema_arrow.names if name in columns] or source.schema_arrow.names[:1]
         nothing = source.schema_arrow.empty_table().select(there)
-        schema = in_order_table(nothing).schema
+        schema = replace_unreadable(nothing).schema
         with parquet.ParquetWriter(copy, schema) as target:
             for batch in source.iter_batches(columns=there):
-                target.write_table(in_order_table(pyarrow.Table.from_batches([batch]).select(there)).cast(schema))
+                target.write_table(replace_unreadable(pyarrow.Table.from_batches([batch]).select(there)).cast(schema))
 
 
-def in_order_table(table: Table) -> Table:
+def replace_unreadable(table: Table) -> Table:
     """The table with every value in order."""
     import pyarrow
 
-    from crestline.sources.arrow.values import in_order
+    from crestline.sources.arrow.values import replace_unreadable_values
 
-    return pyarrow.table([in_order(column) for column in table.columns], names=table.column_names)
+    return pyarrow.table([replace_unreadable_values(column) for column in table.columns], names=table.column_names)

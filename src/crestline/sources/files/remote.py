@@ -61,32 +61,34 @@ def is_remote_file(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteFiles:
     """Addresses of Parquet files; with an asterisk, as far as the store can list."""
 
     addresses: tuple[str, ...]
     store: S3 | None = None
-    typed = True
+    has_types = True
 
     def __post_init__(self) -> None:
         for address in self.addresses:
-            if not _shown(address).lower().endswith((".parquet", ".pq")):
+            if not _without_query(address).lower().endswith((".parquet", ".pq")):
                 raise QuestionError(
-                    f"{_shown(address)}: only Parquet is read from afar; the address must end in .parquet (for a "
-                    f"folder write {_shown(address).rstrip('/')}/*.parquet). Fetch other files first, or convert them"
+                    f"{_without_query(address)}: only Parquet is read from afar; the address must end in .parquet "
+                    f"(for a "
+                    f"folder write {_without_query(address).rstrip('/')}/*.parquet). Fetch other files first, or "
+                    f"convert them"
                 )
-            is_parquet(_shown(address))
+            is_parquet(_without_query(address))
 
     @property
     def name(self) -> str:
         """Without what follows a question mark: it may be a signature, which lets whoever knows it read the file."""
-        return ", ".join(map(_shown, self.addresses))
+        return ", ".join(map(_without_query, self.addresses))
 
     def files(self) -> list[str]:
-        return [str(known["address"]) for known in self._known()]
+        return [str(known["address"]) for known in self._known_facts()]
 
     def state(self) -> str:
-        return hashlib.sha256(json.dumps(self._known(), default=str, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self._known_facts(), default=str, sort_keys=True).encode()).hexdigest()
 
     def version(self) -> str | None:
         """None: nobody promises that a store's times and tags say nothing of the rows."""
@@ -94,18 +96,18 @@ class Remote:
 
     def attach(self, engine: DuckDB) -> None:
         """Once for each kind of address: a public list may be read from where the data are."""
-        names = self._system.protocol  # one, or several of which DuckDB remembers the first
+        names = self._filesystem.protocol  # one, or several of which DuckDB remembers the first
         if not engine.con.filesystem_is_registered(names if isinstance(names, str) else names[0]):
-            engine.con.register_filesystem(self._system)
+            engine.con.register_filesystem(self._filesystem)
 
-    def opened(self, file: str) -> object:
-        return self._system.open(file, "rb")
+    def open_for_arrow(self, file: str) -> object:
+        return self._filesystem.open(file, "rb")
 
     @cached_property
-    def _system(self) -> FileSystem:
+    def _filesystem(self) -> FileSystem:
         scheme = self.addresses[0].partition("://")[0]
 
-        def connected() -> FileSystem:
+        def connect_filesystem() -> FileSystem:
             import fsspec
 
             options = _options(self.store) if scheme in ("s3", "s3a") else {}
@@ -115,28 +117,28 @@ class Remote:
             return system
 
         try:
-            return connected()
+            return connect_filesystem()
         except ImportError:
             pass
         raise SourceError(f"{scheme}: the driver is missing: pip install '{_PACKAGES[scheme]}'")
 
-    def _known(self) -> list[Mapping[str, object]]:
+    def _known_facts(self) -> list[Mapping[str, object]]:
         """What the store knows of each file."""
-        return [known for address in self.addresses for known in self._asked(address)]
+        return [known for address in self.addresses for known in self._list_address(address)]
 
-    def _asked(self, address: str) -> list[Mapping[str, object]]:
-        system = self._system
+    def _list_address(self, address: str) -> list[Mapping[str, object]]:
+        system = self._filesystem
 
-        def found() -> list[Mapping[str, object]]:
+        def find_files() -> list[Mapping[str, object]]:
             system.invalidate_cache()
             if "*" not in address:
-                return [_of(address, system.info(address))]
+                return [_file_facts(address, system.info(address))]
             listed = system.glob(address, detail=True)
-            return [_of(system.unstrip_protocol(name), listed[name]) for name in sorted(listed)]
+            return [_file_facts(system.unstrip_protocol(name), listed[name]) for name in sorted(listed)]
 
-        known = _told(_shown(address), found)
+        known = _translate_errors(_without_query(address), find_files)
         if not known:
-            raise QuestionError(f"no file matches {_shown(address)}")
+            raise QuestionError(f"no file matches {_without_query(address)}")
         return known
 
 
@@ -151,7 +153,7 @@ def _options(store: S3 | None) -> dict[str, object]:
         options["config_kwargs"] = {"retries": {"total_max_attempts": 2}}
     if store is None:
         return options
-    options |= store.spelled(_SPELLED)
+    options |= store.options_for(_SPELLED)
     if store.region is not None:
         options["client_kwargs"] = {"region_name": store.region}
     if store.anonymous or store.key is not None:
@@ -159,11 +161,11 @@ def _options(store: S3 | None) -> dict[str, object]:
     return options
 
 
-def _of(address: str, info: Mapping[str, object]) -> Mapping[str, object]:
+def _file_facts(address: str, info: Mapping[str, object]) -> Mapping[str, object]:
     return {"address": address} | {key: info[key] for key in _KNOWN_BY if key in info}
 
 
-def _told(address: str, action: Callable[[], Result]) -> Result:
+def _translate_errors(address: str, action: Callable[[], Result]) -> Result:
     """Run; what a library says is replaced by what it means."""
     try:
         return action()
@@ -172,16 +174,16 @@ def _told(address: str, action: Callable[[], Result]) -> Result:
     except Exception as failure:
         kinds = [kind.__name__ for kind in type(failure).__mro__]
         known = next((_REASONS[kind] for kind in kinds if kind in _REASONS), None)
-        problem = SourceError(f"{address}: {known or _unreachable(kinds[0])}")
+        problem = SourceError(f"{address}: {known or _unreachable_message(kinds[0])}")
     raise problem
 
 
-def _unreachable(kind: str) -> str:
+def _unreachable_message(kind: str) -> str:
     return (
         f"the store did not answer ({kind}): check the address, the endpoint (AWS_ENDPOINT_URL, --s3-endpoint) and the "
         "network"
     )
 
 
-def _shown(address: str) -> str:
+def _without_query(address: str) -> str:
     return address.partition("?")[0]

@@ -59,12 +59,12 @@ class S3:
         if self.anonymous and self.key is not None:
             raise ParameterError("a bucket of S3 is read with credentials, or anonymously; not both")
 
-    def spelled(self, names: Mapping[str, str]) -> dict[str, str]:
+    def options_for(self, names: Mapping[str, str]) -> dict[str, str]:
         """What was given, under the names that a library has for our fields."""
         return {theirs: getattr(self, ours) for ours, theirs in names.items() if getattr(self, ours) is not None}
 
 
-def stored(
+def as_s3_source(
     address: Address,
     *,
     endpoint: str | None = None,

@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from crestline.sources.engine.engines import Expression
-from crestline.sources.engine.places import KEY
-from crestline.sources.expression.contribution import bounded, digits_of, key_values
+from crestline.sources.engine.bind_parameters import KEY
+from crestline.sources.engine.engine_functions import Expression
+from crestline.sources.expression.contribution import bound_pairs, hash_digits, key_values
 from crestline.sources.expression.counting import COUNT, USER, Counting, Items
 
 PLACE = "place"
@@ -22,11 +22,12 @@ NUMBER = "number"
 
 @dataclass(frozen=True)
 class GroupCounting:
-    """One question with groups, put to one table. `listed` holds a public list of groups, each once, as keys; `items`
+    """One question with groups, put to one table. `public_groups` holds a public list of groups, each once, as keys;
+    `items`
     a public list of all items."""
 
     counting: Counting
-    listed: Expression | None = None
+    public_groups: Expression | None = None
     items: Expression | None = None
 
     @property
@@ -34,11 +35,11 @@ class GroupCounting:
         return self.counting.groups
 
     @property
-    def hidden(self) -> int:
+    def hidden_floor(self) -> int:
         """What is taken off every count: the floor less one user, at the most that one user can add (P15.3)."""
         return (self.counting.question.floor - 1) * self.counting.step
 
-    def top(self, key: bytes) -> Expression:
+    def group_tops(self, key: bytes) -> Expression:
         """Group, item, count, place and the group's number, of the first `k_bar + 1` items of every group.
 
         Counts are those above the floor, which is the same as padding with dummies of one user less than it.
@@ -50,41 +51,41 @@ class GroupCounting:
         placed = counts.mutate(**{PLACE: ibis.row_number().over(group_by=list(groups.names), order_by=order)})
         first = placed.filter(placed[PLACE] <= self.counting.question.slots)  # places count from 0
         number = ibis.dense_rank().over(order_by=[first[name] for name in groups.names])
-        fetched = {**groups.fetched(first), **items.fetched(first)}
+        fetched = {**groups.result_columns(first), **items.result_columns(first)}
         return first.select(**fetched, **{COUNT: first[COUNT], PLACE: first[PLACE], NUMBER: number})
 
-    def ordered(self, top: Expression, first: int = 0, last: int | None = None) -> Expression:
+    def order_groups(self, top: Expression, first: int = 0, last: int | None = None) -> Expression:
         """Group after group, best items first; only the groups of some numbers, where they are given."""
         part = top if last is None else top.filter((top[NUMBER] >= first) & (top[NUMBER] < last))
         return part.order_by([part[NUMBER], part[PLACE]])
 
     def counts(self, key: bytes) -> Expression:
         """The count of every item in every group, as far as it is above the floor."""
-        counts = self.counting.counts(self.kept(key), key)
-        if not self.hidden:
+        counts = self.counting.counts(self.bounded_pairs(key), key)
+        if not self.hidden_floor:
             return counts
-        above = counts.filter(counts[COUNT] > self.hidden)
-        return above.mutate(**{COUNT: above[COUNT] - self.hidden})
+        above = counts.filter(counts[COUNT] > self.hidden_floor)
+        return above.mutate(**{COUNT: above[COUNT] - self.hidden_floor})
 
-    def kept(self, key: bytes) -> Expression:
+    def bounded_pairs(self, key: bytes) -> Expression:
         """The pairs of every user (over several periods: in each of them) in at most `groups_per_user` groups."""
         counting, names = self.counting, self.groups.names
         pairs = counting.pairs
-        if self.listed is not None:  # a group that is not listed must not use up a user's groups
-            pairs = pairs.semi_join(self.listed, list(names))
+        if self.public_groups is not None:  # a group that is not listed must not use up a user's groups
+            pairs = pairs.semi_join(self.public_groups, list(names))
         if self.items is not None:  # nor an item that is not listed, which is never released
             pairs = pairs.semi_join(self.items, list(counting.items.names))
-        users = pairs.select(*counting.whose, *names).distinct()
+        users = pairs.select(*counting.bounded_by, *names).distinct()
         texts = counting.texts(users, (USER, *names))
         most = counting.question.groups_per_user
-        kept = bounded(users, counting.whose, names, texts, most, group_key(key), counting.engine)
-        return pairs.semi_join(kept, [*counting.whose, *names])
+        kept = bound_pairs(users, counting.bounded_by, names, texts, most, group_key(key), counting.engine)
+        return pairs.semi_join(kept, [*counting.bounded_by, *names])
 
     def in_large_groups(self, pairs: Expression) -> Expression:
         """Of pairs that are kept, those in groups of as many users as the floor says: over several periods a user
         counts once. In any other group no item has so many users, and nothing is named with certainty (P15.3). All
         groups of a public list stay: what a release looked at there is published whether it names something or not."""
-        if self.counting.question.floor == 1 or self.listed is not None:
+        if self.counting.question.floor == 1 or self.public_groups is not None:
             return pairs
         names = list(self.groups.names)
         users = pairs.select(USER, *names).distinct()
@@ -92,10 +93,10 @@ class GroupCounting:
         large = many.filter(many[COUNT] >= self.counting.question.floor)
         return pairs.semi_join(large, names)
 
-    def every_group(self) -> Expression:
+    def all_groups(self) -> Expression:
         """The public list of groups, as it is sent back; no private row is read."""
-        assert self.listed is not None, "only a public list is read"
-        return self.listed.select(**self.groups.fetched(self.listed))
+        assert self.public_groups is not None, "only a public list is read"
+        return self.public_groups.select(**self.groups.result_columns(self.public_groups))
 
 
 def group_key(key: bytes) -> bytes:
@@ -105,4 +106,4 @@ def group_key(key: bytes) -> bytes:
 
 def group_key_values(key: bytes) -> dict[str, str]:
     """What stands in the places of a release's key, and of the one that chooses groups."""
-    return {**key_values(key), digits_of(group_key(KEY)): digits_of(group_key(key))}
+    return {**key_values(key), hash_digits(group_key(KEY)): hash_digits(group_key(key))}

@@ -21,21 +21,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from crestline.histogram.labels import Label, label_order
-from crestline.histogram.pair_table import Coded, Digests, PairTable
+from crestline.histogram.label_order import Label, label_order
+from crestline.histogram.pair_table import LabelHashes, PairColumns, PairTable
 from crestline.histogram.pairs import Counts
-from crestline.sources.engine.engines import Expression
-from crestline.sources.engine.fetching import Rows
-from crestline.sources.engine.places import KEY
-from crestline.sources.engine.running import Runner
-from crestline.sources.engine.small_tables import small_table
+from crestline.sources.engine.bind_parameters import KEY
+from crestline.sources.engine.engine_functions import Expression
+from crestline.sources.engine.fetch import Rows
+from crestline.sources.engine.inline_tables import inline_int_table
+from crestline.sources.engine.runner import Runner
 from crestline.sources.expression.contribution import key_values
 from crestline.sources.expression.counting import PERIOD, USER
 from crestline.sources.groups.counting import NUMBER as GROUP_NUMBER
 from crestline.sources.groups.counting import GroupCounting
 from crestline.sources.groups.scoring import GroupScoring
-from crestline.sources.pairs.coded import CODE
-from crestline.sources.pairs.counting import ITEM_KEY, NUMBER, OF_ITEM, OF_USER, USER_KEY, PairCounting, numbered
+from crestline.sources.pairs.counting import ITEM_KEY, NUMBER, OF_ITEM, OF_USER, USER_KEY, PairCounting, number_items
+from crestline.sources.pairs.numbered_in_engine import CODE
 
 _ROWS = 1 << 18  # rows that are fetched at a time, at most, where the engine keeps the rest: memory
 _GROUP = "of_group"
@@ -57,59 +57,67 @@ class GroupedPairs:
 
 
 @contextmanager
-def over_pairs_in_groups(runner: Runner, over: GroupCounting, key: bytes) -> Iterator[GroupedPairs]:
+def open_grouped_pairs(runner: Runner, over: GroupCounting, key: bytes) -> Iterator[GroupedPairs]:
     """The pairs of all groups, in one snapshot that lasts as long as the context; with a public list of groups, of
     every listed one, the empty ones too."""
-    every = None if over.listed is None else [over.groups.label(row) for row in runner.rows(over.every_group())]
+    every = None if over.public_groups is None else [over.groups.label(row) for row in runner.rows(over.all_groups())]
     with ExitStack() as held:
         if runner.has_tables:
-            yield _stored(runner, over, key, every, held)
+            yield _number_in_engine(runner, over, key, every, held)
         elif runner.has_snapshots:
             held.enter_context(runner.snapshot())
-            parts = held.enter_context(runner.batches(_rows(over, key), _ROWS))
-            yield _numbered_here(over, key, every, parts)
+            parts = held.enter_context(runner.row_batches(_pair_columns(over, key), _ROWS))
+            yield _number_in_memory(over, key, every, parts)
         else:
-            yield _numbered_here(over, key, every, [runner.rows(_rows(over, key))])
+            yield _number_in_memory(over, key, every, [runner.rows(_pair_columns(over, key))])
 
 
-def _stored(
-    runner: Runner, over: GroupCounting, key: bytes, every: list[Label] | None, held: ExitStack
+def _number_in_engine(
+    runner: Runner, over: GroupCounting, key: bytes, every: list[Label] | None, stack: ExitStack
 ) -> GroupedPairs:
     """Numbers from the engine. What was picked is named by the table in which items were numbered."""
 
     def store(expression: Expression) -> Expression:
-        return held.enter_context(runner.table_of(expression))
+        return stack.enter_context(runner.temporary_table(expression))
 
     counting, scoring = over.counting, GroupScoring(over)
-    with runner.table_of(over.in_large_groups(over.kept(key))) as kept:
-        items, users, groups = store(numbered(counting, kept)), store(_users(kept)), store(scoring.numbered(kept))
+    with runner.temporary_table(over.in_large_groups(over.bounded_pairs(key))) as kept:
+        items, users, groups = (
+            store(number_items(counting, kept)),
+            store(_users(kept)),
+            store(scoring.number_groups(kept)),
+        )
         place = groups.rename({_GROUP: GROUP_NUMBER})
         joined = kept.inner_join(items, list(counting.items.names)).inner_join(users, USER)
-        period = [PERIOD] if PERIOD in counting.whose else []
+        period = [PERIOD] if PERIOD in counting.bounded_by else []
         codes = joined.inner_join(place, list(over.groups.names)).select(_GROUP, CODE, NUMBER, *period)
-        coded = Coded(*_columns(runner, lambda _: codes, key))
+        coded = PairColumns(*_columns(runner, lambda _: codes, key))
     hashing = PairCounting(counting, (NUMBER,), items)
-    digests = Digests(
-        _by_number(_columns(runner, lambda hidden: hashing.of_users(users, hidden).select(CODE, OF_USER), key)),
-        _by_number(_columns(runner, lambda hidden: hashing.of_items(hidden).select(NUMBER, OF_ITEM), key)),
+    digests = LabelHashes(
+        _order_by_number(
+            _columns(runner, lambda hidden: hashing.user_factors(users, hidden).select(CODE, OF_USER), key)
+        ),
+        _order_by_number(_columns(runner, lambda hidden: hashing.item_factors(hidden).select(NUMBER, OF_ITEM), key)),
     )
     found = {int(row[-1]): over.groups.label(row[:-1]) for row in runner.rows(scoring.numbers(groups))}
     labels = [found[number] for number in range(len(found))]
 
-    def named(numbers: Sequence[int]) -> list[Label]:
+    def fetch_labels(numbers: Sequence[int]) -> list[Label]:
         if not numbers:
             return []
-        wanted = items.inner_join(small_table({NUMBER: sorted(set(numbers))}, counting.engine), NUMBER)
-        rows = runner.rows(wanted.select(wanted[NUMBER], **counting.items.fetched(wanted)))
+        wanted = items.inner_join(inline_int_table({NUMBER: sorted(set(numbers))}, counting.engine), NUMBER)
+        rows = runner.rows(wanted.select(wanted[NUMBER], **counting.items.result_columns(wanted)))
         known = {int(number): counting.items.label(values) for number, *values in rows}
         return [known[number] for number in numbers]
 
-    return GroupedPairs(_table(over, labels, every, coded, digests), named)
+    return GroupedPairs(_pair_table(over, labels, every, coded, digests), fetch_labels)
 
 
-def _numbered_here(over: GroupCounting, key: bytes, every: list[Label] | None, parts: Iterable[Rows]) -> GroupedPairs:
+def _number_in_memory(
+    over: GroupCounting, key: bytes, every: list[Label] | None, parts: Iterable[Rows]
+) -> GroupedPairs:
     """Numbers in the order of labels, of rows that hold user, group columns, item columns and the period, if any."""
-    several, groups = PERIOD in over.counting.whose, _Numbering(over.groups.label)
+    several, groups = PERIOD in over.counting.bounded_by, _Numbering(over.groups.label)
     users, items = _Numbering(lambda values: over.counting.user.label(values[0])), _Numbering(over.counting.items.label)
     first = 1 + len(over.groups.names)
     last = first + len(over.counting.items.names)
@@ -118,13 +126,15 @@ def _numbered_here(over: GroupCounting, key: bytes, every: list[Label] | None, p
         codes = [(groups[row[1:first]], users[row[:1]], items[row[first:last]], *row[last:]) for row in rows]
         numbers.append(np.array(codes, dtype=np.int64).reshape(-1, 3 + several))
     which, user, item, *periods = np.concatenate(numbers).T
-    coded = Coded(groups.in_order(which), users.in_order(user), items.in_order(item), *periods)
-    digests = Digests(users.digests(key + USER_KEY), items.digests(key + ITEM_KEY))
+    coded = PairColumns(
+        groups.label_order_numbers(which), users.label_order_numbers(user), items.label_order_numbers(item), *periods
+    )
+    digests = LabelHashes(users.hash_labels(key + USER_KEY), items.hash_labels(key + ITEM_KEY))
 
-    def named(numbers: Sequence[int]) -> list[Label]:
+    def label_numbers(numbers: Sequence[int]) -> list[Label]:
         return [items.labels[number] for number in numbers]
 
-    return GroupedPairs(_table(over, groups.labels, every, coded, digests), named)
+    return GroupedPairs(_pair_table(over, groups.labels, every, coded, digests), label_numbers)
 
 
 class _Numbering:
@@ -137,34 +147,38 @@ class _Numbering:
         return self._numbers.setdefault(tuple(values), len(self._numbers))
 
     @cached_property
-    def _ranked(self) -> list[tuple[tuple[Any, ...], int, Label]]:
+    def _sorted_labels(self) -> list[tuple[tuple[Any, ...], int, Label]]:
         labelled = ((self._label(values), number) for values, number in self._numbers.items())
         return sorted(((label_order(label), number, label) for label, number in labelled), key=lambda part: part[0])
 
     @property
     def labels(self) -> list[Label]:
         """All labels, in their order."""
-        return [label for *_, label in self._ranked]
+        return [label for *_, label in self._sorted_labels]
 
-    def in_order(self, numbers: Counts) -> Counts:
+    def label_order_numbers(self, numbers: Counts) -> Counts:
         """From numbers as values first came to numbers in the order of labels."""
-        order = np.empty(len(self._ranked), dtype=np.int64)
-        order[[number for _, number, _ in self._ranked]] = np.arange(len(order))
+        order = np.empty(len(self._sorted_labels), dtype=np.int64)
+        order[[number for _, number, _ in self._sorted_labels]] = np.arange(len(order))
         return order[numbers]
 
-    def digests(self, key: bytes) -> Counts:
+    def hash_labels(self, key: bytes) -> Counts:
         """A keyed hash of every label, in their order."""
         hidden = hashlib.sha256(key).digest()
-        texts = (repr(place).encode() for place, *_ in self._ranked)
+        texts = (repr(place).encode() for place, *_ in self._sorted_labels)
         hashes = (hashlib.blake2b(text, digest_size=_DIGEST_BYTES, key=hidden).digest() for text in texts)
         return np.array([int.from_bytes(part, "big") for part in hashes], dtype=np.int64)
 
 
-def _rows(over: GroupCounting, key: bytes) -> Expression:
+def _pair_columns(over: GroupCounting, key: bytes) -> Expression:
     """User, group and item of every pair, as they are sent back; over several periods the period as well."""
-    kept, counting = over.in_large_groups(over.kept(key)), over.counting
-    columns = {USER: counting.user.fetched(kept[USER]), **over.groups.fetched(kept), **counting.items.fetched(kept)}
-    return kept.select(**columns, **({PERIOD: kept[PERIOD]} if PERIOD in counting.whose else {}))
+    kept, counting = over.in_large_groups(over.bounded_pairs(key)), over.counting
+    columns = {
+        USER: counting.user.to_plain_values(kept[USER]),
+        **over.groups.result_columns(kept),
+        **counting.items.result_columns(kept),
+    }
+    return kept.select(**columns, **({PERIOD: kept[PERIOD]} if PERIOD in counting.bounded_by else {}))
 
 
 def _users(kept: Expression) -> Expression:
@@ -183,7 +197,7 @@ def _columns(runner: Runner, asked: Callable[[bytes], Expression], key: bytes) -
     return list(np.array(runner.rows(expression), dtype=np.int64).reshape(-1, len(expression.columns)).T)
 
 
-def _by_number(columns: Sequence[Counts]) -> Counts:
+def _order_by_number(columns: Sequence[Counts]) -> Counts:
     """Values in the order of their numbers, which have no gaps."""
     numbers, values = columns
     ordered = np.empty_like(values)
@@ -191,14 +205,14 @@ def _by_number(columns: Sequence[Counts]) -> Counts:
     return ordered
 
 
-def _table(
-    over: GroupCounting, found: list[Label], every: list[Label] | None, coded: Coded, digests: Digests
+def _pair_table(
+    over: GroupCounting, found_groups: list[Label], every: list[Label] | None, coded: PairColumns, digests: LabelHashes
 ) -> PairTable:
     """The pairs of the groups that were found; of a public list, of every listed group and of no other."""
     floor = over.counting.question.floor
     if every is None:
-        return PairTable.of(found, coded, digests, floor)
+        return PairTable.from_pairs(found_groups, coded, digests, floor)
     places = {label: place for place, label in enumerate(every)}
-    listed = np.array([places.get(label, -1) for label in found], dtype=np.int64)[coded.groups]
+    listed = np.array([places.get(label, -1) for label in found_groups], dtype=np.int64)[coded.groups]
     there = listed >= 0  # of a list that changed meanwhile
-    return PairTable.of(every, replace(coded, groups=listed).chosen(there), digests, floor)
+    return PairTable.from_pairs(every, replace(coded, groups=listed).take(there), digests, floor)

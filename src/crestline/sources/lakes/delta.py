@@ -40,22 +40,22 @@ class DeltaSnapshot:
         yield from self.table.to_pyarrow_dataset().to_batches(columns=list(columns))
 
 
-def delta_address(name: str, path: str, version: int | None, store: S3 | None) -> Lake:
+def delta_lake_at(name: str, path: str, version: int | None, store: S3 | None) -> Lake:
     """The table at a path or address, in one version if one is named."""
 
-    def newest() -> DeltaSnapshot:
+    def newest_snapshot() -> DeltaSnapshot:
         from deltalake import DeltaTable
 
         return DeltaSnapshot(DeltaTable(path, version=version, storage_options=_options(store)))
 
-    return Lake(name, newest, version is not None, store)
+    return Lake(name, newest_snapshot, version is not None, store)
 
 
 def _options(store: S3 | None) -> dict[str, str] | None:
     """How deltalake calls it."""
     if store is None:
         return None
-    options = store.spelled(_SPELLED)
+    options = store.options_for(_SPELLED)
     if store.anonymous:
         options["AWS_SKIP_SIGNATURE"] = "true"
     if (store.endpoint or "").startswith("http://"):
@@ -63,6 +63,6 @@ def _options(store: S3 | None) -> dict[str, str] | None:
     return options
 
 
-def delta_object(table: Table) -> Lake:
+def delta_lake_of(table: Table) -> Lake:
     """A table that somebody has opened, at its version. Which one that is may depend on when rows came."""
     return Lake("Delta table", lambda: DeltaSnapshot(table))

@@ -45,30 +45,30 @@ class IcebergSnapshot:
         yield from scan.to_arrow_batch_reader()
 
 
-def iceberg_name(catalogue: str, table: str, snapshot: int | None, store: S3 | None) -> Lake:
+def iceberg_lake_named(catalogue: str, table: str, snapshot: int | None, store: S3 | None) -> Lake:
     """A table of a catalogue, at one snapshot if one is named."""
 
-    def newest() -> IcebergSnapshot:
+    def newest_snapshot() -> IcebergSnapshot:
         from pyiceberg.catalog import load_catalog
 
-        return snapshot_of(load_catalog(catalogue, **_options(store)).load_table(table), snapshot)
+        return find_snapshot(load_catalog(catalogue, **_options(store)).load_table(table), snapshot)
 
-    return Lake(table, newest, snapshot is not None, store)
+    return Lake(table, newest_snapshot, snapshot is not None, store)
 
 
 def _options(store: S3 | None) -> dict[str, str]:
     """How pyiceberg calls it; what is not given stays as the catalogue says."""
     if store is None:
         return {}
-    return store.spelled(_SPELLED) | ({"s3.anonymous": "true"} if store.anonymous else {})
+    return store.options_for(_SPELLED) | ({"s3.anonymous": "true"} if store.anonymous else {})
 
 
-def iceberg_object(table: Table) -> Lake:
+def iceberg_lake_of(table: Table) -> Lake:
     """A table that somebody has opened, at the snapshot that it is at."""
-    return Lake(".".join(table.name()), lambda: snapshot_of(table, None))
+    return Lake(".".join(table.name()), lambda: find_snapshot(table, None))
 
 
-def snapshot_of(table: Table, snapshot: int | None) -> IcebergSnapshot:
+def find_snapshot(table: Table, snapshot: int | None) -> IcebergSnapshot:
     """The snapshot with this number, or the newest."""
     current = table.current_snapshot()
     if snapshot is None:

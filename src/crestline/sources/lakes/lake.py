@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from crestline.errors import SourceError
 from crestline.question import Question
-from crestline.sources.delegated import Delegated, Result, columns_of
-from crestline.sources.engine.running import refused_as
-from crestline.sources.files.lines import Folder
-from crestline.sources.files.opened import Opened, opened_parquet
-from crestline.sources.files.parquet import in_order_table
-from crestline.sources.files.places import Local
+from crestline.sources.engine.runner import replace_errors
+from crestline.sources.files.lines import TempFolder
+from crestline.sources.files.locations import LocalFiles
+from crestline.sources.files.open_table import OpenTable, open_parquet
+from crestline.sources.files.parquet import replace_unreadable
 from crestline.sources.files.s3 import S3
 from crestline.sources.table import TableSource
+from crestline.sources.wrappers import PerQuestionSource, Result, columns_of
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
@@ -63,7 +63,7 @@ class Lake:
     store: S3 | None = None
 
 
-class LakeSource(Delegated):
+class LakeSource(PerQuestionSource):
     """A table of a lake. What was copied of one snapshot is not used for another."""
 
     def __init__(self, lake: Lake, timeout: float) -> None:
@@ -71,41 +71,41 @@ class LakeSource(Delegated):
         self._lake = lake
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._copies: dict[tuple[str, tuple[str, ...]], Opened] = {}
-        self._empty = self._opened(self._snapshot(), None)
+        self._copies: dict[tuple[str, tuple[str, ...]], OpenTable] = {}
+        self._empty = self._open_snapshot(self._current_snapshot(), None)
 
     def version(self) -> str | None:
         """The snapshot where the address names one. That of a table which goes on changing says when rows came."""
-        return self._snapshot().label if self._lake.pinned else None
+        return self._current_snapshot().label if self._lake.pinned else None
 
     def _table(self, question: Question) -> TableSource:
         """A table of the same columns without a row: whatever is refused is refused by its types alone."""
-        snapshot = self._snapshot()
+        snapshot = self._current_snapshot()
         if self._empty.state != snapshot.label:
-            self._empty = self._opened(snapshot, None)
+            self._empty = self._open_snapshot(snapshot, None)
         return self._empty.source
 
-    def _asked(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
-        return action(self._copied(self._snapshot(), columns_of(question)).source)
+    def _run_on_table(self, question: Question, action: Callable[[TableSource], Result]) -> Result:
+        return action(self._copy_snapshot(self._current_snapshot(), columns_of(question)).source)
 
-    def _copied(self, snapshot: Snapshot, columns: tuple[str, ...]) -> Opened:
+    def _copy_snapshot(self, snapshot: Snapshot, columns: tuple[str, ...]) -> OpenTable:
         with self._lock:
             self._copies = {key: copy for key, copy in self._copies.items() if key[0] == snapshot.label}
             key = (snapshot.label, columns)
             if key not in self._copies:
-                found = self._opened(snapshot, columns)
+                found = self._open_snapshot(snapshot, columns)
                 self._copies = dict([*self._copies.items(), (key, found)][-_KEPT:])
             return self._copies[key]
 
-    def _opened(self, snapshot: Snapshot, columns: tuple[str, ...] | None) -> Opened:
+    def _open_snapshot(self, snapshot: Snapshot, columns: tuple[str, ...] | None) -> OpenTable:
         advice = f"{self.name} could not be read: it is damaged, or there is no space for temporary files"
-        folder = Folder()
+        folder = TempFolder()
         copy = os.path.join(folder.path, "copy.parquet")
-        refused_as(advice, lambda: _copy(snapshot, columns, copy), SourceError)
-        files = Local(self.name, (copy,), typed=True, store=self._lake.store)
-        return opened_parquet(files, snapshot.label, self._timeout, kept=(folder,))
+        replace_errors(advice, lambda: _copy_columns(snapshot, columns, copy), SourceError)
+        files = LocalFiles(self.name, (copy,), has_types=True, store=self._lake.store)
+        return open_parquet(files, snapshot.label, self._timeout, folders=(folder,))
 
-    def _snapshot(self) -> Snapshot:
+    def _current_snapshot(self) -> Snapshot:
         """The newest, or the one that is named. The libraries' own words are not repeated: they may quote passwords."""
         try:
             return self._lake.newest()
@@ -119,14 +119,16 @@ class LakeSource(Delegated):
         )
 
 
-def _copy(snapshot: Snapshot, columns: tuple[str, ...] | None, target: str) -> None:
+def _copy_columns(snapshot: Snapshot, columns: tuple[str, ...] | None, target: str) -> None:
     """The rows with these columns; or all columns, and no row."""
     import pyarrow
     from pyarrow import parquet
 
     schema = snapshot.schema()
     names = schema.names if columns is None else [name for name in schema.names if name in columns]
-    nothing = in_order_table(schema.empty_table().select(names))
+    nothing = replace_unreadable(schema.empty_table().select(names))
     with parquet.ParquetWriter(target, nothing.schema) as writer:
         for batch in () if columns is None else snapshot.batches(names):
-            writer.write_table(in_order_table(pyarrow.Table.from_batches([batch]).select(names)).cast(nothing.schema))
+            writer.write_table(
+                replace_unreadable(pyarrow.Table.from_batches([batch]).select(names)).cast(nothing.schema)
+            )

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crestline.histogram.pairs import CELLS, Counts
-from crestline.sources.engine.engines import Expression, md5, number_of, remainder
-from crestline.sources.engine.small_tables import small_table
+from crestline.sources.engine.engine_functions import Expression, md5, number_of, remainder
+from crestline.sources.engine.inline_tables import inline_int_table
 from crestline.sources.expression.contribution import keyed_message
 from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting, Items
-from crestline.sources.expression.picks import Pick, picked
+from crestline.sources.expression.item_names import Pick, select_picks
 
 NUMBER = "number"
 _USERS = "users"
@@ -26,37 +26,37 @@ USER_KEY, ITEM_KEY = b"user", b"item"
 PRIME = (1 << 31) - 1  # a product of two numbers below it fits as well
 
 
-def listing_of(counting: Counting, pairs: Expression) -> Expression:
+def distinct_items(counting: Counting, pairs: Expression) -> Expression:
     """Every item of the pairs once."""
     return pairs.select(*counting.items.names).distinct()
 
 
-def numbered(counting: Counting, pairs: Expression) -> Expression:
+def number_items(counting: Counting, pairs: Expression) -> Expression:
     """Every item of the pairs once, with its number in label order and its number of users."""
     import ibis
 
-    listing = with_users(pairs, counting.items.names)
+    listing = count_users(pairs, counting.items.names)
     order = [listing[name] for name in counting.items.names]
     return listing.mutate(**{NUMBER: ibis.row_number().over(order_by=order)})
 
 
-def with_users(pairs: Expression, item: Sequence[str]) -> Expression:
+def count_users(pairs: Expression, item: Sequence[str]) -> Expression:
     """Every item of the pairs once, with its number of users; a user counts once over all periods."""
-    pairs = once(pairs, item)
+    pairs = distinct_over_periods(pairs, item)
     return pairs.group_by(list(item)).agg(**{_USERS: pairs.count()})
 
 
-def once(pairs: Expression, item: Sequence[str]) -> Expression:
+def distinct_over_periods(pairs: Expression, item: Sequence[str]) -> Expression:
     """Each user with each item once, whatever the periods."""
     return pairs.select(USER, *item).distinct() if PERIOD in pairs.columns else pairs
 
 
-def by_number(counting: Counting, pairs: Expression, listing: Expression) -> Expression:
+def pairs_by_number(counting: Counting, pairs: Expression, listing: Expression) -> Expression:
     """Each user (and, over several periods, each of them) with the numbers of their items."""
-    return pairs.inner_join(listing, list(counting.items.names)).select(*counting.whose, NUMBER)
+    return pairs.inner_join(listing, list(counting.items.names)).select(*counting.bounded_by, NUMBER)
 
 
-def ranked(items: Expression, rank: int) -> Expression:
+def rank_threshold(items: Expression, rank: int) -> Expression:
     """Of items with their numbers of users: the smallest of the `rank` largest numbers, and how many there are."""
     import ibis
 
@@ -64,12 +64,12 @@ def ranked(items: Expression, rank: int) -> Expression:
     return largest.aggregate(**{_USERS: largest[_USERS].min().fill_null(0), _MANY: largest.count()})
 
 
-def most_popular(listing: Expression, items: Items, many: int) -> Expression:
+def top_items(listing: Expression, items: Items, many: int) -> Expression:
     """Of numbered items the first so many, by number of users descending, then by label: as sent back, with users."""
     import ibis
 
     ordered = listing.order_by([ibis.desc(_USERS), ibis.asc(NUMBER)])
-    return ordered.select(**items.fetched(ordered), **{_USERS: ordered[_USERS]}).limit(many)
+    return ordered.select(**items.result_columns(ordered), **{_USERS: ordered[_USERS]}).limit(many)
 
 
 @dataclass(frozen=True)
@@ -84,49 +84,52 @@ class PairCounting:
     item: tuple[str, ...]
     listing: Expression
 
-    def cells(self, pairs: Expression) -> Expression:
+    def users_by_cell(self, pairs: Expression) -> Expression:
         """How many users have so many items, by cell; cells without users have no row. Over several periods a user is
         in the cell of the period in which they have the most."""
         import ibis
 
-        many = _by(self.counting.whose, pairs)
-        if self._several:
+        many = _count_items_by(self.counting.bounded_by, pairs)
+        if self._has_periods:
             many = many.group_by(USER).agg(**{_MANY: many[_MANY].max()})
         # Comparisons of whole numbers only: a logarithm would be rounded differently by every engine.
         branches = [(many[_MANY] <= 1 << cell, cell) for cell in range(CELLS - 1)]
         placed = many.select(**{_CELL: ibis.cases(*branches, else_=CELLS - 1)})
         return placed.group_by(_CELL).agg(**{COUNT: placed.count()})
 
-    def placed(self, pairs: Expression, key: bytes, buckets: int) -> Expression:
+    def users_in_buckets(self, pairs: Expression, key: bytes, buckets: int) -> Expression:
         """Each user (over several periods: in each of them) with each bucket that has an item of theirs, once."""
-        joined = pairs.inner_join(self._hashed(key, buckets), list(self.item))
-        return joined.select(*self.counting.whose, _BUCKET).distinct()
+        joined = pairs.inner_join(self._hash_items(key, buckets), list(self.item))
+        return joined.select(*self.counting.bounded_by, _BUCKET).distinct()
 
-    def loads(self, placed: Expression, weights: Counts) -> Expression:
-        """For every bucket the sum of the weights of its users, of `placed` or a table that holds it; over several
+    def bucket_loads(self, placed: Expression, weights: Counts) -> Expression:
+        """For every bucket the sum of the weights of its users, of `users_in_buckets` or a table that holds it; over
+        several
         periods the largest of the weights that a user has there (P16.2)."""
-        whose = list(self.counting.whose)
-        weighed = _by(whose, placed).inner_join(self._weights(weights), _MANY).select(*whose, _WEIGHT)
+        whose = list(self.counting.bounded_by)
+        weighed = _count_items_by(whose, placed).inner_join(self._weights_table(weights), _MANY).select(*whose, _WEIGHT)
         joined = placed.inner_join(weighed, whose)
-        if self._several:
+        if self._has_periods:
             joined = joined.group_by([USER, _BUCKET]).agg(**{_WEIGHT: joined[_WEIGHT].max()})
         return joined.group_by(_BUCKET).agg(**{COUNT: joined[_WEIGHT].sum().cast("int64")})
 
-    def within(self, pairs: Expression, key: bytes, kept: Sequence[int], buckets: int) -> Expression:
+    def pairs_in_buckets(self, pairs: Expression, key: bytes, kept: Sequence[int], buckets: int) -> Expression:
         """The pairs whose items lie in the buckets that were kept."""
         # Every item and every bucket is there once, so that no pair is joined twice.
-        alive = self._hashed(key, buckets).inner_join(self._table({_BUCKET: kept}), _BUCKET).select(*self.item)
-        return pairs.inner_join(alive, list(self.item)).select(*self.counting.whose, *self.item)
+        alive = (
+            self._hash_items(key, buckets).inner_join(self._inline_table({_BUCKET: kept}), _BUCKET).select(*self.item)
+        )
+        return pairs.inner_join(alive, list(self.item)).select(*self.counting.bounded_by, *self.item)
 
-    def scores(self, pairs: Expression, key: bytes, weights: Counts) -> Expression:
+    def item_scores(self, pairs: Expression, key: bytes, weights: Counts) -> Expression:
         """Every item that some user keeps, with its score."""
         import ibis
 
-        cap, same, whose = len(weights), len(set(weights.tolist())) == 1, list(self.counting.whose)
+        cap, same, whose = len(weights), len(set(weights.tolist())) == 1, list(self.counting.bounded_by)
         several = PERIOD in whose
-        users = _by(whose, pairs)
+        users = _count_items_by(whose, pairs)
         few = pairs.inner_join(users.filter(users[_MANY] <= cap), whose)
-        many = self._bounded(pairs, users.filter(users[_MANY] > cap), cap, key)
+        many = self._bound_pairs(pairs, users.filter(users[_MANY] > cap), cap, key)
         columns = (USER, _MANY, *self.item) if several else (_MANY, *self.item)
         kept = few.select(*columns).union(many.select(*columns))
         if same and several:
@@ -134,36 +137,37 @@ class PairCounting:
         if same:
             return kept.group_by(list(self.item)).agg(**{COUNT: kept.count() * int(weights[0])})
         capped = kept.mutate(**{_MANY: ibis.least(kept[_MANY], cap)})
-        joined = capped.inner_join(self._weights(weights), _MANY)
+        joined = capped.inner_join(self._weights_table(weights), _MANY)
         if several:  # of a user who has the item in several periods, the largest weight (P16.2)
             joined = joined.group_by([USER, *self.item]).agg(**{_WEIGHT: joined[_WEIGHT].max()})
         return joined.group_by(list(self.item)).agg(**{COUNT: joined[_WEIGHT].sum().cast("int64")})
 
-    def top(self, pairs: Expression, k_bar: int) -> Expression:
+    def top_counts(self, pairs: Expression, k_bar: int) -> Expression:
         """The first `k_bar + 1` items by number of users descending, then by label ascending (P0.5)."""
         import ibis
 
         order = [ibis.desc(COUNT), *(ibis.asc(name) for name in self.item)]  # numbers are in label order
-        pairs = once(pairs, self.item)
+        pairs = distinct_over_periods(pairs, self.item)
         counts = pairs.group_by(list(self.item)).agg(**{COUNT: pairs.count()})
-        ranked = self._labelled(counts.order_by(order).limit(k_bar + 1)).order_by(order)
-        return ranked.select(**self.counting.items.fetched(ranked), **{COUNT: ranked[COUNT]})
+        ranked = self._add_item_columns(counts.order_by(order).limit(k_bar + 1)).order_by(order)
+        return ranked.select(**self.counting.items.result_columns(ranked), **{COUNT: ranked[COUNT]})
 
-    def names(self, scores: Expression, picks: Sequence[Pick]) -> Expression:
-        """Score, index and label of the picked items, of `scores` or a table that holds it. The index is the item's
+    def pick_labels(self, scores: Expression, picks: Sequence[Pick]) -> Expression:
+        """Score, index and label of the picked items, of `item_scores` or a table that holds it. The index is the
+        item's
         place within its score, in label order."""
-        return picked(self._labelled(scores), self.counting.items, picks)
+        return select_picks(self._add_item_columns(scores), self.counting.items, picks)
 
     @property
-    def _several(self) -> bool:
+    def _has_periods(self) -> bool:
         """Whether bounds and weights are for a user and a period."""
-        return PERIOD in self.counting.whose
+        return PERIOD in self.counting.bounded_by
 
-    def _labelled(self, table: Expression) -> Expression:
+    def _add_item_columns(self, table: Expression) -> Expression:
         """With the items' own columns."""
         return table if self.item == self.counting.items.names else table.inner_join(self.listing, list(self.item))
 
-    def _bounded(self, pairs: Expression, users: Expression, cap: int, key: bytes) -> Expression:
+    def _bound_pairs(self, pairs: Expression, users: Expression, cap: int, key: bytes) -> Expression:
         """Of the pairs of these users those that are kept: for every user (and period) the `cap` items of smallest
         product, modulo a prime, of a hash of the user and a hash of the item.
 
@@ -172,28 +176,30 @@ class PairCounting:
         """
         import ibis
 
-        whose = list(self.counting.whose)
-        joined = pairs.inner_join(self.of_users(users, key), whose).inner_join(self.of_items(key), list(self.item))
+        whose = list(self.counting.bounded_by)
+        joined = pairs.inner_join(self.user_factors(users, key), whose).inner_join(
+            self.item_factors(key), list(self.item)
+        )
         product = joined[OF_USER] * (joined[OF_ITEM] + 1)
         order = [remainder(product, PRIME, self.counting.engine), *(joined[name] for name in self.item)]
         placed = joined.mutate(**{_PLACE: ibis.row_number().over(group_by=whose, order_by=order)})
         return placed.filter(placed[_PLACE] < cap)
 
-    def of_users(self, users: Expression, key: bytes) -> Expression:
+    def user_factors(self, users: Expression, key: bytes) -> Expression:
         """Users with their factor in the products. From 1 on: zero would put all items of a user, or one item of all
         users, at the same place."""
         texts = self.counting.texts(users, (USER,))
         return users.mutate(**{OF_USER: self._hash(texts, key + USER_KEY, PRIME - 1) + 1})
 
-    def of_items(self, key: bytes) -> Expression:
+    def item_factors(self, key: bytes) -> Expression:
         """Every item with its factor in the products, less one."""
-        return self._hashed(key + ITEM_KEY, PRIME - 1, OF_ITEM)
+        return self._hash_items(key + ITEM_KEY, PRIME - 1, OF_ITEM)
 
-    def in_buckets(self, key: bytes, buckets: int) -> Expression:
+    def items_with_buckets(self, key: bytes, buckets: int) -> Expression:
         """Every item with its bucket."""
-        return self._hashed(key, buckets)
+        return self._hash_items(key, buckets)
 
-    def _hashed(self, key: bytes, below: int, name: str = _BUCKET) -> Expression:
+    def _hash_items(self, key: bytes, below: int, name: str = _BUCKET) -> Expression:
         """Every item with a number below a bound: a keyed hash of the item alone, the same for every user."""
         texts = self.counting.texts(self.listing, self.counting.items.names)
         return self.listing.select(*self.item, **{name: self._hash(texts, key, below)})
@@ -203,13 +209,13 @@ class PairCounting:
         digits = md5(keyed_message(texts, key, engine), _DIGITS, engine)
         return remainder(number_of(digits, engine), below, engine).fill_null(0).cast("int64")
 
-    def _weights(self, weights: Counts) -> Expression:
-        return self._table({_MANY: range(1, len(weights) + 1), _WEIGHT: weights.tolist()})
+    def _weights_table(self, weights: Counts) -> Expression:
+        return self._inline_table({_MANY: range(1, len(weights) + 1), _WEIGHT: weights.tolist()})
 
-    def _table(self, columns: dict[str, Sequence[int]]) -> Expression:
-        return small_table(columns, self.counting.engine)
+    def _inline_table(self, columns: dict[str, Sequence[int]]) -> Expression:
+        return inline_int_table(columns, self.counting.engine)
 
 
-def _by(whose: Sequence[str], pairs: Expression) -> Expression:
+def _count_items_by(bounded_by: Sequence[str], pairs: Expression) -> Expression:
     """How many items each user has, or each user in each period."""
-    return pairs.group_by(list(whose)).agg(**{_MANY: pairs.count()})
+    return pairs.group_by(list(bounded_by)).agg(**{_MANY: pairs.count()})

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from crestline.web.asking import Caller
-from crestline.web.problems import Problem, forbidden
-from crestline.web.state import ServiceState
+from crestline.web.permissions import Caller
+from crestline.web.problems import Problem, forbidden_problem
+from crestline.web.service_state import ServiceState
 
 _HERE = ("127.0.0.1", "::1", "localhost")
 _PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
@@ -17,17 +17,17 @@ _PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forw
 
 def caller_by_token(state: ServiceState, token: str) -> Caller:
     """Who holds a token, if anybody does and has not asked too often."""
-    holder = state.tokens.holder(token)
+    holder = state.tokens.find_holder(token)
     if holder is None:
-        raise forbidden()
-    return _caller(state, *holder)
+        raise forbidden_problem()
+    return _checked_caller(state, *holder)
 
 
 def caller_by_cookie(state: ServiceState, cookie: str | None) -> Caller | None:
     """Who signed in with this cookie, if it still holds and so does the token."""
-    number = None if cookie is None else state.sessions.token(cookie)
-    analyst = None if number is None else state.tokens.analyst(number)
-    return None if number is None or analyst is None else _caller(state, number, analyst)
+    number = None if cookie is None else state.sessions.token_of_cookie(cookie)
+    analyst = None if number is None else state.tokens.analyst_of_token(number)
+    return None if number is None or analyst is None else _checked_caller(state, number, analyst)
 
 
 def sent_from_this_machine(request: Request) -> bool:
@@ -37,10 +37,10 @@ def sent_from_this_machine(request: Request) -> bool:
     return here and named in _HERE and not any(name in request.headers for name in _PASSED_ON)
 
 
-def _caller(state: ServiceState, number: str, analyst: str) -> Caller:
+def _checked_caller(state: ServiceState, number: str, analyst: str) -> Caller:
     person = state.config.analysts.get(analyst)
     if person is None:
-        raise forbidden()
+        raise forbidden_problem()
     wait = state.rate_limit.wait(number)
     if wait:
         raise Problem(429, "too_many_requests", "Too many requests with this token.", wait=math.ceil(wait))

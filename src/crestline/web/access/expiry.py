@@ -11,7 +11,7 @@ _SHAPE = re.compile(r"([1-9][0-9]{0,4})([hdw])", re.ASCII)
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 
-def expiry(text: str, now: datetime) -> datetime:
+def expiry_time(text: str, now: datetime) -> datetime:
     """The moment until which a token holds that is made now: `12h`, `90d` or `8w` from now."""
     shape = _SHAPE.fullmatch(text)
     if shape is None:

@@ -24,6 +24,6 @@ class RateLimit:
             self._buckets[name] = (left - 1 if left >= 1 else left, now)
         return 0.0 if left >= 1 else (1 - left) / per_second
 
-    def changed_to(self, per_minute: int) -> RateLimit:
+    def with_limit(self, per_minute: int) -> RateLimit:
         """The same where the limit is the same, and otherwise a new one, with full buckets."""
         return self if float(per_minute) == self._full else RateLimit(per_minute, self._clock)

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, insert, select
 
-from crestline.ledger.entries import stamp
+from crestline.ledger.entries import utc_text
 from crestline.ledger.storage.database import Database
-from crestline.web.tables import sessions
+from crestline.web.schema import sessions
 
 HOURS = 8
 
@@ -27,28 +27,30 @@ class Sessions:
         self._database = database
         self._clock = clock
 
-    def cookie(self, number: str) -> str:
+    def create_cookie(self, number: str) -> str:
         """A new session for the token of this number; sessions whose time is over are removed."""
         cookie, now = secrets.token_urlsafe(32), self._clock()
-        row = {"id": _kept(cookie), "token": number, "ends": stamp(now + timedelta(hours=HOURS))}
+        row = {"id": _hash_cookie(cookie), "token": number, "ends": utc_text(now + timedelta(hours=HOURS))}
 
         def begin(connection: Connection) -> None:
-            connection.execute(delete(sessions).where(sessions.c.ends <= stamp(now)))
+            connection.execute(delete(sessions).where(sessions.c.ends <= utc_text(now)))
             connection.execute(insert(sessions), row)
 
         self._database.write(begin)
         return cookie
 
-    def token(self, cookie: str) -> str | None:
+    def token_of_cookie(self, cookie: str) -> str | None:
         """The number of the token that a cookie stands for, or None."""
-        query = select(sessions.c.token).where(sessions.c.id == _kept(cookie), sessions.c.ends > stamp(self._clock()))
+        query = select(sessions.c.token).where(
+            sessions.c.id == _hash_cookie(cookie), sessions.c.ends > utc_text(self._clock())
+        )
         return self._database.read(lambda connection: connection.execute(query).scalar_one_or_none())
 
     def end(self, cookie: str) -> None:
         """Sign out: the cookie stands for nobody any more, wherever it was copied to."""
-        query = delete(sessions).where(sessions.c.id == _kept(cookie))
+        query = delete(sessions).where(sessions.c.id == _hash_cookie(cookie))
         self._database.write(lambda connection: connection.execute(query))
 
 
-def _kept(cookie: str) -> str:
+def _hash_cookie(cookie: str) -> str:
     return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()

@@ -23,11 +23,11 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from crestline.errors import ParameterError
-from crestline.ledger.entries import Entry, digest, stamp
+from crestline.ledger.entries import Entry, entry_hash, utc_text
 from crestline.ledger.storage.database import Database
-from crestline.ledger.storage.records import lock, to_entry
+from crestline.ledger.storage.queries import lock, to_entry
 from crestline.ledger.storage.schema import entries
-from crestline.web.tables import note_token, token_key, tokens
+from crestline.web.schema import note_token, token_entry_key, tokens
 
 _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
 _KEYED = "hmac-sha256:"
@@ -49,7 +49,7 @@ class Token:
     expires: str | None
 
 
-class _Row(NamedTuple):
+class _TokenRow(NamedTuple):
     """What is kept of a token, besides its number and its time."""
 
     analyst: str
@@ -60,7 +60,7 @@ class _Row(NamedTuple):
 
 
 # What an unknown number is compared with, so that it takes as long.
-_NOBODY = _Row("", "00" * 16, _KEYED + "00" * 32, None, None)
+_NOBODY = _TokenRow("", "00" * 16, _KEYED + "00" * 32, None, None)
 
 
 class Tokens:
@@ -75,18 +75,20 @@ class Tokens:
         """A new token, which ends by itself at `expires`; this is the only time it can be seen."""
         number = base64.b32encode(secrets.token_bytes(8)).decode().rstrip("=").lower()
         secret, salt = secrets.token_urlsafe(32), secrets.token_bytes(16)
-        kept = _Row(analyst, salt.hex(), _keyed(secret, salt), None, None if expires is None else stamp(expires))
+        kept = _TokenRow(
+            analyst, salt.hex(), _keyed_hash(secret, salt), None, None if expires is None else utc_text(expires)
+        )
         row = {"id": number, **kept._asdict()}
         now = self._clock()
 
         def work(connection: Connection) -> None:
             note_token(connection, row, now)
-            connection.execute(insert(tokens), {**row, "created": stamp(now)})
+            connection.execute(insert(tokens), {**row, "created": utc_text(now)})
 
         self._database.write(work)
         return f"cl_{number}_{secret}"
 
-    def all(self) -> list[Token]:
+    def list_tokens(self) -> list[Token]:
         """Every token, the oldest first."""
         columns = (tokens.c.id, tokens.c.analyst, tokens.c.created, tokens.c.revoked, tokens.c.expires)
         query = select(*columns).order_by(tokens.c.created)
@@ -94,9 +96,9 @@ class Tokens:
 
     def revoke(self, number: str) -> None:
         """End a token, at once and for good."""
-        if not any(token.id == number for token in self.all()):
+        if not any(token.id == number for token in self.list_tokens()):
             raise ParameterError(f"there is no token {number!r}; `crestline token list` shows their numbers")
-        self._change(number, tokens.c.revoked.is_(None), revoked=stamp(self._clock()))
+        self._change(number, tokens.c.revoked.is_(None), revoked=utc_text(self._clock()))
 
     def _change(self, number: str, *where: ColumnElement[bool], **values: str) -> None:
         """Change a token, where it is still as expected: in the chain, and in its row."""
@@ -111,51 +113,51 @@ class Tokens:
 
         self._database.write(work)
 
-    def holder(self, text: str) -> tuple[str, str] | None:
+    def find_holder(self, text: str) -> tuple[str, str] | None:
         """The number of a valid token and whose it is, or None. One hash is computed, known number or not."""
         shape = _SHAPE.fullmatch(text)
         number, secret = shape.groups() if shape else ("", "")
-        found = self._row(number)
+        found = self._read_row(number)
         kept = found or _NOBODY
         salt = bytes.fromhex(kept.salt)
         if kept.hash.startswith(_KEYED):
-            same = hmac.compare_digest(_keyed(secret, salt), kept.hash)
+            same = hmac.compare_digest(_keyed_hash(secret, salt), kept.hash)
         else:
-            same = self._slowly(number, secret, salt, bytes.fromhex(kept.hash))
-        return (number, kept.analyst) if same and found and self._holds(found) else None
+            same = self._verify_scrypt(number, secret, salt, bytes.fromhex(kept.hash))
+        return (number, kept.analyst) if same and found and self._is_valid(found) else None
 
-    def _slowly(self, number: str, secret: str, salt: bytes, wanted: bytes) -> bool:
+    def _verify_scrypt(self, number: str, secret: str, salt: bytes, wanted: bytes) -> bool:
         """Whether this is a token that is kept as a scrypt hash; if so, it is kept as a keyed hash from now on."""
         with self._turn:
             same = hmac.compare_digest(hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **_SCRYPT), wanted)
         if same:
-            self._change(number, tokens.c.hash == wanted.hex(), hash=_keyed(secret, salt))
+            self._change(number, tokens.c.hash == wanted.hex(), hash=_keyed_hash(secret, salt))
         return same
 
-    def analyst(self, number: str) -> str | None:
+    def analyst_of_token(self, number: str) -> str | None:
         """Whose token this is, while it holds. The caller must have verified the token itself before."""
-        found = self._row(number)
-        return found.analyst if found is not None and self._holds(found) else None
+        found = self._read_row(number)
+        return found.analyst if found is not None and self._is_valid(found) else None
 
-    def _holds(self, row: _Row) -> bool:
-        return row.revoked is None and (row.expires is None or stamp(self._clock()) < row.expires)
+    def _is_valid(self, row: _TokenRow) -> bool:
+        return row.revoked is None and (row.expires is None or utc_text(self._clock()) < row.expires)
 
-    def _row(self, number: str) -> _Row | None:
+    def _read_row(self, number: str) -> _TokenRow | None:
         """What is kept of a token, if its row says what the chain says: a row that somebody forged is no token."""
         columns = (tokens.c.analyst, tokens.c.salt, tokens.c.hash, tokens.c.revoked, tokens.c.expires)
         own = select(*columns).where(tokens.c.id == number)
-        noted = select(entries).where(entries.c.answer_key == token_key(number), entries.c.kind == "token")
+        noted = select(entries).where(entries.c.answer_key == token_entry_key(number), entries.c.kind == "token")
         newest = noted.order_by(entries.c.sequence.desc()).limit(1)
 
-        def work(connection: Connection) -> tuple[_Row | None, Entry | None]:
+        def work(connection: Connection) -> tuple[_TokenRow | None, Entry | None]:
             row, entry = connection.execute(own).first(), connection.execute(newest).first()
-            return None if row is None else _Row(*row), None if entry is None else to_entry(entry)
+            return None if row is None else _TokenRow(*row), None if entry is None else to_entry(entry)
 
         row, entry = self._database.read(work)
-        if row is None or entry is None or digest(entry.body) != entry.hash:
+        if row is None or entry is None or entry_hash(entry.body) != entry.hash:
             return None
         return row if entry.content["token"] == {"id": number, **row._asdict()} else None
 
 
-def _keyed(secret: str, salt: bytes) -> str:
+def _keyed_hash(secret: str, salt: bytes) -> str:
     return _KEYED + hmac.digest(salt, secret.encode(), "sha256").hex()

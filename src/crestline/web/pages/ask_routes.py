@@ -14,16 +14,16 @@ from crestline.errors import CrestlineError
 from crestline.question import AUTO, Question, QuestionFields
 from crestline.randomness.entropy import system
 from crestline.sources.expression import where
-from crestline.web.answering import Asked, answer_in_turn
-from crestline.web.asking import Caller
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
-from crestline.web.pages.ask_view import Given, ask_page
-from crestline.web.pages.forecast import PER_USER, forecast, offered
-from crestline.web.pages.forecast_view import forecast_part
-from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, one, page_response
+from crestline.web.pages.ask_view import FormState, ask_page
+from crestline.web.pages.forecast import PER_USER, forecast, offered_mechanisms
+from crestline.web.pages.forecast_view import forecast_section
+from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, first_value, page_response
 from crestline.web.pages.parts.html import Html
-from crestline.web.pages.parts.layout import alert, capital
+from crestline.web.pages.parts.layout import alert_box, capitalize_first
+from crestline.web.permissions import Caller
 from crestline.web.problems import Problem, problem_of
+from crestline.web.run_once import QueuedQuestion, answer_from_queue
 
 _MOST_USERS = 10**10
 _LONGEST_NUMBER = 40
@@ -36,38 +36,40 @@ Said: TypeAlias = Html | tuple[Html, tuple[str, str] | None] | None  # with the 
 
 
 @ask_pages.get("/datasets/{name}")
-def empty(name: str, state: CurrentState, caller: SignedIn) -> Response:
+def new_question_page(name: str, state: CurrentState, caller: SignedIn) -> Response:
     dataset = caller.dataset(state, name).config
-    return _page(dataset, caller, {}, _new_key(), None, items=list(dataset.items[:1]))
+    return _question_page(dataset, caller, {}, _new_key(), None, items=list(dataset.items[:1]))
 
 
 @ask_pages.post("/datasets/{name}")
-async def asked(request: Request, name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Response:
+async def submit_question(request: Request, name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     dataset = caller.dataset(state, name).config
-    key, status = one(form, "key")[:200], 200
+    key, status = first_value(form, "key")[:200], 200
     said: Said
     try:
         question = _question(form)
-        if one(form, "do") != "forecast":
-            body = await answer_in_turn(state, Asked(caller, name, question, key or None), request.is_disconnected)
+        if first_value(form, "do") != "forecast":
+            body = await answer_from_queue(
+                state, QueuedQuestion(caller, name, question, key or None), request.is_disconnected
+            )
             return RedirectResponse(f"/answers/{body['id']}", 303)
-        guess = _guess(form, dataset)
-        said = forecast_part(await run_in_threadpool(forecast, state, caller, name, question, guess, system()))
+        guess = _guessed_data(form, dataset)
+        said = forecast_section(await run_in_threadpool(forecast, state, caller, name, question, guess, system()))
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         words, status = _refusal(problem), problem.status
-        field = field_of(problem)
-        said = (alert(words), None if field is None else (field, words))
+        field = field_of_problem(problem)
+        said = (alert_box(words), None if field is None else (field, words))
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
         key = key if open_end else _new_key()
     ticked = [*form.get("item", []), *(f"by {name}" for name in form.get("by", []))]
-    return _page(dataset, caller, form, key or _new_key(), said, items=ticked, status=status)
+    return _question_page(dataset, caller, form, key or _new_key(), said, items=ticked, status=status)
 
 
 @ask_pages.post("/cancel")
 def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     """What became of a question that its asker gave up; asked until it is decided."""
-    key = one(form, "key")[:200]
+    key = first_value(form, "key")[:200]
     if not key:
         raise FieldProblem("key", "The key of the question is missing.")
     found = state.requests.cancel(caller.person.name, key)
@@ -77,35 +79,35 @@ def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
 
 
 @ask_pages.post("/progress")
-def progress(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
+def question_progress(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     """Which step a question of the caller is at, as far as this process knows."""
-    return JSONResponse({"step": state.tickets.step(caller.person.name, one(form, "key")[:200])})
+    return JSONResponse({"step": state.tickets.step(caller.person.name, first_value(form, "key")[:200])})
 
 
-def _page(
+def _question_page(
     dataset: DatasetConfig, who: Caller, form: Form, key: str, said: Said, *, items: list[str], status: int = 200
 ) -> Response:
     said, wrong = said if isinstance(said, tuple) else (said, None)
     given = {field: values[0] for field, values in form.items()}
-    body = ask_page(dataset, Given(given, wrong), items, key, said)
+    body = ask_page(dataset, FormState(given, wrong), items, key, said)
     return page_response(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
 
 
 def _question(form: Form) -> Question:
     if not form.get("item"):
         raise FieldProblem("item", "Tick at least one column to rank.")
-    mechanism = one(form, "mechanism") or AUTO
-    if mechanism not in (AUTO, *offered()):
+    mechanism = first_value(form, "mechanism") or AUTO
+    if mechanism not in (AUTO, *offered_mechanisms()):
         raise FieldProblem("mechanism", "Choose a mechanism of the list.")
-    k = _whole(form, "k", "How many items? Write a whole number.", 10**9)
-    filtered = one(form, "where").strip() or None
-    _readable_filter(filtered)
-    epsilon, delta = (one(form, name).strip() or None for name in ("epsilon", "delta"))
+    k = _parse_count(form, "k", "How many items? Write a whole number.", 10**9)
+    filtered = first_value(form, "where").strip() or None
+    _check_filter(filtered)
+    epsilon, delta = (first_value(form, name).strip() or None for name in ("epsilon", "delta"))
     for name, number in (("epsilon", epsilon), ("delta", delta)):
         if number is not None and len(number) > _LONGEST_NUMBER:
             raise FieldProblem(name, "Write ε and δ as short numbers, such as 0.5 or 1e-8.")
-    summed = one(form, "sum")[:200]
-    return Question.of(
+    summed = first_value(form, "sum")[:200]
+    return Question.from_fields(
         {
             "k": k,
             "item": form["item"][:16],
@@ -117,54 +119,58 @@ def _question(form: Form) -> Question:
             "coverage": "coverage" in form,
             "ordered": "set" not in form,
             "passes": 1 if "once" in form else None,
-            "score": _sum(summed) if summed else None,
-            "clip": _whole(form, "clip", "How much may one user add? Write a whole number.", 10**12)
+            "score": _sum_expression(summed) if summed else None,
+            "clip": _parse_count(form, "clip", "How much may one user add? Write a whole number.", 10**12)
             if summed
             else None,
-            "domain": one(form, "domain")[:64] or None,
-            **_when(form),
+            "domain": first_value(form, "domain")[:64] or None,
+            **_period_fields(form),
             "by": form.get("by", [])[:16],
-            "groups_per_user": _whole(form, "groups_per_user", "In how many groups may a user count?", 10**6)
+            "groups_per_user": _parse_count(form, "groups_per_user", "In how many groups may a user count?", 10**6)
             if form.get("by")
             else 1,
         }
     )
 
 
-def _when(form: Form) -> QuestionFields:
+def _period_fields(form: Form) -> QuestionFields:
     """Which periods, where the budget is by period."""
-    period, since, until = (one(form, name).strip()[:10] or None for name in ("period", "since", "until"))
-    last = _whole(form, "last", "How many periods? Write a whole number.", 1000) if one(form, "last").strip() else None
+    period, since, until = (first_value(form, name).strip()[:10] or None for name in ("period", "since", "until"))
+    last = (
+        _parse_count(form, "last", "How many periods? Write a whole number.", 1000)
+        if first_value(form, "last").strip()
+        else None
+    )
     said = {"period": period, "since": since, "until": until, "last": last, "open": "open" in form}
     return cast(QuestionFields, said)
 
 
-def _sum(column: str) -> str:
+def _sum_expression(column: str) -> str:
     quoted = column.replace('"', '""')
     return f'sum("{quoted}")'
 
 
-def _guess(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
+def _guessed_data(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
     """What the form says about data of this kind; nothing where it does not say how many users there are."""
-    if not one(form, "users").strip():
+    if not first_value(form, "users").strip():
         return None
-    users = _whole(form, "users", "How many users, roughly? Write a whole number.", _MOST_USERS)
+    users = _parse_count(form, "users", "How many users, roughly? Write a whole number.", _MOST_USERS)
     per_user = PER_USER
-    if one(form, "per_user").strip():
-        per_user = _whole(form, "per_user", "How many items has each user, roughly? Write a whole number.", 10**6)
-    shape = one(form, "shape") or DEFAULT_SHAPE
+    if first_value(form, "per_user").strip():
+        per_user = _parse_count(form, "per_user", "How many items has each user, roughly? Write a whole number.", 10**6)
+    shape = first_value(form, "shape") or DEFAULT_SHAPE
     return PublicFacts(users, dataset.public.items if dataset.public else None, per_user, shape[:200])
 
 
-def _whole(form: Form, name: str, message: str, most: int) -> int:
-    text = one(form, name).strip()
+def _parse_count(form: Form, name: str, message: str, most: int) -> int:
+    text = first_value(form, name).strip()
     if not (text.isascii() and text.isdigit() and len(text) <= 12 and 1 <= int(text) <= most):
         raise FieldProblem(name, message)
     return int(text)
 
 
 def _refusal(problem: Problem) -> str:
-    words = capital(problem.message.rstrip(".")) + "."
+    words = capitalize_first(problem.message.rstrip(".")) + "."
     return f"Refused, and nothing was charged. {words}" if problem.code == "budget_exhausted" else words
 
 
@@ -180,7 +186,7 @@ class FieldProblem(Problem):
         self.field = field
 
 
-def field_of(problem: Problem) -> str | None:
+def field_of_problem(problem: Problem) -> str | None:
     """The field that a refusal is about, as far as that is known: the core begins with its name."""
     if isinstance(problem, FieldProblem):
         return problem.field
@@ -188,9 +194,9 @@ def field_of(problem: Problem) -> str | None:
     return None if named is None else named[1]
 
 
-def _readable_filter(text: str | None) -> None:
+def _check_filter(text: str | None) -> None:
     try:
         if text is not None:
-            where.parse(text)
+            where.parse_filter(text)
     except CrestlineError as error:
-        raise FieldProblem("where", capital(str(error))) from None
+        raise FieldProblem("where", capitalize_first(str(error))) from None

@@ -9,10 +9,10 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from crestline.web.access.callers import caller_by_cookie
-from crestline.web.asking import Caller
-from crestline.web.pages.parts.layout import Frame, Visitor, alert, page, way_back
-from crestline.web.problems import Problem, forbidden
-from crestline.web.state import ServiceState
+from crestline.web.pages.parts.layout import Frame, Visitor, alert_box, error_footer, page
+from crestline.web.permissions import Caller
+from crestline.web.problems import Problem, forbidden_problem
+from crestline.web.service_state import ServiceState
 
 COOKIE = "crestline"
 # Nothing but our own files, and no script, style or handler inside a page.
@@ -31,15 +31,15 @@ class SignInFirst(Problem):
         super().__init__(401, "sign_in", "Sign in first.")
 
 
-def _state(request: Request) -> ServiceState:
+def _service_state(request: Request) -> ServiceState:
     state: ServiceState = request.app.state.service
     return state
 
 
-CurrentState = Annotated[ServiceState, Depends(_state)]
+CurrentState = Annotated[ServiceState, Depends(_service_state)]
 
 
-def _signed_in(request: Request, state: CurrentState) -> Caller:
+def _signed_in_caller(request: Request, state: CurrentState) -> Caller:
     caller = caller_by_cookie(state, request.cookies.get(COOKIE))
     if caller is None:
         raise SignInFirst
@@ -47,20 +47,20 @@ def _signed_in(request: Request, state: CurrentState) -> Caller:
     return caller
 
 
-def _owner(caller: SignedIn) -> Caller:
+def _owner_or_forbidden(caller: SignedIn) -> Caller:
     if not caller.is_owner:
-        raise forbidden()
+        raise forbidden_problem()
     return caller
 
 
-async def _form(request: Request) -> Form:
+async def _read_form(request: Request) -> Form:
     """The fields of a form that one of our own pages sent."""
-    if not _ours(request):
-        raise forbidden()
+    if not _is_same_origin(request):
+        raise forbidden_problem()
     return parse_qs((await request.body()).decode("utf-8", "replace"))
 
 
-def _ours(request: Request) -> bool:
+def _is_same_origin(request: Request) -> bool:
     """Whether the page that sent a form is of this host, as far as the browser says.
 
     A browser that says where a form comes from in `Sec-Fetch-Site` is believed. `Origin` is looked at in older ones
@@ -73,9 +73,9 @@ def _ours(request: Request) -> bool:
     return origin is None or urlsplit(origin).netloc == request.headers.get("host")
 
 
-SignedIn = Annotated[Caller, Depends(_signed_in)]
-SignedInOwner = Annotated[Caller, Depends(_owner)]
-Fields = Annotated[Form, Depends(_form)]
+SignedIn = Annotated[Caller, Depends(_signed_in_caller)]
+SignedInOwner = Annotated[Caller, Depends(_owner_or_forbidden)]
+Fields = Annotated[Form, Depends(_read_form)]
 
 
 def page_response(
@@ -91,11 +91,11 @@ def error_page(request: Request, problem: Problem) -> Response:
     """A refusal as a page; who is not signed in is sent to do so."""
     if isinstance(problem, SignInFirst):
         return RedirectResponse("/", 303)
-    body = (alert(problem.message), way_back(request.state.request_id))
+    body = (alert_box(problem.message), error_footer(request.state.request_id))
     who = getattr(request.state, "signed_in", None)
     return page_response("This did not work", *body, who=who, status=problem.status)
 
 
-def one(form: Form, name: str) -> str:
+def first_value(form: Form, name: str) -> str:
     """The first value of a field, or nothing."""
     return form.get(name, [""])[0]

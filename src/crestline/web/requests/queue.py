@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from crestline.web.problems import Problem
-from crestline.web.requests.tickets import Ticket, hold
-from crestline.web.requests.tickets import gone as asker_gone
+from crestline.web.requests.cancellation import Ticket, set_current_ticket
+from crestline.web.requests.cancellation import asker_gone_problem as asker_gone
 
 if TYPE_CHECKING:
     import anyio
@@ -44,7 +44,7 @@ class QuestionQueue:
         self._threads: anyio.CapacityLimiter | None = None
 
     @property
-    def length(self) -> int:
+    def waiting_or_running(self) -> int:
         """How many questions run or wait."""
         return self._taken
 
@@ -52,26 +52,26 @@ class QuestionQueue:
         """From now on no question begins: those that wait are refused, and those that run go on. From any thread."""
         self._closed = True
 
-    async def run(
-        self, question: Callable[[], Result], gone: Callable[[], Awaitable[bool]], ticket: Ticket | None = None
+    async def run_in_turn(
+        self, question: Callable[[], Result], has_left: Callable[[], Awaitable[bool]], ticket: Ticket | None = None
     ) -> Result:
-        """What `question` gives, run in a thread when its turn has come. `gone` tells whether the asker has left.
+        """What `question` gives, run in a thread when its turn has come. `has_left` tells whether the asker has left.
 
         One who leaves while the question waits, or runs and is not charged yet, is not charged.
         """
         import anyio  # with the web server's packages, which a configuration can be checked without
 
         if self._closed:
-            raise _ending()
+            raise _closing_problem()
         if self._taken >= self._places:
-            raise busy("Too many questions are waiting for this data set.")
+            raise busy_problem("Too many questions are waiting for this data set.")
         self._taken += 1
         ticket, outcome = ticket or Ticket(), list[Result | Problem]()
         try:
             async with anyio.create_task_group() as both:
-                both.start_soon(self._watch, ticket, gone, both.cancel_scope)
+                both.start_soon(self._watch, ticket, has_left, both.cancel_scope)
                 try:
-                    outcome.append(await self._in_turn(question, gone, ticket))
+                    outcome.append(await self._run_when_free(question, has_left, ticket))
                 except Problem as problem:  # a group would wrap it
                     outcome.append(problem)
                 both.cancel_scope.cancel()
@@ -80,33 +80,33 @@ class QuestionQueue:
         finally:
             self._taken -= 1
         if not outcome:
-            raise _ending() if self._closed else asker_gone()
+            raise _closing_problem() if self._closed else asker_gone()
         if isinstance(outcome[0], Problem):
             raise outcome[0]
         return outcome[0]
 
-    async def _in_turn(
-        self, question: Callable[[], Result], gone: Callable[[], Awaitable[bool]], ticket: Ticket
+    async def _run_when_free(
+        self, question: Callable[[], Result], has_left: Callable[[], Awaitable[bool]], ticket: Ticket
     ) -> Result:
         import anyio.to_thread
 
-        threads = self._limiter()
+        threads = self._thread_limiter()
         with self._place(), anyio.move_on_after(self._seconds) as waiting:
             await threads.acquire_on_behalf_of(waiting)
         if waiting.cancelled_caught:
-            raise busy("This data set was busy for too long.")
+            raise busy_problem("This data set was busy for too long.")
         try:
-            if await gone():
+            if await has_left():
                 raise asker_gone()
             if self._closed:
-                raise _ending()
+                raise _closing_problem()
             ticket.begun = True
-            hold(ticket)
+            set_current_ticket(ticket)
             return await anyio.to_thread.run_sync(question, limiter=anyio.CapacityLimiter(1))
         finally:
             threads.release_on_behalf_of(waiting)
 
-    async def _watch(self, ticket: Ticket, gone: Callable[[], Awaitable[bool]], waiting: anyio.CancelScope) -> None:
+    async def _watch(self, ticket: Ticket, has_left: Callable[[], Awaitable[bool]], waiting: anyio.CancelScope) -> None:
         """Look now and then whether the asker is still there, and whether the service is ending; a question that waits
         for its turn is dropped at once.
 
@@ -116,12 +116,12 @@ class QuestionQueue:
 
         while True:
             await anyio.sleep(_LOOK)
-            if (self._closed and not ticket.begun) or await gone():
-                ticket.give_up()
+            if (self._closed and not ticket.begun) or await has_left():
+                ticket.cancel()
                 waiting.cancel()
                 return
 
-    def _limiter(self) -> anyio.CapacityLimiter:
+    def _thread_limiter(self) -> anyio.CapacityLimiter:
         """Made with the first question, since it belongs to the loop that it is made in."""
         import anyio
 
@@ -130,10 +130,10 @@ class QuestionQueue:
         return self._threads
 
 
-def busy(why: str) -> Problem:
+def busy_problem(why: str) -> Problem:
     """A refusal for want of room: free, and good for another try a second later."""
     return Problem(503, "busy", f"{why} Nothing was charged; try again in a moment.", wait=1)
 
 
-def _ending() -> Problem:
-    return busy("The service is ending.")
+def _closing_problem() -> Problem:
+    return busy_problem("The service is ending.")

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 
 from crestline.cli.main import app
 from crestline.errors import LedgerError
-from crestline.ledger.entries import GENESIS, digest
+from crestline.ledger.entries import GENESIS, entry_hash
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.storage.addresses import open_database
 from crestline.ledger.storage.checks.witness import DatabaseWitness, FileWitness, Witness
-from crestline.ledger.storage.records import Head
+from crestline.ledger.storage.queries import ChainHead
 
 
 @pytest.fixture(params=["file", "database"])
@@ -127,11 +127,11 @@ def test_a_witness_that_lags_behind_is_no_error(path: Path, tmp_path: Path) -> N
     """As after a crash between the commit and the witness: at every length that it can have."""
     with Ledger.open(path) as ledger:
         entries = ledger._store.entries()
-    for known in [Head(0, GENESIS), *(Head(entry.sequence, entry.hash) for entry in entries)]:
+    for known in [ChainHead(0, GENESIS), *(ChainHead(entry.sequence, entry.hash) for entry in entries)]:
         lagging = tmp_path / f"{known.length}"
         FileWitness(lagging).replace(known)
         Ledger.open(path, witness=lagging).close()
-        assert FileWitness(lagging).read() == Head(entries[-1].sequence, entries[-1].hash)
+        assert FileWitness(lagging).read_head() == ChainHead(entries[-1].sequence, entries[-1].hash)
 
 
 KILLED = """
@@ -142,7 +142,7 @@ from crestline.ledger.storage.checks.witness import FileWitness
 
 ledger = Ledger.open(sys.argv[1], witness=sys.argv[2])
 ledger.reserve(drawn(1))
-FileWitness.note = lambda self, head: os.kill(os.getpid(), signal.SIGKILL)
+FileWitness.note_head = lambda self, head: os.kill(os.getpid(), signal.SIGKILL)
 ledger.reserve(drawn(1))
 """
 
@@ -174,37 +174,39 @@ def test_it_keeps_the_longer_of_two(tmp_path: Path, kind: str) -> None:
         return DatabaseWitness(open_database(tmp_path / "w.db", create=True, timeout=PATIENCE), "ledger.db")
 
     crowd = [
-        threading.Thread(target=lambda first=first: [opened().note(head(length)) for length in range(first, 41, 4)])
+        threading.Thread(
+            target=lambda first=first: [opened().note_head(head(length)) for length in range(first, 41, 4)]
+        )
         for first in (1, 2, 3, 4)
     ]
     for one in crowd:
         one.start()
     for one in crowd:
         one.join()
-    assert opened().read() == head(40)
-    opened().note(head(7))
-    assert opened().read() == head(40)
-    opened().note(Head(40, digest("another")))
-    assert opened().read() == head(40), "what is as long is no longer"
+    assert opened().read_head() == head(40)
+    opened().note_head(head(7))
+    assert opened().read_head() == head(40)
+    opened().note_head(ChainHead(40, entry_hash("another")))
+    assert opened().read_head() == head(40), "what is as long is no longer"
     opened().replace(head(7))
-    assert opened().read() == head(7)
+    assert opened().read_head() == head(7)
 
 
-def head(length: int) -> Head:
-    return Head(length, digest(str(length)))
+def head(length: int) -> ChainHead:
+    return ChainHead(length, entry_hash(str(length)))
 
 
 def test_a_torn_write_leaves_the_checksum_before_it(tmp_path: Path) -> None:
     witness = FileWitness(tmp_path / "witness")
     for length in (1, 2, 3):
-        witness.note(head(length))
+        witness.note_head(head(length))
     content = (tmp_path / "witness").read_bytes()
     for torn in range(256, 256 + 130):  # the newest is in the second place
         (tmp_path / "witness").write_bytes(content[:torn])
-        assert witness.read() == head(2)
+        assert witness.read_head() == head(2)
     (tmp_path / "witness").write_bytes(b"something else")
     with pytest.raises(LedgerError, match="cannot be read"):
-        witness.read()
+        witness.read_head()
 
 
 Tamper = Callable[[sqlite3.Connection], object]

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from crestline.errors import ParameterError
 from crestline.guarantees.guarantee import BoundedRange
-from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest, chance, margin
+from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest, margin, pass_chance
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest, LaplaceTest
 from crestline.randomness.entropy import replay
 
@@ -25,7 +25,7 @@ def joint_chance(gap: float, epsilon: float, delta: float) -> float:
 
 @pytest.mark.parametrize("gaps", [[0.0], [6.0, 2.0], [4.0, 9.0, 5.0]])
 def test_the_joint_test_passes_all_or_none_by_the_smallest_gap(gaps: list[float]) -> None:
-    lengths = JointTest("0.5", "0.05").lengths(np.array(gaps), np.arange(len(gaps))[None, :])[0]
+    lengths = JointTest("0.5", "0.05").pass_count_law(np.array(gaps), np.arange(len(gaps))[None, :])[0]
     wanted = joint_chance(min(gaps), 0.5, 0.05)
     assert lengths[-1] == pytest.approx(wanted, abs=1e-14)
     assert lengths[0] == pytest.approx(1 - wanted, abs=1e-14)
@@ -37,7 +37,7 @@ def test_the_joint_coin_is_exact(step: int) -> None:
     """Significance 1e-9, two-sided; odds 10% off are rejected. Gaps are divided by the step."""
     trials = 100_000
     gaps = np.tile(np.array([[9, 6, 12]], dtype=np.int64), (trials, 1)) * step
-    passed = JointTest("0.5", "0.05").passed(gaps, step, replay("joint"))
+    passed = JointTest("0.5", "0.05").count_passes(gaps, step, replay("joint"))
     assert set(passed.tolist()) == {0, 3}
     hits = int((passed == 3).sum())
 
@@ -53,22 +53,22 @@ def test_the_joint_coin_is_exact(step: int) -> None:
 def test_one_bit_at_first_gives_the_same_decisions() -> None:
     gaps = np.tile(np.array([[4, 2]], dtype=np.int64), (200, 1))
     for test in (LaplaceTest(1, "0.1"), ExponentialTest("0.7", "0.3", "0.1"), JointTest(1, "0.1")):
-        reference = test.passed(gaps, 1, replay("bits"))
+        reference = test.count_passes(gaps, 1, replay("bits"))
         for bits in (1, 7):
-            assert (test.passed(gaps, 1, replay("bits", first_bits=bits)) == reference).all()
+            assert (test.count_passes(gaps, 1, replay("bits", first_bits=bits)) == reference).all()
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
 def test_an_item_that_gained_nothing_passes_with_delta_at_most(test: GapTest) -> None:
-    assert chance(test, [0.0]) <= 1e-3 + 1e-12
-    assert chance(test, [0.0]) > 1e-3 - 1e-9  # and the threshold is no larger than it must be
-    assert chance(test, [-1.0]) < chance(test, [0.0])
+    assert pass_chance(test, [0.0]) <= 1e-3 + 1e-12
+    assert pass_chance(test, [0.0]) > 1e-3 - 1e-9  # and the threshold is no larger than it must be
+    assert pass_chance(test, [-1.0]) < pass_chance(test, [0.0])
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
 def test_the_margin_for_a_chance_is_its_inverse(test: GapTest) -> None:
     for wanted in (1e-6, 0.3, 0.95):
-        found = chance(test, [margin(test, wanted) - 1])
+        found = pass_chance(test, [margin(test, wanted) - 1])
         assert found == pytest.approx(wanted, rel=1e-9)
         assert found >= wanted, "of the two ends of the last bracket, the one that is enough"
 
@@ -76,15 +76,15 @@ def test_the_margin_for_a_chance_is_its_inverse(test: GapTest) -> None:
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: type(test).__name__)
 def test_the_margin_for_all_is_enough_for_all(test: GapTest) -> None:
     gap = test.margin_for_all(5, 0.95) - 1
-    assert chance(test, [gap] * 5) >= 0.95 - 1e-12
-    assert chance(test, [gap] * 5) <= 0.999
+    assert pass_chance(test, [gap] * 5) >= 0.95 - 1e-12
+    assert pass_chance(test, [gap] * 5) <= 0.999
 
 
 def test_the_margin_of_the_joint_test_is_exactly_enough() -> None:
     """All pass or none, by the smallest gap: nothing is lost to a union bound."""
     test = JointTest("0.5", "1e-3")
     for beta in (0.01, 0.3):
-        assert chance(test, [test.margin_for_all(5, 1 - beta) - 1] * 5) == pytest.approx(1 - beta, abs=1e-12)
+        assert pass_chance(test, [test.margin_for_all(5, 1 - beta) - 1] * 5) == pytest.approx(1 - beta, abs=1e-12)
 
 
 def test_margins_are_those_of_the_note() -> None:

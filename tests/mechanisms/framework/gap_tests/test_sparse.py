@@ -29,7 +29,7 @@ def gaps_of(name: str) -> list[float]:
 
 @pytest.mark.parametrize(("name", "test"), CASES, ids=lambda case: str(case)[:12])
 def test_the_law_is_the_vector(name: str, test: SparseTest) -> None:
-    lengths = test.lengths(np.array(gaps_of(name)), np.array([[0, 1]]))[0]
+    lengths = test.pass_count_law(np.array(gaps_of(name)), np.array([[0, 1]]))[0]
     assert lengths == pytest.approx(wanted(name), abs=1e-10)
 
 
@@ -41,7 +41,7 @@ def test_the_sampler_follows_the_vector_and_the_check_has_power(name: str, test:
     def fit(stretch: int) -> float:
         gaps = np.array(gaps_of(name)) * step * stretch
         table = np.tile(gaps.astype(np.int64), (200_000, 1))
-        seen = Counter(test.passed(table, 10 * step, replay("sparse")).tolist())
+        seen = Counter(test.count_passes(table, 10 * step, replay("sparse")).tolist())
         return float(chisquare([seen[i] for i in range(3)], 200_000 * np.array(wanted(name))).pvalue)
 
     assert fit(10) > SIGNIFICANCE
@@ -58,7 +58,7 @@ def test_the_laplace_chance_by_another_integral() -> None:
 
     points = sorted([0.0, *(0.4 * gap - height for gap in gaps)])
     found = quad(integrand, -60, 60, points=points, limit=400, epsabs=1e-13)[0]
-    assert test.lengths(np.array(gaps), np.array([[0, 1, 2]]))[0, -1] == pytest.approx(found, abs=1e-11)
+    assert test.pass_count_law(np.array(gaps), np.array([[0, 1, 2]]))[0, -1] == pytest.approx(found, abs=1e-11)
 
 
 def test_the_exponential_chance_is_a_polynomial_integral() -> None:
@@ -71,7 +71,7 @@ def test_the_exponential_chance_is_a_polynomial_integral() -> None:
     for value in over:
         polynomial *= np.polynomial.Polynomial([1.0, -np.exp(-0.2 * value)])
     exact = sum(0.6 * c / (0.6 + 0.2 * j) for j, c in enumerate(polynomial.coef.tolist()))
-    assert test.lengths(np.array(gaps), np.array([[2, 0, 1]]))[0, -1] == pytest.approx(exact, abs=1e-13)
+    assert test.pass_count_law(np.array(gaps), np.array([[2, 0, 1]]))[0, -1] == pytest.approx(exact, abs=1e-13)
 
 
 def test_a_test_of_many_items_keeps_its_digits() -> None:
@@ -80,7 +80,7 @@ def test_a_test_of_many_items_keeps_its_digits() -> None:
 
     test = ExponentialTest("0.5", "0.5", "0.25")  # T = ln(1/2/(1/4))/0.5
     height = float(test.threshold(1, replay(0)).scores.approx[0])
-    found = test.lengths(np.full(100, height), np.arange(100)[None, :])[0, -1]
+    found = test.pass_count_law(np.full(100, height), np.arange(100)[None, :])[0, -1]
     assert found == pytest.approx(beta(1, 101), rel=1e-9)
 
 
@@ -90,7 +90,7 @@ def test_small_noise_keeps_its_digits(first: str, second: str) -> None:
     test = ExponentialTest(first, second, "0.01")
     for over in (0.0, 0.125, 1.5):
         failing = np.exp(-float(second) * over) * float(first) / (float(first) + float(second))
-        found = test.lengths(np.array([float(test.height) + over]), np.array([[0]]))[0]
+        found = test.pass_count_law(np.array([float(test.threshold_height) + over]), np.array([[0]]))[0]
         assert found == pytest.approx([failing, 1 - failing], abs=1e-13)
 
 
@@ -98,7 +98,7 @@ def test_small_noise_keeps_its_digits(first: str, second: str) -> None:
 def test_the_margin_of_one_item_is_exact_and_of_many_a_union(beta: float) -> None:
     """P5.6: with that gap one item fails with chance β (one-sided: β ε1/(ε1 + ε2), the threshold moves down only)."""
     for test, share in ((LaplaceTest("0.8", "0.01"), 1.0), (ExponentialTest("0.6", "0.2", "0.01"), 0.75)):
-        failing = test.lengths(np.array([test.margin_for_all(1, 1 - beta) - 1]), np.array([[0]]))[0, 0]
+        failing = test.pass_count_law(np.array([test.margin_for_all(1, 1 - beta) - 1]), np.array([[0]]))[0, 0]
         assert failing == pytest.approx(share * beta, abs=1e-9)
         assert test.margin_for_all(3, 1 - beta) == pytest.approx(test.margin_for_all(1, 1 - beta / 3), abs=1e-9)
 
@@ -123,8 +123,8 @@ def test_both_ends_of_the_loss_interval_hold(test: LaplaceTest | ExponentialTest
     for _ in range(300):
         gaps = rng.integers(-3, 25, size=3).astype(float)
         moved = gaps + rng.integers(0, 2, size=3).astype(float)
-        with_user = test.lengths(moved, np.array([[0, 1, 2]]))[0]
-        without = test.lengths(gaps, np.array([[0, 1, 2]]))[0]
+        with_user = test.pass_count_law(moved, np.array([[0, 1, 2]]))[0]
+        without = test.pass_count_law(gaps, np.array([[0, 1, 2]]))[0]
         ratio = np.log(with_user / without)
         worst_low, worst_high = min(worst_low, ratio.min()), max(worst_high, ratio.max())
     assert -below - 1e-6 <= worst_low

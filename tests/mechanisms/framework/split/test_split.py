@@ -12,21 +12,21 @@ import pytest
 from scipy.stats import norm
 
 from crestline.guarantees.accountants import total_epsilon
-from crestline.guarantees.cost import steps
+from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange, GaussianDP
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.mechanisms.framework.split import split as splits
-from crestline.mechanisms.framework.split.expected_items import Head, expected_items, power_law
+from crestline.mechanisms.framework.split.expected_items import RankedCounts, expected_items, power_law_counts
 from crestline.mechanisms.framework.split.split import (
     EXPONENT,
     FAILURES,
     TESTS,
     THRESHOLDS,
     Split,
-    _around,
-    _interesting,
+    _grid_neighbours,
+    _scale_until,
     best_split,
-    gaussian_room,
+    largest_mu,
 )
 from crestline.randomness.laws.gumbel import GUMBEL
 
@@ -34,7 +34,7 @@ EPSILON, DELTA = Fraction(2, 5), Fraction(1, 4586)
 
 
 def scale(split: Split, k: int = 50) -> float:
-    room = gaussian_room(float(EPSILON), float(split.slack(DELTA)), split.exponential_test(EPSILON, DELTA))
+    room = largest_mu(float(EPSILON), float(split.slack(DELTA)), split.exponential_test(EPSILON, DELTA))
     return math.sqrt(k) / (2 * room)
 
 
@@ -51,10 +51,10 @@ def test_shares_add_up() -> None:
 def test_the_room_is_about_what_the_accountant_leaves(split: Split) -> None:
     """Fifty bounded-range steps of 2μ/√k beside the test: the certified optimum is within two percent of the total."""
     test, slack = split.exponential_test(EPSILON, DELTA), split.slack(DELTA)
-    mu = gaussian_room(float(EPSILON), float(slack), test)
-    charged = total_epsilon(steps(BoundedRange(Fraction(2 * mu / math.sqrt(50))), 50) + test.cost(), slack)
+    mu = largest_mu(float(EPSILON), float(slack), test)
+    charged = total_epsilon(repeat_step(BoundedRange(Fraction(2 * mu / math.sqrt(50))), 50) + test.cost(), slack)
     assert float(charged) == pytest.approx(float(EPSILON), rel=0.02)
-    gaussian = total_epsilon(steps(GaussianDP(Fraction(mu) ** 2)) + test.cost(), slack)
+    gaussian = total_epsilon(repeat_step(GaussianDP(Fraction(mu) ** 2)) + test.cost(), slack)
     assert float(gaussian) == pytest.approx(float(EPSILON), rel=0.01)
 
 
@@ -62,18 +62,18 @@ def test_no_room_is_no_room() -> None:
     """A test that costs all of ε leaves nothing at a small slack."""
     greedy = Split(Fraction(999, 1000), Fraction(1, 2), Fraction(1, 2)).exponential_test(EPSILON, DELTA)
     modest = Split(Fraction(1, 10), Fraction(1, 2), Fraction(1, 2)).exponential_test(EPSILON, DELTA)
-    assert 0 <= gaussian_room(0.4, 1e-9, greedy) < 0.01 * gaussian_room(0.4, 1e-9, modest)
+    assert 0 <= largest_mu(0.4, 1e-9, greedy) < 0.01 * largest_mu(0.4, 1e-9, modest)
     whole = ExponentialTest("0.5", "0.3", "1e-6")  # more than there is
-    assert 0 <= gaussian_room(0.4, 1e-9, whole) < 1e-6
+    assert 0 <= largest_mu(0.4, 1e-9, whole) < 1e-6
 
 
-def reference(k: int, k_bar: int, start: Split) -> Head:
+def reference(k: int, k_bar: int, start: Split) -> RankedCounts:
     """The head that `best_split` says it looks at: half of k named at the split it starts from."""
-    shape, users = power_law(k_bar, EXPONENT), 1.0
+    shape, users = power_law_counts(k_bar, EXPONENT), 1.0
     test = start.exponential_test(EPSILON, DELTA)
-    while expected_items(shape.times(users), k, GUMBEL, scale(start, k), test) < k / 2:
+    while expected_items(shape.scaled_by(users), k, GUMBEL, scale(start, k), test) < k / 2:
         users *= 1.01
-    return shape.times(users)
+    return shape.scaled_by(users)
 
 
 @pytest.mark.long
@@ -130,39 +130,39 @@ def two_point_delta(mu: float, epsilon: float, above: float, below: float) -> fl
 def test_the_room_is_the_root_of_the_curve(epsilon: float, above: float, below: float) -> None:
     """At the μ that is returned the worse of both orientations has δ(ε) equal to the slack, by another integral."""
     test = ExponentialTest(str(above - below), str(below), "1e-6")
-    mu = gaussian_room(epsilon, 1e-5, test)
+    mu = largest_mu(epsilon, 1e-5, test)
     worst = max(two_point_delta(mu, epsilon, above, below), two_point_delta(mu, epsilon, below, above))
     assert worst == pytest.approx(1e-5, rel=1e-4)
 
 
 def test_the_climb_looks_one_step_around() -> None:
-    assert list(_around((0, 1, 2), (2, 2, 3))) == [(0, 1, 2), (1, 1, 2), (0, 0, 2), (0, 1, 1)]
-    assert len(list(_around((1, 1, 1), (3, 3, 3)))) == 7
+    assert list(_grid_neighbours((0, 1, 2), (2, 2, 3))) == [(0, 1, 2), (1, 1, 2), (0, 0, 2), (0, 1, 1)]
+    assert len(list(_grid_neighbours((1, 1, 1), (3, 3, 3)))) == 7
 
 
 @pytest.mark.parametrize("users", [1.5, 40.0, 3e6])
 def test_the_reference_has_just_enough_users(users: float) -> None:
     """Within one part in a hundred of the fewest users that do, from above."""
-    shape = power_law(5, 0.6)
-    found = _interesting(shape, lambda head: head.counts[0] >= users).counts[0]
+    shape = power_law_counts(5, 0.6)
+    found = _scale_until(shape, lambda head: head.counts[0] >= users).counts[0]
     assert users <= found <= 1.01 * users
 
 
 @pytest.mark.parametrize("users", [1.2, 1.5, 1.9, 2.3, 2.7, 30.0, 900.0, 2e4, 3e6, 1e8, 7e9])
 def test_the_reference_is_close_to_what_is_enough(users: float) -> None:
     """Twelve halvings of a bracket that is no wider than one, or than half of the way, in logarithms."""
-    found = _interesting(power_law(5, 0.6), lambda head: head.counts[0] >= users).counts[0]
+    found = _scale_until(power_law_counts(5, 0.6), lambda head: head.counts[0] >= users).counts[0]
     assert 0 <= math.log(found / users) <= max(1.0, math.log(users) / 2) / 2**12
 
 
 def test_half_of_the_items_are_named_on_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    heads: list[Head] = []
+    heads: list[RankedCounts] = []
 
-    def noted(shape: Head, enough: Callable[[Head], bool]) -> Head:
-        heads.append(_interesting(shape, enough))
+    def noted(shape: RankedCounts, enough: Callable[[RankedCounts], bool]) -> RankedCounts:
+        heads.append(_scale_until(shape, enough))
         return heads[-1]
 
-    monkeypatch.setattr(splits, "_interesting", noted)
+    monkeypatch.setattr(splits, "_scale_until", noted)
     best_split(50, 500, EPSILON, DELTA, GUMBEL, scale)
     start = Split(Fraction(7, 20), Fraction(3, 4), Fraction(1, 4))
     (head,) = heads

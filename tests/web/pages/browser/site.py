@@ -17,10 +17,10 @@ from pathlib import Path
 
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token
-from crestline.web.answering import answer_once
 from crestline.web.problems import Problem
+from crestline.web.run_once import answer_once
+from crestline.web.service_state import ServiceState, open_state
 from crestline.web.settings.reader import load_config
-from crestline.web.state import ServiceState, open_state
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -123,7 +123,7 @@ def _past(folder: Path) -> dict[str, str]:
 def _ask(state: ServiceState, token: str, number: int) -> None:
     country = ("country = 'DE'", None)[number % 2]
     asked: QuestionFields = {"item": "title", "k": 3 + number, "where": country, "counts": number % 2 == 0}
-    question = Question.of({**asked, "epsilon": "0.9", "delta": "1e-7"})
+    question = Question.from_fields({**asked, "epsilon": "0.9", "delta": "1e-7"})
     with suppress(Problem):  # a refusal is a part of the past, too
         answer_once(state, caller_by_token(state, token), "loans", question, f"past-{number}")
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from tests.answer.made import made
 from tests.web.pages.conftest import Page
 
-from crestline.web.pages.contents import answer_page
-from crestline.web.pages.parts.chart import chart
-from crestline.web.pages.parts.html import tag
+from crestline.web.pages.parts.chart import answer_chart
+from crestline.web.pages.parts.html import element
+from crestline.web.pages.simple_pages import answer_page
 
 HOSTILE = '<script>alert("x")</script>'
 
 
 def test_bars_have_the_length_of_their_counts() -> None:
     answer = made(("a", "b", "c"), counts=(100, 50, -3), spread=10.0)
-    drawn = chart(answer)
+    drawn = answer_chart(answer)
     assert drawn is not None
     page = Page(drawn)
     first, second, third = (float(bar["width"][:-1]) for bar in page.all("rect") if bar["class"] == "bar")
@@ -29,8 +29,8 @@ def test_bars_have_the_length_of_their_counts() -> None:
 
 
 def test_without_counts_there_is_nothing_to_draw() -> None:
-    assert chart(made(("a",))) is None
-    assert chart(made((), counts=())) is None
+    assert answer_chart(made(("a",))) is None
+    assert answer_chart(made((), counts=())) is None
 
 
 def test_labels_are_escaped_everywhere() -> None:
@@ -38,6 +38,6 @@ def test_labels_are_escaped_everywhere() -> None:
     text = answer_page(answer, HOSTILE, "2026-11-01T00:00:00")
     assert "<script" not in text
     Page(text)
-    assert tag("a", HOSTILE, href='"><b>') == (
+    assert element("a", HOSTILE, href='"><b>') == (
         '<a href="&quot;&gt;&lt;b&gt;">&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;</a>'
     )

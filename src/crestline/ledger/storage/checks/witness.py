@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Protocol
 from sqlalchemy import Column, MetaData, Table, Text, delete, insert, select
 
 from crestline.errors import LedgerError
-from crestline.ledger.entries import GENESIS, Entry, digest
-from crestline.ledger.storage.records import Head
+from crestline.ledger.entries import GENESIS, Entry, entry_hash
+from crestline.ledger.storage.queries import ChainHead
 from crestline.ledger.storage.schema import head_columns
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ def open_witness(address: str | os.PathLike[str], ledger: Database, timeout: flo
 
 
 class Witness(Protocol):
-    """Where the checksum is kept. `read` is None where there is none yet; `note` never makes it shorter."""
+    """Where the checksum is kept. `read_head` is None where there is none yet; `note_head` never makes it shorter."""
 
     @property
     def place(self) -> str: ...
 
-    def read(self) -> Head | None: ...
+    def read_head(self) -> ChainHead | None: ...
 
-    def note(self, head: Head) -> None: ...
+    def note_head(self, head: ChainHead) -> None: ...
 
-    def replace(self, head: Head) -> None: ...
+    def replace(self, head: ChainHead) -> None: ...
 
 
 _SLOT = 256  # bytes: more than a checksum and its hash need, and a whole part of any sector
@@ -75,36 +75,36 @@ class FileWitness:
         """The path."""
         return str(self._path)
 
-    def read(self) -> Head | None:
+    def read_head(self) -> ChainHead | None:
         """The longer of the two; None where there is no file."""
-        with self._said_plainly():
+        with self._translate_os_errors():
             try:
                 content = self._path.read_bytes()
             except FileNotFoundError:
                 return None
-        return self._newest(content)
+        return self._longest_whole_head(content)
 
-    def note(self, head: Head) -> None:
+    def note_head(self, head: ChainHead) -> None:
         """Keep it, durably, unless a longer one is kept already."""
         with self._open() as file:
-            known = self._newest(os.pread(file, 2 * _SLOT, 0))
+            known = self._longest_whole_head(os.pread(file, 2 * _SLOT, 0))
             if known is None or known.length < head.length:
-                self._put(file, head, 0 if known is None else head.length % 2)
+                self._write_slot(file, head, 0 if known is None else head.length % 2)
 
-    def replace(self, head: Head) -> None:
+    def replace(self, head: ChainHead) -> None:
         """Keep it in place of whatever is there."""
         with self._open() as file:
             os.pwrite(file, b" " * 2 * _SLOT, 0)
-            self._put(file, head, 0)
+            self._write_slot(file, head, 0)
 
-    def _put(self, file: int, head: Head, slot: int) -> None:
+    def _write_slot(self, file: int, head: ChainHead, slot: int) -> None:
         text = f"{head.length}:{head.hash}"
-        os.pwrite(file, f"{text} {digest(text)}\n".encode().ljust(_SLOT), slot * _SLOT)
+        os.pwrite(file, f"{text} {entry_hash(text)}\n".encode().ljust(_SLOT), slot * _SLOT)
         os.fsync(file)
 
-    def _newest(self, content: bytes) -> Head | None:
+    def _longest_whole_head(self, content: bytes) -> ChainHead | None:
         """None of an empty file; a file in which nothing is whole is an error."""
-        found = [_told(content[start : start + _SLOT]) for start in (0, _SLOT)]
+        found = [_parse_slot(content[start : start + _SLOT]) for start in (0, _SLOT)]
         whole = [head for head in found if head is not None]
         if content and not whole:
             raise LedgerError(f"witness {self.place}: it cannot be read; it was edited, or is no witness")
@@ -115,7 +115,7 @@ class FileWitness:
         """The file, for this process alone."""
         import fcntl  # not on every system
 
-        with self._said_plainly():
+        with self._translate_os_errors():
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -124,7 +124,7 @@ class FileWitness:
                 os.close(file)
 
     @contextmanager
-    def _said_plainly(self) -> Iterator[None]:
+    def _translate_os_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -134,10 +134,10 @@ class FileWitness:
             ) from None
 
 
-def _told(slot: bytes) -> Head | None:
+def _parse_slot(slot: bytes) -> ChainHead | None:
     text, _, own = slot.decode("ascii", "replace").strip().partition(" ")
     length, _, last = text.partition(":")
-    return Head(int(length), last) if length.isdecimal() and digest(text) == own else None
+    return ChainHead(int(length), last) if length.isdecimal() and entry_hash(text) == own else None
 
 
 _metadata = MetaData()
@@ -157,43 +157,43 @@ class DatabaseWitness:
         """The address, without a password."""
         return self._database.address
 
-    def read(self) -> Head | None:
+    def read_head(self) -> ChainHead | None:
         """What is kept of this ledger."""
-        return self._database.read(self._row)
+        return self._database.read(self._select_head)
 
-    def note(self, head: Head) -> None:
+    def note_head(self, head: ChainHead) -> None:
         """Keep it, durably, unless a longer one is kept already."""
 
-        def work(connection: Connection) -> None:
-            known = self._row(connection, lock=True)
+        def write_longer_head(connection: Connection) -> None:
+            known = self._select_head(connection, lock=True)
             if known is None or known.length < head.length:
-                self._put(connection, head)
+                self._insert_head(connection, head)
 
-        self._database.write(work)
+        self._database.write(write_longer_head)
 
-    def replace(self, head: Head) -> None:
+    def replace(self, head: ChainHead) -> None:
         """Keep it in place of whatever is there."""
-        self._database.write(lambda connection: self._put(connection, head))
+        self._database.write(lambda connection: self._insert_head(connection, head))
 
-    def _put(self, connection: Connection, head: Head) -> None:
+    def _insert_head(self, connection: Connection, head: ChainHead) -> None:
         connection.execute(delete(_witnesses).where(_witnesses.c.ledger == self._ledger))
         row = {"ledger": self._ledger, "length": head.length, "head": head.hash}
         connection.execute(insert(_witnesses), row)
 
-    def _row(self, connection: Connection, *, lock: bool = False) -> Head | None:
+    def _select_head(self, connection: Connection, *, lock: bool = False) -> ChainHead | None:
         query = select(_witnesses.c.length, _witnesses.c.head).where(_witnesses.c.ledger == self._ledger)
         row = connection.execute(query.with_for_update() if lock else query).first()
-        return None if row is None else Head(int(row[0]), str(row[1]))
+        return None if row is None else ChainHead(int(row[0]), str(row[1]))
 
 
-def contains(entry: Callable[[], Sequence[Entry]], head: Head, known: Head) -> bool:
+def chain_contains(entry: Callable[[], Sequence[Entry]], head: ChainHead, known: ChainHead) -> bool:
     """Whether the chain up to `head` contains what is known of it; `entry` looks up the entry of that number."""
     if known.length == head.length or known.length == 0:
         return known.hash == (head.hash if known.length else GENESIS)
     return known.length < head.length and [one.hash for one in entry()] == [known.hash]
 
 
-def refusal(address: str, witness: Witness, head: Head, known: Head | None) -> LedgerError:
+def witness_error(address: str, witness: Witness, head: ChainHead, known: ChainHead | None) -> LedgerError:
     """What is said of a ledger that is not the one its witness knows."""
     place = witness.place
     if known is None:

@@ -19,17 +19,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.fields import Number, field, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import Number, field, value
+from crestline.exact_numbers import positive_number, probability
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import BoundedRange
-from crestline.guarantees.search import halved
-from crestline.parameters import positive, probability
-from crestline.randomness.compare import exceeding
+from crestline.guarantees.root_finding import bisect_floats
+from crestline.randomness.compare import exceeds_threshold
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import fixed, keys
+from crestline.randomness.exact_reals import Real, ln
+from crestline.randomness.keys import build_keys, noiseless_keys
 from crestline.randomness.laws.logistic import LOGISTIC
-from crestline.randomness.reals import Real, ln
-from crestline.randomness.scores import Linear, Listed
+from crestline.randomness.scores import LinearScores, RealScores
 from crestline.randomness.unit_points import Floats
 
 Gaps = NDArray[np.int64]
@@ -46,11 +46,11 @@ class GapTest(Protocol):
 
     def cost(self) -> Cost: ...
 
-    def passed(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
+    def count_passes(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
         """How many of each row's items pass before the first failure."""
         ...
 
-    def lengths(self, gaps: Floats, orders: Orders) -> Floats:
+    def pass_count_law(self, gaps: Floats, orders: Orders) -> Floats:
         """The chances of 0, 1, … passes for each row of slots in `orders`; `gaps` of all slots, in users."""
         ...
 
@@ -62,58 +62,60 @@ class GapTest(Protocol):
         ...
 
 
-def chance(test: GapTest, gaps: Sequence[float]) -> float:
+def pass_chance(test: GapTest, gaps: Sequence[float]) -> float:
     """The exact chance that items with these gaps, in users, all pass (P5.6)."""
     order = np.arange(len(gaps))[None, :]
-    (lengths,) = test.lengths(np.array(gaps, dtype=np.float64), order)
+    (lengths,) = test.pass_count_law(np.array(gaps, dtype=np.float64), order)
     return float(lengths[-1])
 
 
 def margin(test: GapTest, wanted: float) -> float:
     """By how many users one item must exceed the first item left out to pass with the wanted chance."""
 
-    def enough(gap: float) -> bool:
-        return chance(test, [gap]) >= wanted
+    def is_enough(gap: float) -> bool:
+        return pass_chance(test, [gap]) >= wanted
 
     high = 1.0
-    while not enough(high):
+    while not is_enough(high):
         high *= 2
     low = -high
-    while enough(low):
+    while is_enough(low):
         low *= 2
-    return 1 + halved(enough, low, high)[1]
+    return 1 + bisect_floats(is_enough, low, high)[1]
 
 
 @value
 class JointTest:
     """One test for all of the chosen items, by the smallest gap: all are named or none (P9.3)."""
 
-    epsilon: Number = field(positive)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
 
     def cost(self) -> Cost:
-        return steps(BoundedRange(self.epsilon, theorem="P9.3"), delta=self.delta)
+        return repeat_step(BoundedRange(self.epsilon, theorem="P9.3"), delta=self.delta)
 
-    def passed(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
+    def count_passes(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
         trials, k = gaps.shape
-        noisy = keys(
-            Linear(gaps.min(axis=1, keepdims=True), self.epsilon / unit), LOGISTIC, entropy.uniforms(trials, 1)
+        noisy = build_keys(
+            LinearScores(gaps.min(axis=1, keepdims=True), self.epsilon / unit), LOGISTIC, entropy.uniforms(trials, 1)
         )
-        above = exceeding(noisy, fixed(Listed([self._log_odds]), trials))  # a coin of chance 1/(1 + odds e^{-ε g})
+        above = exceeds_threshold(
+            noisy, noiseless_keys(RealScores([self._threshold_log_odds]), trials)
+        )  # a coin of chance 1/(1 + odds e^{-ε g})
         return np.where(above.ravel(), k, 0)
 
-    def lengths(self, gaps: Floats, orders: Orders) -> Floats:
+    def pass_count_law(self, gaps: Floats, orders: Orders) -> Floats:
         rows, k = orders.shape
         smallest = gaps[orders].min(axis=1, initial=math.inf)
         result = np.zeros((rows, k + 1))
-        passing = LOGISTIC.cdf(float(self.epsilon) * smallest - self._log_odds.approx)
+        passing = LOGISTIC.cdf(float(self.epsilon) * smallest - self._threshold_log_odds.approx)
         result[:, 0] = 1.0 - passing
         result[:, k] += passing
         return result
 
     def margin_for_all(self, k: int, chance: float) -> float:
-        return 1 + (self._log_odds.approx + math.log(chance / (1 - chance))) / float(self.epsilon)
+        return 1 + (self._threshold_log_odds.approx + math.log(chance / (1 - chance))) / float(self.epsilon)
 
     @property
-    def _log_odds(self) -> Real:
+    def _threshold_log_odds(self) -> Real:
         return ln((1 - self.delta) / self.delta)

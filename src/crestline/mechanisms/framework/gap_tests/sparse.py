@@ -15,21 +15,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from crestline.fields import Number, field, value
-from crestline.guarantees.cost import Cost, steps
+from crestline.exact_fields import Number, field, value
+from crestline.exact_numbers import positive_number, probability
+from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import LossInterval
 from crestline.mechanisms.framework.gap_tests.gap_test import Gaps, Orders
 from crestline.mechanisms.framework.gap_tests.shared_threshold import SharedThreshold
-from crestline.mechanisms.numerics.quadrature import between
+from crestline.mechanisms.numerics.quadrature import quadrature_between
 from crestline.mechanisms.numerics.thresholds import failure_threshold, laplace_threshold
-from crestline.parameters import positive, probability
-from crestline.randomness.compare import exceeding
+from crestline.randomness.compare import exceeds_threshold
 from crestline.randomness.entropy import Entropy
-from crestline.randomness.keys import Keys, keys
+from crestline.randomness.exact_reals import Real
+from crestline.randomness.keys import Keys, build_keys
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.laplace import LAPLACE
-from crestline.randomness.reals import Real
-from crestline.randomness.scores import Linear, Listed
+from crestline.randomness.scores import LinearScores, RealScores
 from crestline.randomness.unit_points import Floats
 
 _FAR = 42.0  # e^-42 is below the rounding of a double
@@ -43,19 +43,19 @@ class SparseTest(ABC):
         """The noisy threshold of every trial: one column."""
 
     @abstractmethod
-    def tested(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
+    def noisy_gaps(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
         """The gaps with fresh noise."""
 
     @abstractmethod
     def table(self, gaps: Floats) -> SharedThreshold:
         """Each slot's chance to pass, given the threshold's noise."""
 
-    def passed(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
-        above = exceeding(self.tested(gaps, unit, entropy), self.threshold(len(gaps), entropy))
+    def count_passes(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
+        above = exceeds_threshold(self.noisy_gaps(gaps, unit, entropy), self.threshold(len(gaps), entropy))
         leading: Orders = np.logical_and.accumulate(above, axis=1).sum(axis=1)
         return leading
 
-    def lengths(self, gaps: Floats, orders: Orders) -> Floats:
+    def pass_count_law(self, gaps: Floats, orders: Orders) -> Floats:
         return self.table(gaps).lengths(orders)
 
 
@@ -63,31 +63,31 @@ class SparseTest(ABC):
 class LaplaceTest(SparseTest):
     """`epsilon` is split in halves between the threshold and the items (P5.2)."""
 
-    epsilon: Number = field(positive)
+    epsilon: Number = field(positive_number)
     delta: Number = field(probability)
 
     def cost(self) -> Cost:
         half = self.epsilon / 2
-        return steps(LossInterval(half, self.epsilon, theorem="P5.2"), delta=self.delta)  # P2.4: [-ε2, ε1 + ε2]
+        return repeat_step(LossInterval(half, self.epsilon, theorem="P5.2"), delta=self.delta)  # P2.4: [-ε2, ε1 + ε2]
 
     def threshold(self, trials: int, entropy: Entropy) -> Keys:
-        return keys(Listed([Real(self.height)]), LAPLACE, entropy.uniforms(trials, 1))
+        return build_keys(RealScores([Real(self.threshold_height)]), LAPLACE, entropy.uniforms(trials, 1))
 
-    def tested(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
-        return keys(Linear(gaps, self.epsilon / 2 / unit), LAPLACE, entropy.uniforms(*gaps.shape))
+    def noisy_gaps(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
+        return build_keys(LinearScores(gaps, self.epsilon / 2 / unit), LAPLACE, entropy.uniforms(*gaps.shape))
 
     def table(self, gaps: Floats) -> SharedThreshold:
-        over = gaps * float(self.epsilon / 2) - float(self.height)
-        grid = between(-_FAR, _FAR, [0.0, *over.tolist()], piece=1.0)
+        over = gaps * float(self.epsilon / 2) - float(self.threshold_height)
+        grid = quadrature_between(-_FAR, _FAR, [0.0, *over.tolist()], piece=1.0)
         return SharedThreshold(
             LAPLACE.survival(grid.points - over[:, None]), grid.weights * LAPLACE.density(grid.points)
         )
 
     def margin_for_all(self, k: int, chance: float) -> float:
-        return 1 + float((self.height + laplace_threshold((1 - Fraction(chance)) / k)) * 2 / self.epsilon)
+        return 1 + float((self.threshold_height + laplace_threshold((1 - Fraction(chance)) / k)) * 2 / self.epsilon)
 
     @property
-    def height(self) -> Fraction:
+    def threshold_height(self) -> Fraction:
         """The threshold in units of the noise: T = 2t/ε (P5.2)."""
         return laplace_threshold(self.delta)
 
@@ -96,33 +96,33 @@ class LaplaceTest(SparseTest):
 class ExponentialTest(SparseTest):
     """One-sided noise: rate `epsilon1` for the threshold, `epsilon2` for each item (P5.3)."""
 
-    epsilon1: Number = field(positive)
-    epsilon2: Number = field(positive)
+    epsilon1: Number = field(positive_number)
+    epsilon2: Number = field(positive_number)
     delta: Number = field(probability)
 
     def cost(self) -> Cost:
         step = LossInterval(self.epsilon2, self.epsilon1 + self.epsilon2, theorem="P5.3")
-        return steps(step, delta=self.delta)
+        return repeat_step(step, delta=self.delta)
 
     def threshold(self, trials: int, entropy: Entropy) -> Keys:
         uniforms = entropy.uniforms(trials, 1)
-        return keys(Listed([Real(self.height)]), EXPONENTIAL, uniforms, scale=-1 / self.epsilon1)
+        return build_keys(RealScores([Real(self.threshold_height)]), EXPONENTIAL, uniforms, scale=-1 / self.epsilon1)
 
-    def tested(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
+    def noisy_gaps(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
         uniforms = entropy.uniforms(*gaps.shape)
-        return keys(Linear(gaps, Fraction(1, unit)), EXPONENTIAL, uniforms, scale=-1 / self.epsilon2)
+        return build_keys(LinearScores(gaps, Fraction(1, unit)), EXPONENTIAL, uniforms, scale=-1 / self.epsilon2)
 
     def table(self, gaps: Floats) -> SharedThreshold:
         first, second = float(self.epsilon1), float(self.epsilon2)
-        over = gaps - float(self.height)
-        grid = between(0.0, _FAR / first, (-over).tolist(), piece=1 / max(first, second))
+        over = gaps - float(self.threshold_height)
+        grid = quadrature_between(0.0, _FAR / first, (-over).tolist(), piece=1 / max(first, second))
         passing = EXPONENTIAL.cdf(second * (over[:, None] + grid.points))  # P5.6: (1 - e^{-ε2 (g - T + z)})_+
         return SharedThreshold(passing, grid.weights * first * EXPONENTIAL.density(first * grid.points))
 
     def margin_for_all(self, k: int, chance: float) -> float:
-        return 1 + float(self.height) + math.log(k / (1 - chance)) / float(self.epsilon2)
+        return 1 + float(self.threshold_height) + math.log(k / (1 - chance)) / float(self.epsilon2)
 
     @property
-    def height(self) -> Fraction:
+    def threshold_height(self) -> Fraction:
         """The threshold T, in users."""
         return failure_threshold(self.epsilon1, self.epsilon2, self.delta)

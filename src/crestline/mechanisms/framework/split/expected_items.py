@@ -30,37 +30,37 @@ _SURELY = 1.0 - float(np.finfo(np.float64).eps)  # a chance whose complement has
 
 
 @dataclass(frozen=True)
-class Head:
+class RankedCounts:
     """The best counts of a data set, largest first, in groups that are alike; and the first count left out."""
 
     counts: Floats
     sizes: Floats
     next_count: float
 
-    def times(self, factor: float) -> Head:
-        return Head(self.counts * factor, self.sizes, self.next_count * factor)
+    def scaled_by(self, factor: float) -> RankedCounts:
+        return RankedCounts(self.counts * factor, self.sizes, self.next_count * factor)
 
 
 @lru_cache(maxsize=64)
-def power_law(k_bar: int, exponent: float) -> Head:
+def power_law_counts(k_bar: int, exponent: float) -> RankedCounts:
     """`rank^-exponent` for the first `k_bar` ranks, in groups of neighbouring ranks."""
     edges = np.unique(np.geomspace(1, k_bar + 1, _EDGES).round())
     middles = np.sqrt(edges[:-1] * (edges[1:] - 1))
-    return Head(middles**-exponent, np.diff(edges), (k_bar + 1.0) ** -exponent)
+    return RankedCounts(middles**-exponent, np.diff(edges), (k_bar + 1.0) ** -exponent)
 
 
-def expected_items(head: Head, k: int, noise: Law, scale: float, test: ExponentialTest) -> float:
+def expected_items(head: RankedCounts, k: int, noise: Law, scale: float, test: ExponentialTest) -> float:
     """About how many of k items are named when counts get noise of this law and scale, and then the test."""
-    passing, weight = _passing(head, test)
-    chosen = _above(head, _levels(head, k, noise, scale), noise, scale)
-    parts = [_so_far(head, passing, some) for some in np.split(chosen, _PARTS)]
+    passing, weight = _pass_chances(head, test)
+    chosen = _chance_above(head, _falling_levels(head, k, noise, scale), noise, scale)
+    parts = [_survival_and_named(head, passing, some) for some in np.split(chosen, _PARTS)]
     clean, named = (np.concatenate(part) for part in zip(*parts, strict=True))
     steps = (named[1:] + named[:-1]) / 2 * (clean[:-1] - clean[1:])
     mean = steps.sum(axis=0) + named[-1] * clean[-1]  # above the first level hardly anything is chosen
     return float(mean @ weight)
 
 
-def _so_far(head: Head, passing: Floats, chosen: Floats) -> tuple[Floats, Floats]:
+def _survival_and_named(head: RankedCounts, passing: Floats, chosen: Floats) -> tuple[Floats, Floats]:
     """At some levels: the chance that no failing item is chosen yet, and how many are named if so."""
     fails = np.minimum((1.0 - passing) * chosen[:, :, None], _SURELY)  # (level, group, threshold noise)
     sizes = head.sizes[:, None]
@@ -68,31 +68,31 @@ def _so_far(head: Head, passing: Floats, chosen: Floats) -> tuple[Floats, Floats
     return clean, (sizes * passing * chosen[:, :, None] / (1.0 - fails)).sum(axis=1)
 
 
-def _passing(head: Head, test: ExponentialTest) -> tuple[Floats, Floats]:
+def _pass_chances(head: RankedCounts, test: ExponentialTest) -> tuple[Floats, Floats]:
     """Each group's chance to pass, given quantiles of the threshold's noise, and their weights (P5.6)."""
-    place, weight = _quantiles()
+    place, weight = _gauss_legendre()
     noise = -np.log1p(-(place + 1) / 2) / float(test.epsilon1)
-    over = head.counts - head.next_count - 1.0 - float(test.height)
+    over = head.counts - head.next_count - 1.0 - float(test.threshold_height)
     return EXPONENTIAL.cdf(float(test.epsilon2) * (over[:, None] + noise)), weight / 2
 
 
 @cache
-def _quantiles() -> tuple[Floats, Floats]:
+def _gauss_legendre() -> tuple[Floats, Floats]:
     """Places in (-1, 1) and their weights: Gauss and Legendre's."""
     place, weight = np.polynomial.legendre.leggauss(_NODES)
     return place, weight
 
 
-def _above(head: Head, levels: Floats, noise: Law, scale: float) -> Floats:
+def _chance_above(head: RankedCounts, levels: Floats, noise: Law, scale: float) -> Floats:
     """The chance that the key of an item lies above each level: (level, group)."""
     with np.errstate(over="ignore"):  # far below a count: certainly above
         return noise.survival((levels[:, None] - head.counts) / scale)
 
 
-def _levels(head: Head, k: int, noise: Law, scale: float) -> Floats:
+def _falling_levels(head: RankedCounts, k: int, noise: Law, scale: float) -> Floats:
     """Falling levels, from where hardly anything is chosen to where k items are expected to be."""
     grid = np.linspace(head.counts.max() + _REACH * scale, head.counts.min() - _REACH * scale, _GRID)
-    above = np.concatenate([_above(head, some, noise, scale) @ head.sizes for some in np.split(grid, _PARTS)])
+    above = np.concatenate([_chance_above(head, some, noise, scale) @ head.sizes for some in np.split(grid, _PARTS)])
     wanted = np.linspace(0.0, 1.0, _LEVELS) ** _SPACING * min(k, 0.999 * float(above.max()))
     wanted[0] = min(0.01, wanted[1] / 2)  # where the first level lies
     return np.interp(wanted, above, grid)

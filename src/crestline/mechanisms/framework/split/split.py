@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from crestline.guarantees.search import halved
+from crestline.guarantees.root_finding import bisect_floats
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
-from crestline.mechanisms.framework.split.expected_items import Head, expected_items, power_law
+from crestline.mechanisms.framework.split.expected_items import RankedCounts, expected_items, power_law_counts
 from crestline.randomness.laws.law import Law
 
 EXPONENT = 0.6  # between rank k and rank 10 k, popularity data fall like this, give or take 0.2
@@ -63,31 +63,31 @@ def best_split(
     """The split, on a grid of round shares, that names most items on the reference; found by climbing."""
     values: dict[tuple[int, int, int], float] = {}
 
-    def split(place: tuple[int, int, int]) -> Split:
+    def split_at(place: tuple[int, int, int]) -> Split:
         return Split(TESTS[place[0]], THRESHOLDS[place[1]], failures[place[2]])
 
     @cache
-    def parts(place: tuple[int, int, int]) -> tuple[float, ExponentialTest]:
-        return scale(split(place)), split(place).exponential_test(epsilon, delta)
+    def scale_and_test(place: tuple[int, int, int]) -> tuple[float, ExponentialTest]:
+        return scale(split_at(place)), split_at(place).exponential_test(epsilon, delta)
 
-    def named(head: Head, place: tuple[int, int, int]) -> float:
-        spread, test = parts(place)
+    def items_named(head: RankedCounts, place: tuple[int, int, int]) -> float:
+        spread, test = scale_and_test(place)
         return expected_items(head, k, noise, spread, test) if math.isfinite(spread) else -math.inf
 
     first, second, third = _START
     place = (first, second, min(third, len(failures) - 1))
-    head = _interesting(power_law(k_bar, EXPONENT), lambda reference: named(reference, place) >= k / 2)
+    head = _scale_until(power_law_counts(k_bar, EXPONENT), lambda reference: items_named(reference, place) >= k / 2)
     while True:
-        for near in _around(place, (len(TESTS), len(THRESHOLDS), len(failures))):
+        for near in _grid_neighbours(place, (len(TESTS), len(THRESHOLDS), len(failures))):
             if near not in values:
-                values[near] = named(head, near)
-        best = max(_around(place, (len(TESTS), len(THRESHOLDS), len(failures))), key=lambda near: values[near])
+                values[near] = items_named(head, near)
+        best = max(_grid_neighbours(place, (len(TESTS), len(THRESHOLDS), len(failures))), key=lambda near: values[near])
         if values[best] <= values[place]:
-            return split(place)
+            return split_at(place)
         place = best
 
 
-def _around(place: tuple[int, int, int], sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+def _grid_neighbours(place: tuple[int, int, int], sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
     """A place, and its neighbours one step away in one direction."""
     yield place
     for axis in range(3):
@@ -98,19 +98,19 @@ def _around(place: tuple[int, int, int], sizes: tuple[int, int, int]) -> Iterato
                 yield (moved[0], moved[1], moved[2])
 
 
-def _interesting(shape: Head, enough: Callable[[Head], bool]) -> Head:
+def _scale_until(shape: RankedCounts, enough: Callable[[RankedCounts], bool]) -> RankedCounts:
     """The shape with as many users as it takes for `enough`: by doubling, then halving the bracket."""
     low, high = 0.0, 1.0
     for _ in range(_DOUBLINGS):
-        if enough(shape.times(math.exp(high))):
+        if enough(shape.scaled_by(math.exp(high))):
             break
         low, high = high, min(1.5 * high, _LARGEST)
     # how close to half of k: any head near it will do
-    _, found = halved(lambda users: enough(shape.times(math.exp(users))), low, high, turns=12)
-    return shape.times(math.exp(found))
+    _, found = bisect_floats(lambda users: enough(shape.scaled_by(math.exp(users))), low, high, turns=12)
+    return shape.scaled_by(math.exp(found))
 
 
-def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
+def largest_mu(epsilon: float, slack: float, test: ExponentialTest) -> float:
     """About the μ of a Gaussian loss that fits (epsilon, slack) beside the test's two-point loss; 0 if none does.
 
     Many small bounded-range steps of one ε lose about as much as Gaussian noise with `μ = ε √k / 2`. This guides
@@ -118,14 +118,14 @@ def gaussian_room(epsilon: float, slack: float, test: ExponentialTest) -> float:
     """
     above, below = float(test.epsilon1 + test.epsilon2), float(test.epsilon2)
 
-    def needed(mu: float) -> float:
-        return max(_two_point(mu, epsilon, above, below), _two_point(mu, epsilon, below, above))
+    def delta_needed(mu: float) -> float:
+        return max(_two_point_delta(mu, epsilon, above, below), _two_point_delta(mu, epsilon, below, above))
 
     highest = 2 * math.sqrt(epsilon) + epsilon + 1  # the upper end of a search: the room only guides
-    return halved(lambda mu: needed(mu) > slack, 0.0, highest, turns=40)[0]
+    return bisect_floats(lambda mu: delta_needed(mu) > slack, 0.0, highest, turns=40)[0]
 
 
-def _two_point(mu: float, epsilon: float, above: float, below: float) -> float:
+def _two_point_delta(mu: float, epsilon: float, above: float, below: float) -> float:
     """δ at ε of a Gaussian loss plus `above` or `-below`: the mean of the Gaussian's δ, shifted (P2.6)."""
     chance = math.expm1(-below) / math.expm1(-(above + below))
     return chance * _gaussian(mu, epsilon - above) + (1 - chance) * _gaussian(mu, epsilon + below)
@@ -134,8 +134,8 @@ def _two_point(mu: float, epsilon: float, above: float, below: float) -> float:
 def _gaussian(mu: float, epsilon: float) -> float:
     """P2.6."""
     growth = math.exp(min(epsilon, 700.0))  # the cap only keeps the exponential finite
-    return _cdf(mu / 2 - epsilon / mu) - growth * _cdf(-mu / 2 - epsilon / mu)
+    return _normal_cdf(mu / 2 - epsilon / mu) - growth * _normal_cdf(-mu / 2 - epsilon / mu)
 
 
-def _cdf(x: float) -> float:
+def _normal_cdf(x: float) -> float:
     return math.erfc(-x / math.sqrt(2)) / 2

@@ -21,11 +21,11 @@ from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows
 from crestline.sources.engine.dialects.functions import (
     Expression,
     Node,
-    declared,
+    engine_function,
     hex_digits,
     in_microseconds,
     json_rows,
-    rewritten,
+    rewrite_tree,
     try_cast,
 )
 
@@ -53,16 +53,16 @@ _TIMEOUT: ContextVar[float | None] = ContextVar("timeout", default=None)
 
 
 def _md5(text: Expression, digits: int) -> Expression:
-    hashed = hex_digits(declared("MD5", _TEXT, _BYTES)(text))
-    return declared("substring", _TEXT, "int64", "int64", _TEXT)(hashed, 1, digits)
+    hashed = hex_digits(engine_function("MD5", _TEXT, _BYTES)(text))
+    return engine_function("substring", _TEXT, "int64", "int64", _TEXT)(hashed, 1, digits)
 
 
 def _number_of(digits: Expression) -> Expression:
-    little = declared("reverse", _BYTES, _BYTES)(declared("unhex", _TEXT, _BYTES)(digits))
-    return declared("reinterpretAsUInt32", _BYTES, "int64")(little)
+    little = engine_function("reverse", _BYTES, _BYTES)(engine_function("unhex", _TEXT, _BYTES)(digits))
+    return engine_function("reinterpretAsUInt32", _BYTES, "int64")(little)
 
 
-def _lifted(table: pyarrow.Table) -> Expression:
+def _inline_table(table: pyarrow.Table) -> Expression:
     """As JSON, which the statement carries: neither a table function nor a temporary table, which a role that only
     reads may not have."""
     import ibis
@@ -84,7 +84,9 @@ def _lifted(table: pyarrow.Table) -> Expression:
         ),
         None,
     ).to_expr()
-    return held.select(**{name: _unheld(held[f"c{i}"], kind) for i, (name, kind) in enumerate(kinds.items())})
+    return held.select(
+        **{name: _decode_inline_column(held[f"c{i}"], kind) for i, (name, kind) in enumerate(kinds.items())}
+    )
 
 
 def _json_type(kind: DataType) -> str:
@@ -93,35 +95,35 @@ def _json_type(kind: DataType) -> str:
     return "Nullable(Date32)" if kind.is_date() else str(ClickHouseType.to_string(kind.copy(nullable=True)))
 
 
-def _unheld(column: Expression, kind: DataType) -> Expression:
+def _decode_inline_column(column: Expression, kind: DataType) -> Expression:
     if not kind.is_string() and not kind.is_binary():
         return column
-    return declared("unhex", _TEXT, str(kind.copy(nullable=True)))(column)
+    return engine_function("unhex", _TEXT, str(kind.copy(nullable=True)))(column)
 
 
-def compiled(engine: Engine, expression: Expression) -> str:
+def compile_statement(engine: Engine, expression: Expression) -> str:
     """The statement, with days and moments of the whole calendar, where Ibis takes the types that begin in 1970, and
     with text that is measured and cut by characters."""
     from sqlglot import exp
 
     kinds = exp.DataType.Type
 
-    def changed(part: Node) -> Node:
-        if isinstance(part, exp.Anonymous) and part.name == "toDate":
-            return exp.Anonymous(this="toDate32", expressions=part.expressions)
-        if isinstance(part, exp.Anonymous) and part.name == "parseDateTimeBestEffort":
-            moment, *zone = part.expressions
+    def change_node(node: Node) -> Node:
+        if isinstance(node, exp.Anonymous) and node.name == "toDate":
+            return exp.Anonymous(this="toDate32", expressions=node.expressions)
+        if isinstance(node, exp.Anonymous) and node.name == "parseDateTimeBestEffort":
+            moment, *zone = node.expressions
             micros = [moment, exp.Literal.number(_MICROSECONDS), *(zone or [exp.Literal.string("UTC")])]
             return exp.Anonymous(this="parseDateTime64BestEffort", expressions=micros)
-        if isinstance(part, exp.Cast) and part.to.this == kinds.DATE:
-            part.set("to", exp.DataType(this=kinds.DATE32, nullable=True))
-        if isinstance(part, exp.Substring):
-            return exp.Anonymous(this="substringUTF8", expressions=list(part.args.values()))
-        if isinstance(part, exp.Length):
-            return exp.Anonymous(this="lengthUTF8", expressions=[part.this])
-        return part
+        if isinstance(node, exp.Cast) and node.to.this == kinds.DATE:
+            node.set("to", exp.DataType(this=kinds.DATE32, nullable=True))
+        if isinstance(node, exp.Substring):
+            return exp.Anonymous(this="substringUTF8", expressions=list(node.args.values()))
+        if isinstance(node, exp.Length):
+            return exp.Anonymous(this="lengthUTF8", expressions=[node.this])
+        return node
 
-    return str(rewritten(engine.compiler.to_sqlglot(expression), changed).sql(dialect=engine.compiler.dialect))
+    return str(rewrite_tree(engine.compiler.to_sqlglot(expression), change_node).sql(dialect=engine.compiler.dialect))
 
 
 def _total_cast(value: Expression, kind: DataType) -> Expression:
@@ -130,8 +132,10 @@ def _total_cast(value: Expression, kind: DataType) -> Expression:
     scale = value.type().scale if value.type().is_timestamp() and kind.is_timestamp() else None
     if scale is None or scale >= _MICROSECONDS:
         return try_cast(value, kind)
-    ticks = declared("reinterpretAsInt64", str(value.type().copy(nullable=True)), "int64")(value)
-    return declared("fromUnixTimestamp64Micro", "int64", str(kind.copy(nullable=True)))(in_microseconds(ticks, scale))
+    ticks = engine_function("reinterpretAsInt64", str(value.type().copy(nullable=True)), "int64")(value)
+    return engine_function("fromUnixTimestamp64Micro", "int64", str(kind.copy(nullable=True)))(
+        in_microseconds(ticks, scale)
+    )
 
 
 def _representable(value: Expression) -> Expression:
@@ -152,38 +156,38 @@ def _settings() -> dict[str, str | int | float]:
     return {**_SETTINGS} if timeout is None else {**_SETTINGS, "max_execution_time": max(timeout, 0.001)}
 
 
-def _fetched(engine: Engine, expression: Expression) -> Rows:
+def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
     """Text as bytes, because the driver would fail on what is no UTF-8, and moments in UTC, whatever the server's zone
     is."""
     formats = {"String": "bytes", "FixedString": "bytes"}
-    statement = compiled(engine, expression)
+    statement = compile_statement(engine, expression)
     found = engine.con.query(statement, settings=_settings(), query_formats=formats, query_tz="UTC")
-    ways = [_way(kind) for kind in expression.schema().types]
+    ways = [_value_converter(kind) for kind in expression.schema().types]
     rows = found.result_rows
     return [tuple(v if v is None or way is None else way(v) for v, way in zip(row, ways, strict=True)) for row in rows]
 
 
-def _way(kind: DataType) -> Callable[[Any], Any] | None:
+def _value_converter(kind: DataType) -> Callable[[Any], Any] | None:
     """From what the driver returns to a Python value, where that is another."""
     if kind.is_string():
         return lambda raw: raw.decode(errors="replace") if isinstance(raw, bytes) else raw
     if kind.is_boolean():
         return bool
     if kind.is_timestamp():
-        return _aware if kind.timezone else _unmarked
+        return _in_utc_zone if kind.timezone else _without_zone
     return None
 
 
-def _aware(moment: datetime) -> datetime:
+def _in_utc_zone(moment: datetime) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _unmarked(moment: datetime) -> datetime:
-    return _aware(moment).replace(tzinfo=None)
+def _without_zone(moment: datetime) -> datetime:
+    return _in_utc_zone(moment).replace(tzinfo=None)
 
 
 @contextmanager
-def _reading(engine: Engine, timeout: float) -> Iterator[None]:
+def _limit_statements(engine: Engine, timeout: float) -> Iterator[None]:
     """Every statement brings the time along that it may take."""
     token = _TIMEOUT.set(timeout)
     try:
@@ -192,10 +196,10 @@ def _reading(engine: Engine, timeout: float) -> Iterator[None]:
         _TIMEOUT.reset(token)
 
 
-def _opened(engine: Engine) -> None:
+def _check_connection(engine: Engine) -> None:
     """Refuse a server, or a role, that does not take the settings that every statement brings along."""
     try:
-        _pinged(engine)
+        _ping_server(engine)
     except Exception:  # noqa: S110 -- whatever was wrong; its words may hold more than they should
         pass
     else:
@@ -206,7 +210,7 @@ def _opened(engine: Engine) -> None:
     )
 
 
-def _pinged(engine: Engine) -> None:
+def _ping_server(engine: Engine) -> None:
     engine.con.query("SELECT 1", settings=_settings())
 
 
@@ -217,10 +221,10 @@ CLICKHOUSE = Dialect(
     number_of=_number_of,
     total_cast=_total_cast,
     representable=_representable,
-    in_utc_unmarked=True,
-    opened=_opened,
-    lifted=_lifted,
-    fetched=_fetched,
-    pinged=_pinged,
-    reading=_reading,
+    unmarked_is_utc=True,
+    check_connection=_check_connection,
+    inline_table=_inline_table,
+    fetch_rows=_fetch_rows,
+    ping=_ping_server,
+    read_transaction=_limit_statements,
 )

@@ -9,8 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crestline.sources.engine.connection import Driver, Engine
-from crestline.sources.engine.dialects.dialect import Codec, Dialect, Keeping, Rows, listed
-from crestline.sources.engine.dialects.functions import Expression, Node, cast, declared, in_microseconds, rewritten
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, TempTables, table_rows
+from crestline.sources.engine.dialects.functions import (
+    Expression,
+    Node,
+    cast,
+    engine_function,
+    in_microseconds,
+    rewrite_tree,
+)
 
 if TYPE_CHECKING:
     from ibis.expr.datatypes import DataType
@@ -21,18 +28,18 @@ _DIGITS, _DIGITS_OF_A_NUMBER = "0123456789abcdef", 8
 
 
 def _part(text: Expression, first: int, length: int) -> Expression:
-    return declared("substr", _TEXT, "int64", "int64", _TEXT)(text, first, length)
+    return engine_function("substr", _TEXT, "int64", "int64", _TEXT)(text, first, length)
 
 
 def _md5(text: Expression, digits: int) -> Expression:
-    return _part(declared("md5", _TEXT, _TEXT)(text), 1, digits)
+    return _part(engine_function("md5", _TEXT, _TEXT)(text), 1, digits)
 
 
 def _number_of(digits: Expression) -> Expression:
     """There is no function for it: each digit by its place among all of them."""
     import ibis
 
-    place = declared("strpos", _TEXT, _TEXT, "int64")
+    place = engine_function("strpos", _TEXT, _TEXT, "int64")
     number = ibis.literal(0, "int64")
     for first in range(1, _DIGITS_OF_A_NUMBER + 1):
         number = number * len(_DIGITS) + (place(_DIGITS, _part(digits, first, 1)) - 1)
@@ -40,7 +47,7 @@ def _number_of(digits: Expression) -> Expression:
 
 
 def _arrow_cast(value: Expression, arrow: str, kind: str) -> Expression:
-    return declared("arrow_cast", str(value.type().copy(nullable=True)), kind, option=arrow)(value)
+    return engine_function("arrow_cast", str(value.type().copy(nullable=True)), kind, option=arrow)(value)
 
 
 def _total_cast(value: Expression, kind: DataType) -> Expression:
@@ -49,20 +56,20 @@ def _total_cast(value: Expression, kind: DataType) -> Expression:
     if not kind.is_timestamp():
         return cast(value, kind)
     micros = _microseconds(value, value.type())
-    return _arrow_cast(micros, f"Timestamp(Microsecond, {_zone(kind)})", str(kind.copy(nullable=True)))
+    return _arrow_cast(micros, f"Timestamp(Microsecond, {_arrow_zone(kind)})", str(kind.copy(nullable=True)))
 
 
 def _microseconds(value: Expression, kind: DataType) -> Expression:
     if kind.scale == _MICROSECONDS:
         return _arrow_cast(value, "Int64", "int64")
     if kind.scale == _NANOSECONDS:
-        coarse = _arrow_cast(value, f"Timestamp(Microsecond, {_zone(kind)})", str(kind.copy(scale=_MICROSECONDS)))
+        coarse = _arrow_cast(value, f"Timestamp(Microsecond, {_arrow_zone(kind)})", str(kind.copy(scale=_MICROSECONDS)))
         # Through nothing but casts a comparison would be made in nanoseconds, which most moments do not fit.
-        return declared("nullif", "int64", "int64", option=-(2**63))(_arrow_cast(coarse, "Int64", "int64"))
+        return engine_function("nullif", "int64", "int64", option=-(2**63))(_arrow_cast(coarse, "Int64", "int64"))
     return in_microseconds(_arrow_cast(value, "Int64", "int64"), kind.scale or 0)
 
 
-def _zone(kind: DataType) -> str:
+def _arrow_zone(kind: DataType) -> str:
     return 'Some("UTC")' if kind.timezone else "None"
 
 
@@ -85,17 +92,17 @@ def _representable(value: Expression) -> Expression:
     return value
 
 
-def compiled(engine: Engine, expression: Expression) -> str:
+def compile_statement(engine: Engine, expression: Expression) -> str:
     """The statement, with days as such, where Ibis takes moments in nanoseconds. What is sorted by a column has no
     other column of that name: DataFusion could not tell them apart."""
     from sqlglot import exp
 
-    def changed(part: Node) -> Node:
-        if isinstance(part, exp.TimestampTrunc) and part.args["unit"].name == "DAY":
-            return exp.cast(part.this, exp.DataType.Type.DATE, copy=False)
-        return part
+    def change_node(node: Node) -> Node:
+        if isinstance(node, exp.TimestampTrunc) and node.args["unit"].name == "DAY":
+            return exp.cast(node.this, exp.DataType.Type.DATE, copy=False)
+        return node
 
-    tree = rewritten(engine.compiler.to_sqlglot(expression), changed)
+    tree = rewrite_tree(engine.compiler.to_sqlglot(expression), change_node)
     if tree.args.get("order"):  # its rows are read by place
         for place, column in enumerate(tree.expressions):
             if isinstance(column, exp.Alias):
@@ -103,27 +110,27 @@ def compiled(engine: Engine, expression: Expression) -> str:
     return str(tree.sql(dialect=engine.compiler.dialect))
 
 
-def _frame(engine: Engine, expression: Expression) -> Driver:
+def _run_statement(engine: Engine, expression: Expression) -> Driver:
     engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
-    return engine.con.sql(compiled(engine, expression))
+    return engine.con.sql(compile_statement(engine, expression))
 
 
-def _fetched(engine: Engine, expression: Expression) -> Rows:
-    return listed(_frame(engine, expression).to_arrow_table())
+def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
+    return table_rows(_run_statement(engine, expression).to_arrow_table())
 
 
-def _stored(engine: Engine, expression: Expression) -> Expression:
+def _store_rows(engine: Engine, expression: Expression) -> Expression:
     import ibis
     import pyarrow
     from ibis.expr.operations import DatabaseTable, Namespace
 
     name = ibis.util.gen_name("crestline")  # letters, digits and underscores
-    rows = _frame(engine, expression).to_arrow_table()
+    rows = _run_statement(engine, expression).to_arrow_table()
     engine.con.register_record_batches(name, [rows.to_batches() or [pyarrow.RecordBatch.from_pylist([], rows.schema)]])
     return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=Namespace()).to_expr()
 
 
-def _dropped(engine: Engine, table: Expression) -> None:
+def _drop_table(engine: Engine, table: Expression) -> None:
     engine.con.deregister_table(table.op().name)
 
 
@@ -132,14 +139,14 @@ DATAFUSION = Dialect(
     Codec(
         lambda text: text.cast(_BYTES),
         lambda raw: raw.cast(_TEXT),
-        lambda raw: declared("encode", _BYTES, _TEXT, option="hex")(raw),
+        lambda raw: engine_function("encode", _BYTES, _TEXT, option="hex")(raw),
     ),
     md5=_md5,
     number_of=_number_of,
     total_cast=_total_cast,
     in_utc=_in_utc,
     representable=_representable,
-    fetched=_fetched,
-    pinged=None,
-    keeping=Keeping(_stored, _dropped),
+    fetch_rows=_fetch_rows,
+    ping=None,
+    temp_tables=TempTables(_store_rows, _drop_table),
 )

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.dialects.functions import Expression, Function, cast, declared, same
+from crestline.sources.engine.dialects.functions import Expression, Function, cast, engine_function, identity
 
 if TYPE_CHECKING:
     import pyarrow
     from ibis.expr.datatypes import DataType
     from numpy.typing import NDArray
 
-    from crestline.sources.engine.places import Values
+    from crestline.sources.engine.bind_parameters import Values
     from crestline.sources.engine.statements import Statement
 
 Rows: TypeAlias = list[tuple[Any, ...]]
@@ -39,15 +39,15 @@ class Codec:
     encode: Function
     decode: Function
     hex: Function
-    sent: Function = same
+    sent: Function = identity
 
 
 def ibis_rows(engine: Engine, expression: Expression) -> Rows:
     """The rows of an expression, by way of Arrow, as every engine of Ibis has it."""
-    return listed(engine.to_pyarrow(expression))
+    return table_rows(engine.to_pyarrow(expression))
 
 
-def listed(table: Expression) -> Rows:
+def table_rows(table: Expression) -> Rows:
     """The rows of an Arrow table."""
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
@@ -56,31 +56,31 @@ def ibis_table(engine: Engine, name: str, database: str | None = None) -> Expres
     return engine.table(name) if database is None else engine.table(name, database=database)
 
 
-def unchanged(subject: object) -> None:
+def do_nothing(subject: object) -> None:
     """Nothing to do, and nothing to refuse."""
 
 
-def pinged(engine: Engine) -> None:
+def ping_engine(engine: Engine) -> None:
     with closing(engine.raw_sql("SELECT 1")):
         pass
 
 
 @contextmanager
-def unlimited(engine: Engine) -> Iterator[Interrupt | None]:
+def without_interrupt(engine: Engine) -> Iterator[Interrupt | None]:
     yield None
 
 
 @contextmanager
-def untouched(engine: Engine) -> Iterator[None]:
+def no_context(engine: Engine) -> Iterator[None]:
     yield
 
 
 @contextmanager
-def as_it_is(engine: Engine, timeout: float) -> Iterator[None]:
+def no_transaction(engine: Engine, timeout: float) -> Iterator[None]:
     yield
 
 
-def in_memory(table: pyarrow.Table) -> Expression:
+def memory_table(table: pyarrow.Table) -> Expression:
     """An Arrow table as one that Ibis makes known to the engine when a statement needs it."""
     import ibis
 
@@ -88,15 +88,15 @@ def in_memory(table: pyarrow.Table) -> Expression:
 
 
 def left_md5(text: Expression, digits: int) -> Expression:
-    return declared("left", "string", "string", option=digits)(declared("md5", "string", "string")(text))
+    return engine_function("left", "string", "string", option=digits)(engine_function("md5", "string", "string")(text))
 
 
-def concatenated(texts: Sequence[Expression]) -> Expression:
-    return declared("concat", *["string"] * (len(texts) + 1))(*texts)
+def concat_texts(texts: Sequence[Expression]) -> Expression:
+    return engine_function("concat", *["string"] * (len(texts) + 1))(*texts)
 
 
 def floor_in_doubles(value: Expression, size: int) -> Expression:
-    return declared("floor", "float64", "float64")(value.cast("float64") / size) * size
+    return engine_function("floor", "float64", "float64")(value.cast("float64") / size) * size
 
 
 def text_of(value: Expression) -> Expression:
@@ -104,7 +104,7 @@ def text_of(value: Expression) -> Expression:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class TempTables:
     """How an engine keeps the rows of an expression for later statements.
 
     stored    keeps them under a name of their own, as they are, without a conversion that could fail
@@ -112,13 +112,13 @@ class Keeping:
     lasting   whether what was counted over a public list is kept this way as well
     """
 
-    stored: Callable[[Engine, Expression], Expression]
-    dropped: Callable[[Engine, Expression], None]
-    lasting: bool = True
+    store_rows: Callable[[Engine, Expression], Expression]
+    drop_table: Callable[[Engine, Expression], None]
+    for_public_lists: bool = True
 
 
 @dataclass(frozen=True)
-class Binding:
+class PreparedStatements:
     """How an engine runs a statement that was written before, with values in its places.
 
     rows       its rows
@@ -127,11 +127,11 @@ class Binding:
     """
 
     rows: Callable[[Engine, Expression, Statement, Values], Rows]
-    numbered: bool
+    numbered_parameters: bool
 
 
 @dataclass(frozen=True)
-class Arrays:
+class ArrayTransfer:
     """How an engine in this process hands whole numbers over, and keeps rows in tables whose names are given.
 
     table     the table of a name, with the columns of an expression; it need not be there yet
@@ -141,8 +141,8 @@ class Arrays:
     """
 
     table: Callable[[Engine, str, Expression], Expression]
-    stored: Callable[[Engine, str, Statement, Values], int]
-    dropped: Callable[[Engine, Sequence[str]], None]
+    store_rows: Callable[[Engine, str, Statement, Values], int]
+    drop_tables: Callable[[Engine, Sequence[str]], None]
     columns: Callable[[Engine, Statement, Values], list[NDArray[Any]]]
 
 
@@ -186,7 +186,7 @@ class Dialect:
     Statements
     lifted           an Arrow table without nulls as an expression, without writing to the engine
     fetched          the rows of an expression as Python values
-    batched          the same, so many at a time, within `reading`; None: all at once
+    batched          the same, so many at a time, within `read_transaction`; None: all at once
     binding          how statements are run again with other values; None: each is written anew
     arrays           how pairs are brought into this process as numbers; None: they are counted in the engine
     pinged           fails where the connection is lost; None: the engine is in this process
@@ -194,7 +194,7 @@ class Dialect:
     interrupting     how to interrupt what this thread runs; None: we cannot
     surroundings     what must hold around every statement
     keeping          how rows are kept for later statements; None: they are not
-    has_snapshots    whether `reading` gives several statements one state of the tables now
+    has_snapshots    whether `read_transaction` gives several statements one state of the tables now
     keeps_snapshots  whether it does so for all tables that an expression reads
     """
 
@@ -203,40 +203,40 @@ class Dialect:
 
     md5: Callable[[Expression, int], Expression] = left_md5
     number_of: Function | None = None
-    joined: Callable[[Sequence[Expression]], Expression] = concatenated
+    join_texts: Callable[[Sequence[Expression]], Expression] = concat_texts
     text_of: Function = text_of
-    key: Function = same
+    key: Function = identity
     plain_text: bool = False
     reads_text: bool = False
 
-    readable: Function = same
-    attempted: Function = same
+    readable_table: Function = identity
+    try_else_null: Function = identity
     total_cast: Callable[[Expression, DataType], Expression] = cast
-    representable: Function = same
+    representable: Function = identity
     is_number: Function = lambda value: ~value.isnan()
     in_utc: Function = lambda value: value.cast("timestamp(6)")
-    part: Function = same
-    floored: Callable[[Expression, int], Expression] = floor_in_doubles
-    any_decimal: bool = False
-    careful: bool = False
+    extract_part: Function = identity
+    floor_to_multiple: Callable[[Expression, int], Expression] = floor_in_doubles
+    unbounded_decimals: bool = False
+    products_may_underflow: bool = False
     nanoseconds: bool = False
-    in_utc_unmarked: bool = False
+    unmarked_is_utc: bool = False
     remainder: Callable[[Expression, int], Expression] = lambda value, size: value % size
-    trimmed: Function = same
+    strip_trailing_zeros: Function = identity
 
-    opened: Callable[[Engine], None] = unchanged
-    found: Callable[..., Expression] = ibis_table
-    given: Callable[[Expression], None] = unchanged
+    check_connection: Callable[[Engine], None] = do_nothing
+    find_table: Callable[..., Expression] = ibis_table
+    check_given_table: Callable[[Expression], None] = do_nothing
 
-    lifted: Callable[[pyarrow.Table], Expression] = in_memory
-    fetched: Callable[[Engine, Expression], Rows] = ibis_rows
-    batched: Callable[[Engine, Expression, int], Generator[Rows, None, None]] | None = None
-    binding: Binding | None = None
-    arrays: Arrays | None = None
-    pinged: Callable[[Engine], None] | None = pinged
-    reading: Callable[[Engine, float], AbstractContextManager[None]] = as_it_is
-    interrupting: Callable[[Engine], AbstractContextManager[Interrupt | None]] = unlimited
-    surroundings: Callable[[Engine], AbstractContextManager[None]] = untouched
-    keeping: Keeping | None = None
+    inline_table: Callable[[pyarrow.Table], Expression] = memory_table
+    fetch_rows: Callable[[Engine, Expression], Rows] = ibis_rows
+    fetch_batches: Callable[[Engine, Expression, int], Generator[Rows, None, None]] | None = None
+    prepared_statements: PreparedStatements | None = None
+    array_transfer: ArrayTransfer | None = None
+    ping: Callable[[Engine], None] | None = ping_engine
+    read_transaction: Callable[[Engine, float], AbstractContextManager[None]] = no_transaction
+    interrupt_handle: Callable[[Engine], AbstractContextManager[Interrupt | None]] = without_interrupt
+    around_statement: Callable[[Engine], AbstractContextManager[None]] = no_context
+    temp_tables: TempTables | None = None
     has_snapshots: Callable[[Engine], bool] = lambda engine: False
     keeps_snapshots: Callable[[Expression], bool] = lambda table: True

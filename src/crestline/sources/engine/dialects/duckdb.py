@@ -11,48 +11,50 @@ from numpy.typing import NDArray
 
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import (
-    Arrays,
-    Binding,
+    ArrayTransfer,
     Codec,
     Dialect,
     Interrupt,
-    Keeping,
+    PreparedStatements,
     Rows,
+    TempTables,
     ibis_rows,
-    listed,
+    table_rows,
 )
-from crestline.sources.engine.dialects.functions import Expression, declared, hex_digits, same, try_cast
+from crestline.sources.engine.dialects.functions import Expression, engine_function, hex_digits, identity, try_cast
 
 if TYPE_CHECKING:
-    from crestline.sources.engine.places import Values
+    from crestline.sources.engine.bind_parameters import Values
     from crestline.sources.engine.statements import Statement
 
 EMBEDDED = "embedded"
 _MICROSECONDS, _NANOSECONDS = 6, 9
 
 
-def attempted(value: Expression) -> Expression:
+def try_else_null(value: Expression) -> Expression:
     """Inside `try`: the second line of defence, for what the engine does against its own documentation."""
     kind = str(value.type().copy(nullable=True))
-    return declared("try", kind, kind)(value)
+    return engine_function("try", kind, kind)(value)
 
 
-def _encoded(text: Expression) -> Expression:
-    return declared("encode", "string", "binary")(text)
+def _encode_text(text: Expression) -> Expression:
+    return engine_function("encode", "string", "binary")(text)
 
 
-def _decoded(raw: Expression) -> Expression:
+def _decode_bytes(raw: Expression) -> Expression:
     """Bytes as text; those of no text, which a frame may hold, in hexadecimal: one row must not make an error."""
-    return attempted(declared("decode", "binary", "string")(raw)).coalesce(declared("hex", "binary", "string")(raw))
+    return try_else_null(engine_function("decode", "binary", "string")(raw)).coalesce(
+        engine_function("hex", "binary", "string")(raw)
+    )
 
 
-def _joined(texts: Sequence[Expression]) -> Expression:
+def _join_texts(texts: Sequence[Expression]) -> Expression:
     """DuckDB copies the whole for every `||`, as which it would be written if the function had no schema."""
-    return declared("concat", *["string"] * (len(texts) + 1), schema="main")(*texts)
+    return engine_function("concat", *["string"] * (len(texts) + 1), schema="main")(*texts)
 
 
 def _number_of(digits: Expression) -> Expression:
-    return try_cast(_joined(["0x", digits]), "int64")
+    return try_cast(_join_texts(["0x", digits]), "int64")
 
 
 def _representable(value: Expression) -> Expression:
@@ -74,11 +76,11 @@ def _is_number(value: Expression) -> Expression:
 
 
 def _in_utc(value: Expression) -> Expression:
-    microseconds = declared("epoch_us", "timestamp('UTC', 6)", "int64")(value)
-    return attempted(declared("make_timestamp", "int64", "timestamp(6)")(microseconds))
+    microseconds = engine_function("epoch_us", "timestamp('UTC', 6)", "int64")(value)
+    return try_else_null(engine_function("make_timestamp", "int64", "timestamp(6)")(microseconds))
 
 
-def _fetched(engine: Engine, expression: Expression) -> Rows:
+def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
     """As Python values: neither Arrow (30 MB) nor pandas (40 MB, which Ibis would import on the way) is needed, but for
     moments with a time zone and for lists of items."""
     from ibis.expr.operations import InMemoryTable
@@ -90,75 +92,75 @@ def _fetched(engine: Engine, expression: Expression) -> Rows:
     return ibis_rows(engine, expression)
 
 
-def _bound_rows(engine: Engine, expression: Expression, statement: Statement, values: Values) -> Rows:
+def _run_prepared(engine: Engine, expression: Expression, statement: Statement, values: Values) -> Rows:
     """The same for a statement that was written before."""
     if statement.plain:
-        rows: Rows = engine.con.execute(statement.text, statement.bound(values)).fetchall()
+        rows: Rows = engine.con.execute(statement.text, statement.parameter_values(values)).fetchall()
         return rows
     from ibis.backends.duckdb.converter import DuckDBPyArrowData
 
-    found = engine.con.sql(statement.text, params=statement.bound(values) or None).to_arrow_table()
-    return listed(expression.__pyarrow_result__(found, data_mapper=DuckDBPyArrowData))
+    found = engine.con.sql(statement.text, params=statement.parameter_values(values) or None).to_arrow_table()
+    return table_rows(expression.__pyarrow_result__(found, data_mapper=DuckDBPyArrowData))
 
 
 def _columns(engine: Engine, statement: Statement, values: Values) -> list[NDArray[Any]]:
-    return list(engine.con.execute(statement.text, statement.bound(values)).fetchnumpy().values())
+    return list(engine.con.execute(statement.text, statement.parameter_values(values)).fetchnumpy().values())
 
 
-def _table(engine: Engine, name: str, expression: Expression) -> Expression:
+def _temp_table(engine: Engine, name: str, expression: Expression) -> Expression:
     from ibis.expr.operations import DatabaseTable, Namespace
 
     namespace = Namespace(catalog="temp", database="main")
     return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
 
 
-def _stored_as(engine: Engine, name: str, statement: Statement, values: Values) -> int:
+def _store_rows_as(engine: Engine, name: str, statement: Statement, values: Values) -> int:
     sql = f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {statement.text}"
-    ((rows,),) = engine.con.execute(sql, statement.bound(values)).fetchall()
+    ((rows,),) = engine.con.execute(sql, statement.parameter_values(values)).fetchall()
     return int(rows)
 
 
-def _dropped_all(engine: Engine, names: Sequence[str]) -> None:
+def _drop_tables(engine: Engine, names: Sequence[str]) -> None:
     for name in names:
         engine.con.execute(f"DROP TABLE IF EXISTS {name}")
 
 
-def _stored(engine: Engine, expression: Expression) -> Expression:
+def _store_rows(engine: Engine, expression: Expression) -> Expression:
     """A temporary table, which also a read-only connection may have."""
     import ibis
 
     name = ibis.util.gen_name("crestline")  # letters, digits and underscores
     engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
     engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {engine.compile(expression)}")
-    return _table(engine, name, expression)
+    return _temp_table(engine, name, expression)
 
 
-def _dropped(engine: Engine, table: Expression) -> None:
+def _drop_table(engine: Engine, table: Expression) -> None:
     engine.con.execute(f"DROP TABLE {table.op().name}")  # no other table has the name
 
 
 @contextmanager
-def interrupting(engine: Engine) -> Iterator[Interrupt | None]:
+def interrupt_handle(engine: Engine) -> Iterator[Interrupt | None]:
     yield engine.con.interrupt
 
 
 DUCKDB = Dialect(
     "duckdb",
-    Codec(_encoded, _decoded, hex_digits),
+    Codec(_encode_text, _decode_bytes, hex_digits),
     number_of=_number_of,
-    joined=_joined,
+    join_texts=_join_texts,
     reads_text=True,
-    attempted=attempted,
+    try_else_null=try_else_null,
     total_cast=try_cast,
     representable=_representable,
     is_number=_is_number,
     in_utc=_in_utc,
     nanoseconds=True,
-    fetched=_fetched,
-    binding=Binding(_bound_rows, numbered=True),
-    arrays=Arrays(_table, _stored_as, _dropped_all, _columns),
-    pinged=None,
-    interrupting=interrupting,
-    keeping=Keeping(_stored, _dropped),
+    fetch_rows=_fetch_rows,
+    prepared_statements=PreparedStatements(_run_prepared, numbered_parameters=True),
+    array_transfer=ArrayTransfer(_temp_table, _store_rows_as, _drop_tables, _columns),
+    ping=None,
+    interrupt_handle=interrupt_handle,
+    temp_tables=TempTables(_store_rows, _drop_table),
 )
-OWN = replace(DUCKDB, name=EMBEDDED, codec=Codec(same, same, hex_digits, sent=_encoded), plain_text=True)
+OWN = replace(DUCKDB, name=EMBEDDED, codec=Codec(identity, identity, hex_digits, sent=_encode_text), plain_text=True)

@@ -22,7 +22,7 @@ _MICROSECONDS = 6
 
 
 @cache
-def declared(
+def engine_function(
     name: str, *kinds: str, option: str | int | None = None, schema: str | None = None
 ) -> Callable[..., Expression]:
     """An engine's own function, made known to Ibis by its name and the kinds it takes; the last is what it returns."""
@@ -33,11 +33,11 @@ def declared(
     if option is not None:
         takes.append("string" if isinstance(option, str) else "int64")
     signature = tuple(types.dtype(kind) for kind in takes), types.dtype(returns)
-    function = ibis.udf.scalar.builtin(_shape(len(takes)), name=name, database=schema, signature=signature)
+    function = ibis.udf.scalar.builtin(_function_signature(len(takes)), name=name, database=schema, signature=signature)
     return function if option is None else (lambda value: function(value, option))
 
 
-def same(value: Expression) -> Expression:
+def identity(value: Expression) -> Expression:
     return value
 
 
@@ -57,7 +57,7 @@ def try_cast(value: Expression, kind: DataType) -> Expression:
 
 def hex_digits(raw: Expression) -> Expression:
     """Bytes as lower-case hexadecimal digits, of an engine that has `hex`."""
-    return declared("lower", "string", "string")(declared("hex", "binary", "string")(raw))
+    return engine_function("lower", "string", "string")(engine_function("hex", "binary", "string")(raw))
 
 
 def in_microseconds(ticks: Expression, scale: int) -> Expression:
@@ -73,19 +73,19 @@ def in_microseconds(ticks: Expression, scale: int) -> Expression:
     )
 
 
-def rewritten(tree: Node, change: Callable[[Node], Node]) -> Node:
+def rewrite_tree(tree: Node, change: Callable[[Node], Node]) -> Node:
     """A copy of the tree of a statement, in which `change` was made to every node, from the leaves up.
 
     The tree's own `transform` passes over what Ibis has put into tuples.
     """
     from sqlglot import exp
 
-    def copied(part: object) -> object:
+    def copy_part(part: object) -> object:
         if isinstance(part, exp.Expression):
-            return change(type(part)(**{name: copied(value) for name, value in part.args.items()}))
-        return [copied(one) for one in part] if isinstance(part, list | tuple) else part
+            return change(type(part)(**{name: copy_part(value) for name, value in part.args.items()}))
+        return [copy_part(one) for one in part] if isinstance(part, list | tuple) else part
 
-    return copied(tree)
+    return copy_part(tree)
 
 
 def json_rows(table: pyarrow.Table) -> str:
@@ -93,11 +93,11 @@ def json_rows(table: pyarrow.Table) -> str:
     statement does not matter, times in ISO 8601 and in UTC, decimals and what is infinite as text."""
     import json
 
-    rows = zip(*(map(_written, column.to_pylist()) for column in table.columns), strict=True)
+    rows = zip(*(map(_json_value, column.to_pylist()) for column in table.columns), strict=True)
     return json.dumps(list(rows))
 
 
-def _written(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, bytes | str):
         return (value.encode() if isinstance(value, str) else value).hex()
     if isinstance(value, date | datetime):
@@ -105,7 +105,7 @@ def _written(value: object) -> object:
     return str(value) if isinstance(value, Decimal) or value in (inf, -inf) else value
 
 
-def _shape(arguments: int) -> Callable[..., Any]:
+def _function_signature(arguments: int) -> Callable[..., Any]:
     """The shape of an engine's function of so many arguments; the engine has the body."""
 
     def shape(*values: object) -> None: ...

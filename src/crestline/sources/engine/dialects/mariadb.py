@@ -28,10 +28,10 @@ from crestline.sources.engine.dialects.functions import (
     Expression,
     Node,
     cast,
-    declared,
+    engine_function,
     hex_digits,
     json_rows,
-    rewritten,
+    rewrite_tree,
 )
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def is_mariadb(engine: Engine) -> bool:
     return engine.name == "mysql" and "MariaDB" in str(engine.con.get_server_info())
 
 
-def _readable(table: Expression) -> Expression:
-    return table.select(**{name: _value(table[name]) for name in table.columns})
+def _readable_table(table: Expression) -> Expression:
+    return table.select(**{name: _readable_column(table[name]) for name in table.columns})
 
 
-def _value(column: Expression) -> Expression:
+def _readable_column(column: Expression) -> Expression:
     """A column in which there is nothing but values of its type; Ibis takes years and bits for small whole numbers."""
     from ibis.expr import datatypes as types
 
@@ -70,52 +70,56 @@ def _value(column: Expression) -> Expression:
         return cast(column, types.string)
     if kind.is_date() or kind.is_timestamp():
         ours = "date" if kind.is_date() else "timestamp('UTC', 6)" if kind.timezone else "timestamp(6)"
-        return declared("adddate", str(kind.copy(nullable=True)), ours, option=0)(column)  # null for days there are not
+        return engine_function("adddate", str(kind.copy(nullable=True)), ours, option=0)(
+            column
+        )  # null for days there are not
     return column
 
 
-def _encoded(text: Expression) -> Expression:
+def _encode_text(text: Expression) -> Expression:
     """By a cast: of HEX() of a long text MariaDB computes a length of zero, and cuts what it stores of it to that."""
     return text.cast("binary")
 
 
-def _key(raw: Expression) -> Expression:
+def _sortable_bytes(raw: Expression) -> Expression:
     """Bytes that MariaDB groups and ranks by all of them, in memory: it cuts longer ones to `max_sort_length`."""
     import ibis
 
-    short = declared("substr", "binary", "int64", "int64", "binary")(raw, 1, LONGEST_KEY)
-    return ibis.cases((declared("length", "binary", "int64")(raw) <= LONGEST_KEY, short), else_=ibis.null("binary"))
+    short = engine_function("substr", "binary", "int64", "int64", "binary")(raw, 1, LONGEST_KEY)
+    return ibis.cases(
+        (engine_function("length", "binary", "int64")(raw) <= LONGEST_KEY, short), else_=ibis.null("binary")
+    )
 
 
 def _unhex(digits: Expression) -> Expression:
-    return declared("unhex", _TEXT, "binary")(digits)
+    return engine_function("unhex", _TEXT, "binary")(digits)
 
 
-def _decoded(raw: Expression) -> Expression:
+def _decode_bytes(raw: Expression) -> Expression:
     return raw.cast(_TEXT)
 
 
 def _md5(text: Expression, digits: int) -> Expression:
     """LEFT is a reserved word, and no function once it is quoted."""
-    hashed = declared("md5", _TEXT, _TEXT)(text)
-    return declared("substr", _TEXT, "int64", "int64", _TEXT)(hashed, 1, digits)
+    hashed = engine_function("md5", _TEXT, _TEXT)(text)
+    return engine_function("substr", _TEXT, "int64", "int64", _TEXT)(hashed, 1, digits)
 
 
 def _number_of(digits: Expression) -> Expression:
-    return declared("conv", _TEXT, "int64", "int64", _TEXT)(digits, 16, 10).cast("int64")
+    return engine_function("conv", _TEXT, "int64", "int64", _TEXT)(digits, 16, 10).cast("int64")
 
 
-def _as(value: Expression, kind: str) -> Expression:
+def _retype(value: Expression, kind: str) -> Expression:
     """The same value under another type of Ibis."""
-    return declared("coalesce", str(value.type().copy(nullable=True)), kind)(value)
+    return engine_function("coalesce", str(value.type().copy(nullable=True)), kind)(value)
 
 
 def _total_cast(value: Expression, kind: DataType) -> Expression:
     """Moments have microseconds already, and every other cast is defined for every value."""
-    return _as(value, str(kind)) if kind.is_timestamp() and value.type().is_timestamp() else cast(value, kind)
+    return _retype(value, str(kind)) if kind.is_timestamp() and value.type().is_timestamp() else cast(value, kind)
 
 
-def _lifted(table: pyarrow.Table) -> Expression:
+def _inline_table(table: pyarrow.Table) -> Expression:
     """As JSON, which the statement carries: a temporary table is more than a read-only transaction may make."""
     import ibis
     from ibis.expr.operations import SQLQueryResult
@@ -126,9 +130,11 @@ def _lifted(table: pyarrow.Table) -> Expression:
     columns = ", ".join(f"c{place} {_json_type(kind)} PATH '$[{place}]'" for place, kind in enumerate(kinds.types))
     query = f"SELECT * FROM JSON_TABLE({literal}, '$[*]' COLUMNS ({columns})) AS listed"  # noqa: S608 -- a literal
     held = SQLQueryResult(
-        query, ibis.schema({f"c{i}": _held(kind) for i, kind in enumerate(kinds.types)}), None
+        query, ibis.schema({f"c{i}": _json_column_type(kind) for i, kind in enumerate(kinds.types)}), None
     ).to_expr()
-    return held.select(**{name: _unheld(held[f"c{i}"], kind) for i, (name, kind) in enumerate(kinds.items())})
+    return held.select(
+        **{name: _decode_inline_column(held[f"c{i}"], kind) for i, (name, kind) in enumerate(kinds.items())}
+    )
 
 
 def _json_type(kind: DataType) -> str:
@@ -143,70 +149,70 @@ def _json_type(kind: DataType) -> str:
     return "DATETIME(6)" if kind.is_timestamp() else f"VARCHAR({2 * LONGEST_KEY})"  # null where it is longer
 
 
-def _held(kind: DataType) -> DataType | str:
+def _json_column_type(kind: DataType) -> DataType | str:
     return _TEXT if kind.is_binary() else kind.copy(nullable=True)
 
 
-def _unheld(column: Expression, kind: DataType) -> Expression:
+def _decode_inline_column(column: Expression, kind: DataType) -> Expression:
     if kind.is_binary():
         return _unhex(column)
-    return _decoded(_unhex(column)) if kind.is_string() else column
+    return _decode_bytes(_unhex(column)) if kind.is_string() else column
 
 
-def compiled(engine: Engine, expression: Expression) -> str:
+def compile_statement(engine: Engine, expression: Expression) -> str:
     """The statement, with casts to bytes as MariaDB calls them."""
     from sqlglot import expressions
 
     kinds = expressions.DataType.Type
 
-    def changed(part: Node) -> Node:
-        if isinstance(part, expressions.Cast) and part.to.this == kinds.VARBINARY:
-            part.set("to", expressions.DataType(this=kinds.BINARY))
-        return part
+    def change_node(node: Node) -> Node:
+        if isinstance(node, expressions.Cast) and node.to.this == kinds.VARBINARY:
+            node.set("to", expressions.DataType(this=kinds.BINARY))
+        return node
 
-    return str(rewritten(engine.compiler.to_sqlglot(expression), changed).sql(dialect=engine.compiler.dialect))
+    return str(rewrite_tree(engine.compiler.to_sqlglot(expression), change_node).sql(dialect=engine.compiler.dialect))
 
 
-def _fetched(engine: Engine, expression: Expression) -> Rows:
+def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
     engine._run_pre_execute_hooks(expression)
     with engine.con.cursor() as cursor:
-        cursor.execute(compiled(engine, expression))
+        cursor.execute(compile_statement(engine, expression))
         rows = cursor.fetchall()
-    ways = [_way(kind) for kind in expression.schema().types]
+    ways = [_value_converter(kind) for kind in expression.schema().types]
     return [tuple(v if v is None or way is None else way(v) for v, way in zip(row, ways, strict=True)) for row in rows]
 
 
-def _way(kind: DataType) -> Callable[[Any], Any] | None:
+def _value_converter(kind: DataType) -> Callable[[Any], Any] | None:
     """From what the driver returns to a Python value, where that is another: sums of whole numbers are decimals."""
     if kind.is_integer():
         return int
     return (lambda moment: moment.replace(tzinfo=UTC)) if kind.is_timestamp() and kind.timezone else None
 
 
-def _asked(engine: Engine, statement: str, *values: str | None) -> Rows:
+def _run_sql(engine: Engine, statement: str, *values: str | None) -> Rows:
     with engine.con.cursor() as cursor:
         cursor.execute(statement, values or None)
         return list(cursor.fetchall())
 
 
 @contextmanager
-def _reading(engine: Engine, timeout: float) -> Iterator[None]:
+def _read_transaction(engine: Engine, timeout: float) -> Iterator[None]:
     """Within somebody else's transaction there is none of ours."""
     if not _is_idle(engine):
         yield
         return
     for setting in _SETTINGS:
-        _asked(engine, setting.format(timeout=f"{max(timeout, 0.001):f}"))  # where 0 would be none
-    _asked(engine, _TRANSACTION)
+        _run_sql(engine, setting.format(timeout=f"{max(timeout, 0.001):f}"))  # where 0 would be none
+    _run_sql(engine, _TRANSACTION)
     try:
         yield
     finally:
-        _asked(engine, "ROLLBACK")
+        _run_sql(engine, "ROLLBACK")
 
 
 def _is_idle(engine: Engine) -> bool:
     """Unless somebody else's transaction is under way, or one of ours."""
-    return _asked(engine, "SELECT @@in_transaction") == [(0,)]
+    return _run_sql(engine, "SELECT @@in_transaction") == [(0,)]
 
 
 def _keeps_snapshots(table: Expression) -> bool:
@@ -214,24 +220,24 @@ def _keeps_snapshots(table: Expression) -> bool:
     from ibis.expr.operations import DatabaseTable
 
     leaves = table.op().find(DatabaseTable)
-    found = [_asked(leaf.source, _ENGINES, leaf.namespace.database, leaf.name) for leaf in leaves]
+    found = [_run_sql(leaf.source, _ENGINES, leaf.namespace.database, leaf.name) for leaf in leaves]
     return bool(found) and all(rows == [("InnoDB",)] for rows in found)
 
 
 MARIADB = Dialect(
     "mariadb",
-    Codec(_encoded, _decoded, hex_digits),
+    Codec(_encode_text, _decode_bytes, hex_digits),
     md5=_md5,
     number_of=_number_of,
-    key=_key,
-    readable=_readable,
+    key=_sortable_bytes,
+    readable_table=_readable_table,
     total_cast=_total_cast,
     is_number=lambda value: value.notnull(),  # there is no nan
-    in_utc=lambda value: _as(value, "timestamp(6)"),
-    careful=True,
-    lifted=_lifted,
-    fetched=_fetched,
-    reading=_reading,
+    in_utc=lambda value: _retype(value, "timestamp(6)"),
+    products_may_underflow=True,
+    inline_table=_inline_table,
+    fetch_rows=_fetch_rows,
+    read_transaction=_read_transaction,
     has_snapshots=_is_idle,
     keeps_snapshots=_keeps_snapshots,
 )

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from crestline.sources.engine.connection import Driver, Engine
-from crestline.sources.engine.dialects.dialect import Codec, Dialect, Interrupt, Keeping, Rows, ibis_rows, listed
-from crestline.sources.engine.dialects.functions import Expression, declared, hex_digits, try_cast
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Interrupt, Rows, TempTables, ibis_rows, table_rows
+from crestline.sources.engine.dialects.functions import Expression, engine_function, hex_digits, try_cast
 
 _LOGGER = "SQLQueryContextLogger"
 _SETTINGS = {
@@ -23,23 +23,23 @@ _SETTINGS = {
 
 
 def _number_of(digits: Expression) -> Expression:
-    return try_cast(declared("conv", "string", "int64", "int64", "string")(digits, 16, 10), "int64")
+    return try_cast(engine_function("conv", "string", "int64", "int64", "string")(digits, 16, 10), "int64")
 
 
-def _fetched(engine: Engine, expression: Expression) -> Rows:
+def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
     """Through Arrow. The calendar of pandas ends in the years 1677 and 2262; Spark 3 knows no other way."""
     engine._run_pre_execute_hooks(expression)
     frame = engine.raw_sql(engine.compile(expression))
     if not hasattr(frame, "toArrow"):
         return ibis_rows(engine, expression)
-    return listed(frame.toArrow().cast(expression.schema().to_pyarrow()))
+    return table_rows(frame.toArrow().cast(expression.schema().to_pyarrow()))
 
 
-def _pinged(engine: Engine) -> None:
+def _ping(engine: Engine) -> None:
     engine._session.sql("SELECT 1").schema  # noqa: B018 -- the analysis is done by the server, and no job is run
 
 
-def _stored(engine: Engine, expression: Expression) -> Expression:
+def _store_rows(engine: Engine, expression: Expression) -> Expression:
     """A local checkpoint: where a part of it is lost, with a machine, later statements fail; they never read the rows
     anew."""
     import ibis
@@ -51,18 +51,18 @@ def _stored(engine: Engine, expression: Expression) -> Expression:
     return DatabaseTable(name, schema=expression.schema(), source=engine).to_expr()
 
 
-def _dropped(engine: Engine, table: Expression) -> None:
+def _drop_table(engine: Engine, table: Expression) -> None:
     engine._session.catalog.dropTempView(table.op().name)
 
 
 @contextmanager
-def _interrupting(engine: Engine) -> Iterator[Interrupt | None]:
-    with _tagged(engine._session) as cancel:
+def _interrupt_handle(engine: Engine) -> Iterator[Interrupt | None]:
+    with _tag_jobs(engine._session) as cancel:
         yield cancel
 
 
 @contextmanager
-def _tagged(session: Driver) -> Iterator[Interrupt | None]:
+def _tag_jobs(session: Driver) -> Iterator[Interrupt | None]:
     """Jobs of this thread carry a tag by which they can be cancelled. Spark Connect has no such handle on jobs, but
     one on its own operations; Spark before 3.5 has neither."""
     tag = f"crestline-{uuid.uuid4().hex}"
@@ -100,13 +100,13 @@ _QUIET = _Quiet()
 
 
 @contextmanager
-def _surroundings(engine: Engine) -> Iterator[None]:
-    with _quiet(), _set(engine._session.conf):
+def _quiet_session(engine: Engine) -> Iterator[None]:
+    with _silence_log(), _set_options(engine._session.conf):
         yield
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_log() -> Iterator[None]:
     """Keep the engine's own words out of this process's log; the engine's own log has them."""
     with suppress(ImportError):  # Spark 3 logs nothing of the kind
         from pyspark.logger import PySparkLogger
@@ -120,7 +120,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _set(settings: Driver) -> Iterator[None]:
+def _set_options(settings: Driver) -> Iterator[None]:
     """Settings of the session that hold while a statement runs; afterwards they are as they were."""
     before = {name: settings.get(name) for name in _SETTINGS}
     try:
@@ -138,10 +138,10 @@ SPARK = Dialect(
     Codec(lambda text: text.cast("binary"), lambda raw: raw.cast("string"), hex_digits),
     number_of=_number_of,
     total_cast=try_cast,
-    in_utc_unmarked=True,
-    fetched=_fetched,
-    pinged=_pinged,
-    interrupting=_interrupting,
-    surroundings=_surroundings,
-    keeping=Keeping(_stored, _dropped, lasting=False),
+    unmarked_is_utc=True,
+    fetch_rows=_fetch_rows,
+    ping=_ping,
+    interrupt_handle=_interrupt_handle,
+    around_statement=_quiet_session,
+    temp_tables=TempTables(_store_rows, _drop_table, for_public_lists=False),
 )

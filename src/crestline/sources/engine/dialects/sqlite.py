@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.connection import Driver, Engine
-from crestline.sources.engine.dialects.dialect import Codec, Dialect, Keeping, Rows
-from crestline.sources.engine.dialects.duckdb import interrupting
-from crestline.sources.engine.dialects.functions import Expression, declared, hex_digits
+from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, TempTables
+from crestline.sources.engine.dialects.duckdb import interrupt_handle
+from crestline.sources.engine.dialects.functions import Expression, engine_function, hex_digits
 from crestline.sources.engine.dialects.sqlite_values import (
     FUNCTIONS,
     NUMBER,
     REMAINDER,
     TEXT,
     cast_to,
-    decoded,
-    encoded,
-    hashed,
-    joined,
-    readable,
-    reader_of,
-    retyped,
-    storable,
+    decode_bytes,
+    encode_text,
+    hash_text,
+    join_texts,
+    readable_table,
+    retype,
+    storable_value,
     text_of,
     total_cast,
+    value_converter,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ibis.expr.datatypes import DataType
 
 
-def _opened(engine: Engine) -> None:
+def _prepare_connection(engine: Engine) -> None:
     """Put our functions on the connection, keep temporary tables in memory, and refuse text that is no UTF-8."""
     (encoding,) = engine.con.execute("PRAGMA encoding").fetchone()
     if encoding != "UTF-8":
@@ -44,7 +44,7 @@ def _opened(engine: Engine) -> None:
         engine.con.create_function(name, arguments, function, deterministic=True)
 
 
-def found(engine: Engine, name: str, database: str | None = None) -> Expression:
+def find_table(engine: Engine, name: str, database: str | None = None) -> Expression:
     """A table with the types of its definition. Ibis would take the type of the first row where none is declared."""
     import ibis
     from ibis.expr.operations import DatabaseTable, Namespace
@@ -52,7 +52,7 @@ def found(engine: Engine, name: str, database: str | None = None) -> Expression:
     columns = _declared_columns(engine.con, name, database)
     if not columns:
         raise LookupError(name)
-    schema = ibis.schema({column: _kind(engine, written) for column, written in columns})
+    schema = ibis.schema({column: _column_type(engine, written) for column, written in columns})
     return DatabaseTable(name, schema=schema, source=engine, namespace=Namespace(database=database or "main")).to_expr()
 
 
@@ -62,7 +62,7 @@ def _declared_columns(connection: Driver, name: str, database: str | None) -> li
     return rows
 
 
-def _kind(engine: Engine, written: str) -> str:
+def _column_type(engine: Engine, written: str) -> str:
     """The type of a column from what was declared: as Ibis reads it, else by SQLite's own rules, else text."""
     try:
         kind = engine.compiler.type_mapper.from_string(written) if written else None
@@ -80,7 +80,7 @@ def _kind(engine: Engine, written: str) -> str:
     return next((ours for part, ours in rules if part in written.upper() and kind is None), TEXT)
 
 
-def _given(table: Expression) -> None:
+def _check_given_table(table: Expression) -> None:
     """Refuse a table of Ibis with a column that has no declared type: Ibis took that of its first row."""
     from ibis.expr.operations import DatabaseTable
 
@@ -93,19 +93,19 @@ def _given(table: Expression) -> None:
             )
 
 
-def _lifted(table: pyarrow.Table) -> Expression:
+def _inline_table(table: pyarrow.Table) -> Expression:
     """Through a temporary table, which also a read-only connection may have, with values as SQLite stores them."""
     import ibis
     import pyarrow
 
     kinds = ibis.memtable(table).schema()
-    stored = {name: [storable(value) for value in table[name].to_pylist()] for name in kinds}
+    stored = {name: [storable_value(value) for value in table[name].to_pylist()] for name in kinds}
     arrow = {
         name: pyarrow.string() if _is_text(kind) else table.schema.field(name).type for name, kind in kinds.items()
     }
     held = ibis.memtable(pyarrow.table({name: pyarrow.array(stored[name], arrow[name]) for name in kinds}))
     return held.select(
-        **{name: retyped(held[name], str(kind)) if _is_text(kind) else held[name] for name, kind in kinds.items()}
+        **{name: retype(held[name], str(kind)) if _is_text(kind) else held[name] for name, kind in kinds.items()}
     )
 
 
@@ -113,7 +113,7 @@ def _is_text(kind: DataType) -> bool:
     return bool(kind.is_date() or kind.is_timestamp())
 
 
-def _compiled(engine: Engine, expression: Expression) -> str:
+def _compile_statement(engine: Engine, expression: Expression) -> str:
     """The statement, with a name for every part: SQLite's parser gives up at parts within parts within parts."""
     from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
 
@@ -121,48 +121,48 @@ def _compiled(engine: Engine, expression: Expression) -> str:
     return str(query.sql(dialect=engine.compiler.dialect))
 
 
-def _fetched(engine: Engine, expression: Expression) -> Rows:
+def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
     engine._run_pre_execute_hooks(expression)
-    rows = engine.con.execute(_compiled(engine, expression)).fetchall()
-    ways = [reader_of(kind) for kind in expression.schema().types]
+    rows = engine.con.execute(_compile_statement(engine, expression)).fetchall()
+    ways = [value_converter(kind) for kind in expression.schema().types]
     return [tuple(v if v is None or way is None else way(v) for v, way in zip(row, ways, strict=True)) for row in rows]
 
 
-def _stored(engine: Engine, expression: Expression) -> Expression:
+def _store_rows(engine: Engine, expression: Expression) -> Expression:
     """A temporary table, which also a read-only connection may have."""
     import ibis
     from ibis.expr.operations import DatabaseTable, Namespace
 
     name = ibis.util.gen_name("crestline")  # letters, digits and underscores
     engine._run_pre_execute_hooks(expression)  # lists of items become known to the engine
-    engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {_compiled(engine, expression)}")
+    engine.con.execute(f"CREATE TEMPORARY TABLE {name} AS {_compile_statement(engine, expression)}")
     namespace = Namespace(database="temp")
     return DatabaseTable(name, schema=expression.schema(), source=engine, namespace=namespace).to_expr()
 
 
-def _dropped(engine: Engine, table: Expression) -> None:
+def _drop_table(engine: Engine, table: Expression) -> None:
     engine.con.execute(f"DROP TABLE temp.{table.op().name}")
 
 
 SQLITE = Dialect(
     "sqlite",
-    Codec(encoded, decoded, hex_digits),
-    md5=hashed,
-    number_of=lambda digits: declared(NUMBER, TEXT, "int64")(digits),
-    joined=joined,
+    Codec(encode_text, decode_bytes, hex_digits),
+    md5=hash_text,
+    number_of=lambda digits: engine_function(NUMBER, TEXT, "int64")(digits),
+    join_texts=join_texts,
     text_of=text_of,
-    readable=readable,
+    readable_table=readable_table,
     total_cast=total_cast,
-    part=lambda number: cast_to(number, "int64"),  # weeks and quarters are quotients
+    extract_part=lambda number: cast_to(number, "int64"),  # weeks and quarters are quotients
     is_number=lambda value: value.notnull(),  # nan is null there
-    in_utc=lambda value: retyped(value, "timestamp(6)"),
-    remainder=lambda value, size: declared(REMAINDER, "int64", "int64", option=size)(value),
-    opened=_opened,
-    found=found,
-    given=_given,
-    lifted=_lifted,
-    fetched=_fetched,
-    pinged=None,
-    interrupting=interrupting,
-    keeping=Keeping(_stored, _dropped),
+    in_utc=lambda value: retype(value, "timestamp(6)"),
+    remainder=lambda value, size: engine_function(REMAINDER, "int64", "int64", option=size)(value),
+    check_connection=_prepare_connection,
+    find_table=find_table,
+    check_given_table=_check_given_table,
+    inline_table=_inline_table,
+    fetch_rows=_fetch_rows,
+    ping=None,
+    interrupt_handle=interrupt_handle,
+    temp_tables=TempTables(_store_rows, _drop_table),
 )

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crestline.answer.answer import Answer
-from crestline.answer.tabular import cell_text
-from crestline.web.pages.parts.html import Html, tag, void
+from crestline.answer.tabular import printable_text
+from crestline.web.pages.parts.html import Html, element, void
 
 _ROW, _LINE, _BAR = 44, 16, 14
 _LONGEST = 40
@@ -35,13 +35,13 @@ class Bar:
     whisker: tuple[float, float] | None = None
 
 
-def bars(rows: Sequence[Bar], words: str) -> Html:
+def bar_chart(rows: Sequence[Bar], words: str) -> Html:
     """A chart; `words` stand for it where it cannot be seen. A table with the same numbers must be on the page."""
-    drawn = [part for place, row in enumerate(rows) for part in _row(place * _ROW, row)]
-    return tag("svg", *drawn, role="img", aria_label=words, width="100%", height=_ROW * len(rows))
+    drawn = [part for place, row in enumerate(rows) for part in _draw_row(place * _ROW, row)]
+    return element("svg", *drawn, role="img", aria_label=words, width="100%", height=_ROW * len(rows))
 
 
-def chart(answer: Answer) -> Html | None:
+def answer_chart(answer: Answer) -> Html | None:
     """Bars from zero, one for each item, or None where no counts were released: ranks alone have no length."""
     if not answer.counts:
         return None
@@ -49,30 +49,30 @@ def chart(answer: Answer) -> Html | None:
     spread = answer.spread or 0.0
     scale = 1 / max(1.0, *(abs(count) + spread for count in counts))
     rows = [
-        _counted(label(item), count, spread, scale) for item, count in zip(answer.listed_items, counts, strict=True)
+        _count_bar(label(item), count, spread, scale) for item, count in zip(answer.listed_items, counts, strict=True)
     ]
-    drawn = bars(rows, f"Bar chart: noisy counts of {len(counts)} items; the table below holds the same numbers.")
+    drawn = bar_chart(rows, f"Bar chart: noisy counts of {len(counts)} items; the table below holds the same numbers.")
     within = f"The line across the end of a bar spans ± {spread:,.0f} users: 95% of the noise stays within it."
-    return tag("figure", drawn, tag("figcaption", within)) if spread else tag("figure", drawn)
+    return element("figure", drawn, element("figcaption", within)) if spread else element("figure", drawn)
 
 
 def label(item: object) -> str:
     """An item as people read it."""
-    return " · ".join(map(cell_text, item)) if isinstance(item, tuple) else cell_text(item)
+    return " · ".join(map(printable_text, item)) if isinstance(item, tuple) else printable_text(item)
 
 
-def _counted(name: str, count: float, spread: float, scale: float) -> Bar:
+def _count_bar(name: str, count: float, spread: float, scale: float) -> Bar:
     low, high = (max(0.0, end) * scale for end in (count - spread, count + spread))
     body = Segment(0.0, max(0.0, count) * scale)  # noise may push a small count below zero: its bar is empty
     return Bar(name, f"{count:,.0f}", (body,), (low, high) if spread else None)
 
 
-def _row(top: int, row: Bar) -> list[Html]:
+def _draw_row(top: int, row: Bar) -> list[Html]:
     short = row.name if len(row.name) <= _LONGEST else row.name[: _LONGEST - 1] + "…"
     bar_top, middle = top + _LINE + 4, top + _LINE + 4 + _BAR / 2
     parts = [
-        tag("text", short, x="0", y=top + _LINE - 2),
-        tag("text", row.value, x="100%", y=top + _LINE - 2, text_anchor="end"),
+        element("text", short, x="0", y=top + _LINE - 2),
+        element("text", row.value, x="100%", y=top + _LINE - 2, text_anchor="end"),
         void("rect", class_="track", x="0", y=bar_top, width="100%", height=_BAR, rx=3),
     ]
     for part in row.segments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
-from crestline.answer.tabular import cell_text
+from crestline.answer.tabular import printable_text
 
 _NARROW = 3  # columns that fit any screen
 
@@ -16,26 +16,26 @@ class Html(str):
     __slots__ = ()
 
 
-def safe(value: object) -> Html:
+def to_html(value: object) -> Html:
     """A value as HTML; what is HTML already is left alone."""
-    return value if isinstance(value, Html) else Html(escape(cell_text(value)))
+    return value if isinstance(value, Html) else Html(escape(printable_text(value)))
 
 
-def tag(name: str, /, *content: object, **attributes: object) -> Html:
+def element(name: str, /, *content: object, **attributes: object) -> Html:
     """An element. `class_` and `for_` stand for class and for, `_` for `-`; an attribute that is None is left out."""
-    inside = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
-    return Html(f"<{name}{inside}>{''.join(map(safe, content))}</{name}>")
+    inside = "".join(_attribute_text(key, value) for key, value in attributes.items() if value is not None)
+    return Html(f"<{name}{inside}>{''.join(map(to_html, content))}</{name}>")
 
 
 def void(name: str, /, **attributes: object) -> Html:
     """An element without content."""
-    inside = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    inside = "".join(_attribute_text(key, value) for key, value in attributes.items() if value is not None)
     return Html(f"<{name}{inside}/>")
 
 
-def join(parts: Iterable[object]) -> Html:
+def join_html(parts: Iterable[object]) -> Html:
     """One after the other."""
-    return Html("".join(map(safe, parts)))
+    return Html("".join(map(to_html, parts)))
 
 
 def table(
@@ -54,27 +54,28 @@ def table(
 
     kinds = ["number" if place in numbers else None for place in range(len(heads))]
     head = [
-        tag("th", name, scope="col", role="columnheader", class_=kind) for name, kind in zip(heads, kinds, strict=True)
+        element("th", name, scope="col", role="columnheader", class_=kind)
+        for name, kind in zip(heads, kinds, strict=True)
     ]
 
-    def line(row: Sequence[object], mark: str | None) -> Html:
-        first = tag("th", row[0], scope="row", role="rowheader", class_=kinds[0])
+    def table_row(row: Sequence[object], mark: str | None) -> Html:
+        first = element("th", row[0], scope="row", role="rowheader", class_=kinds[0])
         cells = zip(row[1:], heads[1:], kinds[1:], strict=True)
-        rest = (tag("td", content, role="cell", class_=kind, data_label=name) for content, name, kind in cells)
-        return tag("tr", first, *rest, role="row", class_=mark)
+        rest = (element("td", content, role="cell", class_=kind, data_label=name) for content, name, kind in cells)
+        return element("tr", first, *rest, role="row", class_=mark)
 
-    body = [line(row, "taken" if number == marked else None) for number, row in enumerate(rows)]
-    inner = tag(
+    body = [table_row(row, "taken" if number == marked else None) for number, row in enumerate(rows)]
+    inner = element(
         "table",
-        tag("caption", caption),
-        tag("thead", tag("tr", *head, role="row"), role="rowgroup"),
-        tag("tbody", *body, role="rowgroup"),
+        element("caption", caption),
+        element("thead", element("tr", *head, role="row"), role="rowgroup"),
+        element("tbody", *body, role="rowgroup"),
         role="table",
         class_="stacked" if len(heads) > _NARROW else None,
     )
-    return tag("div", inner, class_="wide", tabindex="0", role="region", aria_label=caption)
+    return element("div", inner, class_="wide", tabindex="0", role="region", aria_label=caption)
 
 
-def _attribute(name: str, value: object) -> str:
+def _attribute_text(name: str, value: object) -> str:
     spelled = name.rstrip("_").replace("_", "-")
     return f" {spelled}" if value is True else f' {spelled}="{escape(str(value))}"'

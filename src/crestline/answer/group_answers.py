@@ -1,0 +1,91 @@
+"""The groups of an answer: what came back of each, and the same answer seen as one of them or as one list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from crestline.histogram.label_order import Label, label_order
+
+if TYPE_CHECKING:
+    from crestline.answer.answer import Answer
+    from crestline.question import Question
+
+
+@dataclass(frozen=True)
+class GroupItems:
+    """What came back of one group: its items, noisy counts where they were asked for, and whether it stopped."""
+
+    label: Label
+    items: tuple[Label, ...] | frozenset[Label]
+    stopped: bool
+    counts: tuple[Fraction, ...] | None = None
+
+    @property
+    def listed_items(self) -> tuple[Label, ...]:
+        """The items as a list: in the released order, or, for a set, in byte order."""
+        return self.items if isinstance(self.items, tuple) else tuple(sorted(self.items, key=label_order))
+
+
+def flatten_groups(groups: Sequence[GroupItems]) -> dict[str, Any]:
+    """The items of all groups as one list of (group, item) pairs, with their counts, and whether one group stopped."""
+    pairs = [(group.label, item) for group in groups for item in group.listed_items]
+    counted = bool(groups) and all(group.counts is not None for group in groups)
+    ordered = all(isinstance(group.items, tuple) for group in groups)
+    return {
+        "items": tuple(pairs) if ordered else frozenset(pairs),
+        "counts": tuple(count for group in groups for count in group.counts or ()) if counted else None,
+        "stopped": any(group.stopped for group in groups),
+    }
+
+
+def group_as_answer(answer: Answer, group: GroupItems) -> Answer:
+    """One group as an answer of its own; the promise and the bill stay those of the whole answer."""
+    question = answer.question
+    note = (
+        f"This is the group {format_group(group.label, question.by)} of a larger answer: "
+        f"{groups_per_user_text(question)}. The promise "
+        "and the bill are those of the whole answer."
+    )
+    alone = replace(question, by=(), groups_per_user=1, groups=None, floor=1)
+    return replace(
+        answer,
+        items=group.items,
+        counts=group.counts,
+        stopped=group.stopped,
+        question=alone,
+        by_group=None,
+        notes=(*answer.notes, note),
+    )
+
+
+def groups_per_user_text(question: Question) -> str:
+    """In how many groups one user counts, in words."""
+    many = question.groups_per_user
+    what = " and ".join(f"'{name}'" for name in question.by)
+    return (
+        f"each '{question.user}' counts in " + ("one group" if many == 1 else f"at most {many} groups") + f" by {what}"
+    )
+
+
+def format_group(label: Label, by: Sequence[str]) -> str:
+    """A group in words: the value of each of its columns."""
+    parts = label if len(by) > 1 and isinstance(label, tuple) else (label,)
+    return ", ".join(f"{name} = {part}" for name, part in zip(by, parts, strict=False))
+
+
+def items_found_text(groups: Sequence[GroupItems], k: int) -> str:
+    """How many items came back in how many groups, and in how many of those all that were asked for."""
+    full = sum(not group.stopped for group in groups)
+    where = "each" if full == len(groups) else str(full)
+    found = (
+        f"{_number_of_things(sum(len(group.items) for group in groups), 'item')} in "
+        f"{_number_of_things(len(groups), 'group')}"
+    )
+    return f"{found}, all {k} in {where} of them" if len(groups) > 1 else found
+
+
+def _number_of_things(many: int, what: str) -> str:
+    return {0: f"no {what}", 1: f"1 {what}"}.get(many, f"{many} {what}s")

@@ -1,0 +1,63 @@
+"""Fields that are computed when they are first looked at: what only an explanation needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Generic, TypeVar, cast, overload
+
+Value = TypeVar("Value")
+Owner = TypeVar("Owner", bound="HasLazyFields")
+
+
+class LazyField(Generic[Value]):
+    """A field of a frozen dataclass that may be given as a function of nothing, which is called when the field is first
+    looked at."""
+
+    def __init__(self, default: Value) -> None:
+        self._default = default
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Value: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+
+    def __get__(self, instance: object, owner: type) -> Value:
+        if instance is None:
+            return self._default  # what a dataclass takes for the default of the field
+        given = self.stored_value(instance)
+        value = given() if callable(given) else given
+        vars(instance)[self._name] = value
+        return value
+
+    def __set__(self, instance: object, value: Value | Callable[[], Value]) -> None:
+        vars(instance)[self._name] = value
+
+    def stored_value(self, instance: object) -> Value | Callable[[], Value]:
+        """What the field was given as, and is not called."""
+        return cast("Value | Callable[[], Value]", vars(instance)[self._name])
+
+
+class HasLazyFields:
+    """A frozen dataclass with such fields."""
+
+    def replace_fields(self: Owner, **changes: object) -> Owner:
+        """The same with other values; as `dataclasses.replace`, but nothing is computed for it."""
+        kept = {part.name: _stored_value(self, part.name) for part in fields(self) if part.init}  # type: ignore[arg-type] # all are dataclasses
+        return type(self)(**kept | changes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied or sent elsewhere is computed before."""
+        for part in fields(self):  # type: ignore[arg-type] # all are dataclasses
+            getattr(self, part.name)
+        return vars(self)
+
+
+def _stored_value(owner: object, name: str) -> object:
+    later = vars(type(owner)).get(name)
+    return later.stored_value(owner) if isinstance(later, LazyField) else getattr(owner, name)

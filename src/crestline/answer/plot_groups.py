@@ -1,0 +1,46 @@
+"""An answer with groups as a picture: a small panel for every group, side by side."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from crestline.answer.answer import Answer
+from crestline.answer.group_answers import groups_per_user_text, items_found_text
+from crestline.answer.plot import items_chart, label_on_one_line, promise_subtitle, question_title, text_layer
+from crestline.pictures import Picture, import_altair
+
+if TYPE_CHECKING:
+    from altair import Chart
+
+_COLUMNS = 3
+_WIDTH = 210
+_LONGEST = 30
+_MOST = 48  # panels that a person looks at; the table has all groups
+
+
+def plot_groups(answer: Answer) -> Picture:
+    """Every group with its items; of very many groups the first, in the order of their labels."""
+    alt = import_altair()
+    panels = [_group_chart(alt, label, part) for label, part in list(answer.groups.items())[:_MOST]]
+    title = alt.Title(question_title(answer), subtitle=_subtitle(answer))
+    if not panels:
+        nothing = text_layer(alt, "Nothing could be named in any group.")
+        return Picture(alt.layer(nothing).properties(title=title, width=2 * _WIDTH, height=48))
+    spacing = {"row": 26, "column": 34}
+    return Picture(alt.concat(*panels, columns=_COLUMNS, spacing=spacing).properties(title=title))
+
+
+def _group_chart(alt: ModuleType, label: object, part: Answer) -> Chart:
+    name = label_on_one_line(label, _LONGEST)
+    heading = alt.Title(name, fontSize=13, anchor="start", offset=6)
+    return items_chart(alt, part, width=_WIDTH, longest=_LONGEST, nothing="nothing could be named").properties(
+        title=heading
+    )
+
+
+def _subtitle(answer: Answer) -> list[str]:
+    groups = answer.by_group or ()
+    found = f"{items_found_text(groups, answer.question.k)}; {groups_per_user_text(answer.question)}"
+    cut = [f"The first {_MOST} groups are shown"] if len(groups) > _MOST else []
+    return [found, *cut, *promise_subtitle(answer)]

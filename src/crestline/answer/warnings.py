@@ -1,0 +1,99 @@
+"""Notes on an answer: what a reader must know before using it. They depend on the answer alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+from crestline.answer.answer import Answer
+from crestline.answer.belief_bounds import as_approximate_dp
+from crestline.exact_numbers import decimal_text
+
+# From here on a promise says little about a single user, or fails too often to speak of one.
+LARGE_EPSILON = 10
+LARGE_DELTA = Fraction(1, 10**5)
+# The noises of two counts differ by at most this many spreads with the chance of the spread: √2 for Gaussian noise,
+# and less for Laplace noise.
+PAIR = math.sqrt(2)
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+
+
+def with_warnings(answer: Answer, users: int | None = None) -> Answer:
+    """The answer with its notes; `users` is roughly how many there are, where that is public."""
+    _, delta = as_approximate_dp(answer.guarantee)
+    few = tuple(f"Warning: {note}" for note in delta_warnings(delta, users))
+    found = (*_large_parameter_warnings(answer), *few, *_contradiction_notes(answer), *_unreadable_name_notes(answer))
+    return answer.replace_fields(notes=(*answer.notes, *found))
+
+
+def delta_warnings(delta: Fraction, users: int | None) -> tuple[str, ...]:
+    """What is wrong with a δ that is not far below 1 divided by the number of users; nothing where nobody said how many
+    there are."""
+    if users is None or delta * users < 1:
+        return ()
+    limit = decimal_text(Fraction(1, 10 ** math.ceil(math.log10(10 * users))))
+    return (f"delta is not small against one in {users:,} users: choose {limit} or less.",)
+
+
+def smallest_clear_difference(answer: Answer) -> float | None:
+    """Two counts that are nearer than this may stand in the wrong order, by their noise alone; None: nobody can say."""
+    return None if answer.counts is None or answer.spread is None else PAIR * answer.spread
+
+
+def number_of_close_pairs(answer: Answer) -> int:
+    """How many neighbours in the list have counts that are too close to be sure of their order."""
+    bound = smallest_clear_difference(answer)
+    return 0 if bound is None else sum(abs(float(one - other)) < bound for one, other in _neighbouring_counts(answer))
+
+
+def _neighbouring_counts(answer: Answer) -> list[tuple[Fraction, Fraction]]:
+    """The counts of neighbours in the list; those of different groups are no neighbours."""
+    lists = [answer.counts] if answer.by_group is None else [group.counts for group in answer.by_group]
+    return [pair for counts in lists for pair in pairwise(counts or ())]
+
+
+def _large_parameter_warnings(answer: Answer) -> list[str]:
+    """Warnings about parameters with which a promise is hardly one."""
+    epsilon, delta = as_approximate_dp(answer.guarantee)
+    notes = []
+    if epsilon > LARGE_EPSILON:
+        notes.append(
+            f"Warning: epsilon {decimal_text(epsilon)} is above {LARGE_EPSILON}, so the promise says next to nothing "
+            "about a single user. Ask with 1 or less where you can."
+        )
+    if delta > LARGE_DELTA:
+        notes.append(
+            f"Warning: delta {decimal_text(delta)} is above {decimal_text(LARGE_DELTA)}. It is a probability that the "
+            "promise fails, and must stay far below 1 divided by the number of users."
+        )
+    return notes
+
+
+def _contradiction_notes(answer: Answer) -> list[str]:
+    """Ranks and counts have noise of their own where counts are a second release, so they need not agree."""
+    if answer.counts is None or isinstance(answer.items, frozenset):
+        return []
+    if all(one >= other for one, other in _neighbouring_counts(answer)):
+        return []
+    return [
+        "Note: some noisy counts contradict the ranks. Both are noisy, each with noise of its own; items whose counts "
+        "are close may be in either order."
+    ]
+
+
+def _unreadable_name_notes(answer: Answer) -> list[str]:
+    """Names that were no UTF-8. A source says nothing of it, because that would tell what is in a row; of the names
+    that were released it may be said."""
+    if not any(map(_holds_replacement_character, answer.items)):
+        return []
+    return [
+        f"Note: {REPLACED} in a name stands for bytes that are no UTF-8. If the file is in Latin-1, convert it before "
+        "you ask: iconv -f latin1 -t utf-8 old.csv > new.csv."
+    ]
+
+
+def _holds_replacement_character(label: object) -> bool:
+    if isinstance(label, tuple):
+        return any(map(_holds_replacement_character, label))
+    return isinstance(label, str) and REPLACED in label

@@ -1,0 +1,82 @@
+"""Find what `MODULE:OBJECT` names: an object to audit, or a class or function without arguments that makes one."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from crestline.audit.target import Auditable
+from crestline.errors import MechanismError
+
+
+def load(target: str, folder: Path) -> Auditable:
+    """The object behind `package.module:object` or `path/to/file.py:object`; modules are looked for in `folder` first.
+
+    The module is imported: its code runs.
+    """
+    return _make_auditable(_find_object(target, folder), target)
+
+
+def load_function(target: str, folder: Path) -> Callable[..., Any]:
+    """The function behind `package.module:function` or `path/to/file.py:function`, found in the same way."""
+    found = _find_object(target, folder)
+    if not callable(found):
+        raise MechanismError(f"{target} is no function; a program is called with the path of a table")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _find_object(target: str, folder: Path) -> object:
+    place, _, name = target.rpartition(":")
+    if not place or not name:
+        raise MechanismError(f"name what to audit as MODULE:OBJECT, for example my_package:MyMechanism, not {target!r}")
+    found: object = _import_module_at(place, folder)
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise MechanismError(f"{place} has no {part!r}") from None
+    return found
+
+
+def _make_auditable(found: object, target: str) -> Auditable:
+    if callable(found) and (isinstance(found, type) or not isinstance(found, Auditable)):
+        try:
+            found = found()
+        except Exception as error:  # code of others may fail in any way
+            raise MechanismError(
+                f"{target} could not be made without arguments ({type(error).__name__}: {error}); "
+                "name an object, or a function without arguments that makes one"
+            ) from error
+    if not isinstance(found, Auditable):
+        raise MechanismError(f"{target} has no guarantee() and release(histogram, entropy)")
+    return found
+
+
+def _import_module_at(place: str, folder: Path) -> ModuleType:
+    try:
+        if place.endswith(".py"):
+            return _import_file(folder / place)
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+        return importlib.import_module(place)
+    except Exception as error:  # code of others may fail in any way
+        raise MechanismError(f"{place} could not be imported ({type(error).__name__}: {error})") from error
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.exists():
+        raise MechanismError(f"there is no file {path.name}")
+    sys.path.insert(0, str(path.parent))  # so that the file finds its own neighbours
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up by name
+    spec.loader.exec_module(module)
+    return module

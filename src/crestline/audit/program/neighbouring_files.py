@@ -1,0 +1,169 @@
+"""Two neighbouring tables as files: with one user's rows and without, everything else the same.
+
+The columns are `user`, `item` and `value`, or more of them for filters. Others have popular items, so that an honest
+program gives the same answer with near certainty, and a program that loses rows of others does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crestline.audit.program.broken_rows import CSV_LINES, JSON_LINES, BrokenRow
+from crestline.audit.program.failing_filters import COLUMNS, USER, Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TABLE = "events"
+OTHERS = 3
+"""How many kinds of ordinary users a table for filters has."""
+
+# Parquet knows no seconds; DuckDB's moments with a zone are microseconds.
+_FOREIGN = {
+    "parquet": ("timestamp[s",),
+    "duckdb": ("timestamp[s, tz", "timestamp[ms, tz", "timestamp[ns, tz"),
+}
+
+
+@dataclass(frozen=True)
+class NeighbouringFiles:
+    """Two files (or globs) that differ by one user, and what is special about them."""
+
+    kind: str
+    why: str
+    with_user: str
+    without: str
+
+
+def arrow_type(words: str) -> pa.DataType:
+    """Arrow's type of this name."""
+    import pyarrow as pa
+
+    name, _, inner = words.rstrip(")]").partition("(" if "(" in words else "[")
+    if name == "decimal128":
+        return pa.decimal128(*(int(part) for part in inner.split(",")))
+    if name == "timestamp":
+        unit, _, zone = inner.partition(", tz=")
+        return pa.timestamp(unit, tz=zone or None)
+    return pa.type_for_alias(name)
+
+
+def arrow_column(words: str, values: Sequence[Any]) -> pa.Array:
+    """A column of this type; moments and days are whole numbers since 1970, which are taken as they are."""
+    import pyarrow as pa
+
+    kind = arrow_type(words)
+    if words.startswith("timestamp"):
+        return pa.array(values, pa.int64()).cast(kind)
+    if words.startswith("date32"):
+        return pa.array(values, pa.int32()).cast(kind)
+    if words.startswith("decimal"):
+        return pa.array([None if value is None else Decimal(value) for value in values], kind)
+    return pa.array(values, kind)
+
+
+def typed_table(with_user: bool, columns: Sequence[Column] = COLUMNS, users: int = 3) -> pa.Table:
+    """A table with all these columns: `users` ordinary people, and the one user with a row for the ends of each type.
+
+    Ordinary people have the item `tea`, each third of them also `coffee`; the one user has `tea` and `cocoa`.
+    """
+    import pyarrow as pa
+
+    most = max(len(column.ends) for column in columns) if with_user else 0
+    people = [(f"u{n}", item, n % OTHERS) for n in range(users) for item in ("tea", "coffee")[: 1 + (n % 3 == 0)]]
+    names = [user for user, _, _ in people] + [USER] * most
+    items = [item for _, item, _ in people] + [("tea", "cocoa")[n % 2] for n in range(most)]
+    made = {"user": pa.array(names, pa.string()), "item": pa.array(items, pa.string())}
+    for column in columns:
+        usual = [column.usual[place] for _, _, place in people]
+        made[column.name] = arrow_column(column.kind, usual + [column.ends[n % len(column.ends)] for n in range(most)])
+    return pa.table(made)
+
+
+def ordinary_rows(users: int) -> list[tuple[str, str, int]]:
+    """Rows of ordinary people: all of them have `tea`, every second one `coffee`."""
+    rows = [(f"u{n}", "tea", n) for n in range(users)]
+    return [*rows, *((f"u{n}", "coffee", n) for n in range(0, users, 2))]
+
+
+def csv_bytes(broken_row: BrokenRow | None, users: int) -> bytes:
+    """A CSV file of ordinary people, with one user's line among them."""
+    return _lines(
+        [",".join(map(str, row)).encode() + b"\n" for row in ordinary_rows(users)], broken_row, b"user,item,value\n"
+    )
+
+
+def json_bytes(broken_row: BrokenRow | None, users: int) -> bytes:
+    """JSON lines of ordinary people, with one user's line among them."""
+    named = (dict(zip(("user", "item", "value"), row, strict=True)) for row in ordinary_rows(users))
+    return _lines([json.dumps(row).encode() + b"\n" for row in named], broken_row, b"")
+
+
+def _lines(lines: list[bytes], broken_row: BrokenRow | None, header: bytes) -> bytes:
+    """A line without an end can only be the last one; others have rows of others behind them."""
+    if broken_row is None:
+        return header + b"".join(lines)
+    if broken_row.first:
+        return header + broken_row.line + b"".join(lines)
+    place = 3 if broken_row.line.endswith(b"\n") else len(lines)
+    return header + b"".join(lines[:place]) + broken_row.line + b"".join(lines[place:])
+
+
+def write_line_files(folder: Path, kind: str, users: int) -> list[NeighbouringFiles]:
+    """A pair of files for every broken line of this kind, `csv` or `jsonl`; the first has nothing wrong with it."""
+    return _write_line_pairs(folder, kind, users, None)
+
+
+def _write_line_pairs(folder: Path, kind: str, users: int, most: int | None) -> list[NeighbouringFiles]:
+    made = []
+    for number, broken in enumerate((CSV_LINES if kind == "csv" else JSON_LINES)[:most]):
+        write = csv_bytes if kind == "csv" else json_bytes
+        paths = [_make_folder_for(folder, f"{kind}-{number}", side, f"{TABLE}.{kind}") for side in ("with", "without")]
+        for path, added in zip(paths, (broken, None), strict=True):
+            path.write_bytes(write(added, users))
+        made.append(NeighbouringFiles(kind, broken.why, str(paths[0]), str(paths[1])))
+    return made
+
+
+def write_plain_files(folder: Path, kind: str, users: int) -> NeighbouringFiles:
+    """A pair of files, `csv` or `jsonl`, in which nothing is wrong."""
+    (made, *_) = _write_line_pairs(folder, kind, users, 1)
+    return made
+
+
+def columns_of(kind: str) -> tuple[Column, ...]:
+    """The columns of the battery that `parquet` or `duckdb` can hold as they are."""
+    return tuple(column for column in COLUMNS if not column.kind.startswith(_FOREIGN[kind]))
+
+
+def write_typed_files(folder: Path, kind: str, users: int) -> NeighbouringFiles:
+    """A pair of tables with a column of every type, `parquet` or `duckdb`."""
+    paths = [_make_folder_for(folder, f"types-{kind}", side, f"{TABLE}.{kind}") for side in ("with", "without")]
+    for path, with_user in zip(paths, (True, False), strict=True):
+        write_table(path, typed_table(with_user, columns_of(kind), users))
+    return NeighbouringFiles(kind, "a column of every type", str(paths[0]), str(paths[1]))
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """An Arrow table as a Parquet file, or as the table `events` of a DuckDB file, by the name's ending."""
+    if path.suffix == ".parquet":
+        from pyarrow.parquet import write_table as write
+
+        write(table, path)
+        return
+    import duckdb
+
+    with duckdb.connect(str(path)) as connection:
+        connection.register("arrow", table)
+        connection.execute(f"create table {TABLE} as select * from arrow")  # noqa: S608 -- our own constant
+
+
+def _make_folder_for(folder: Path, pair: str, side: str, name: str) -> Path:
+    place = folder / pair / side
+    place.mkdir(parents=True, exist_ok=True)
+    return place / name

@@ -1,0 +1,57 @@
+"""Find the counts at which a mechanism changes its mind: the edge of being named is where privacy is tested hardest."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from crestline.audit.neighbours import HistogramShape, labels
+from crestline.audit.outcomes import Outcome
+from crestline.audit.target import AuditSubject
+from crestline.mechanisms.stability.query import QueryAnswer
+
+_TRIALS = 24
+_LARGEST = 1 << 24
+
+
+def edges(subject: AuditSubject, shape: HistogramShape) -> tuple[int, ...]:
+    """For a few groups of items, alone in the table: the smallest count at which they are usually named."""
+    slots = shape.k_bar or len(shape.domain)
+    names = list(shape.domain) or labels(slots + 1)
+    groups = [names[:1], names[slots - 1 : slots], names[: min(subject.k, slots)], names[:slots]]
+    found = {_find_edge(subject, shape, group) for group in groups}
+    return tuple(sorted(level for level in found if level is not None))
+
+
+def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str]) -> int | None:
+    """By doubling and halving; None when the group is named already at count 0, or never."""
+    if _names_group(subject, shape, group, 0):
+        return None
+    high = 1
+    while not _names_group(subject, shape, group, high):
+        high *= 2
+        if high > _LARGEST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _names_group(subject, shape, group, middle) else (middle, high)
+    return high
+
+
+def _names_group(subject: AuditSubject, shape: HistogramShape, group: Sequence[str], count: int) -> bool:
+    drawn = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
+
+    def names_them(outcome: Outcome) -> bool:
+        found = [label in _named_items(outcome) for label in group]
+        return any(found) if len(group) > subject.k else all(found)
+
+    return 2 * sum(times for outcome, times in drawn.items() if names_them(outcome)) >= _TRIALS
+
+
+def _named_items(outcome: Outcome) -> set[Hashable]:
+    """Every item that an outcome speaks of, also within the answers to several queries."""
+    said: set[Hashable] = set()
+    for name in outcome.names:
+        value = name.value if isinstance(name, QueryAnswer) else name
+        said |= value if isinstance(value, frozenset) else {value}
+    return said

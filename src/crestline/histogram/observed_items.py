@@ -1,0 +1,100 @@
+"""Every observed item with its score: what a threshold over all observed items may see (P17.2).
+
+Items with equal scores are alike to a mechanism, so it is enough to know how many items have each score. An item is
+*observed* when at least one user keeps it; nothing stands for items that nobody has.
+
+With a public floor `f` only items that at least `f` users keep are observed, and `f - 1` full weights are taken off
+every score, which is the same as adding `f - 1` to a threshold (P17.6). So an item that one user makes observed has, as
+without a floor, at most the score which that user gives it. Where users weigh less than one, scores may be negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crestline.errors import ParameterError
+from crestline.exact_numbers import whole_number
+from crestline.histogram.histogram import Histogram
+from crestline.histogram.label_order import Label, label_order
+
+
+class ObservedItems(Histogram):
+    """Observed items in groups of equal scores, the largest score first.
+
+    Scores are whole numbers; `unit` is the score that one user gives an item at most, so a score counts users in
+    units of `unit`. The items are `(score, index within that score)` pairs; `named` gives their labels, once they are
+    picked, or they are known beforehand, as with `from_scores`. Mechanisms for a public list and for slots refuse it.
+    With a `floor`, scores are what is left above it.
+    """
+
+    def __init__(
+        self,
+        how_many: Mapping[int, int],
+        *,
+        unit: int = 1,
+        floor: int = 1,
+        labels: Sequence[Label] | None = None,
+        named: Callable[[Sequence[tuple[int, int]]], Sequence[Label]] | None = None,
+    ) -> None:
+        self.floor, least = whole_number(floor, "floor"), 1 - floor_reduction(floor, whole_number(unit, "unit"))
+        classes = (
+            (whole_number(score, "score", at_least=least), whole_number(many, "how_many"))
+            for score, many in how_many.items()
+        )
+        groups = sorted(classes)[::-1]
+        self.scores: NDArray[np.int64] = np.array([score for score, _ in groups], dtype=np.int64)
+        sizes = np.array([many for _, many in groups], dtype=np.int64)
+        self.starts: NDArray[np.int64] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        self._named = named
+        self._listed = None if labels is None else tuple(labels)
+        if self._listed is not None and len(self._listed) != self.size:
+            raise ParameterError("there must be one label for each observed item")
+        super().__init__((), np.zeros(0, dtype=np.int64), None, unit=unit, padded=False, filled=self.size)
+
+    @classmethod
+    def from_scores(cls, scores: Mapping[Label, int], *, unit: int = 1, floor: int = 1) -> ObservedItems:
+        """From every observed item and its score. Items of score zero were not observed, and are left out; unless there
+        is a floor, above which all scores are taken."""
+        least = -floor_reduction(floor, unit)
+        known = {label: whole_number(score, "score", at_least=least) for label, score in scores.items()}
+        ranked = sorted(
+            (pair for pair in known.items() if pair[1] or least), key=lambda pair: (-pair[1], label_order(pair[0]))
+        )
+        how_many: dict[int, int] = {}
+        for _, score in ranked:
+            how_many[score] = how_many.get(score, 0) + 1
+        return cls(how_many, unit=unit, floor=floor, labels=[label for label, _ in ranked])
+
+    @property
+    def size(self) -> int:
+        """How many items were observed."""
+        return int(self.starts[-1])
+
+    @property
+    def k_bar(self) -> int:
+        return self.size
+
+    def name(self, position: int) -> Label:
+        return self.names([position])[0]
+
+    def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
+        if self._listed is not None:
+            return tuple(self._listed[position] for position in positions)
+        picks = [self._pick_at(position) for position in positions]
+        return tuple(picks if self._named is None else self._named(picks))
+
+    def _pick_at(self, position: int) -> tuple[int, int]:
+        group = int(np.searchsorted(self.starts, position, side="right")) - 1
+        return int(self.scores[group]), position - int(self.starts[group])
+
+    def score_of(self, position: int) -> int:
+        """The score of the item at a rank."""
+        return int(self.scores[np.searchsorted(self.starts, position, side="right") - 1])
+
+
+def floor_reduction(floor: int, unit: int) -> int:
+    """What a floor takes off every score: the most that one user fewer than it can give an item (P17.6)."""
+    return (floor - 1) * unit

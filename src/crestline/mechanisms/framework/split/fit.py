@@ -1,0 +1,87 @@
+"""Framework mechanisms within a total (ε, δ): the split first, by an estimate; then the noise, by the accountant.
+
+What is returned was charged by the accountant and fits. The estimate only decides which split is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from crestline.guarantees.accountants import total_epsilon
+from crestline.guarantees.cost import Step, repeat_step
+from crestline.guarantees.guarantee import BoundedRange, GaussianDP
+from crestline.guarantees.root_finding import largest_within
+from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
+from crestline.mechanisms.framework.split.split import Split, best_split, largest_mu
+from crestline.randomness.laws import LAWS
+from crestline.randomness.laws.gaussian import GAUSSIAN
+from crestline.randomness.laws.gumbel import GUMBEL
+
+_DIGITS = 6  # the budget is used up to so many digits
+SLOTS = 10  # for each item wanted, when the caller does not say (P12.1): utility
+_ALL_OF_DELTA = (Fraction(1),)
+
+
+@dataclass(frozen=True)
+class FittedFramework:
+    """What a budget buys: the size of the choice's steps, the test, and the accountant's slack."""
+
+    size: Fraction
+    test: ExponentialTest
+    slack: Fraction
+
+
+@lru_cache(maxsize=256)
+def fit_gumbel(k: int, k_bar: int, epsilon: Fraction, delta: Fraction) -> FittedFramework:
+    """`size` is the ε of each of k bounded-range steps."""
+
+    def step_scale(split: Split) -> float:
+        test = split.exponential_test(epsilon, delta)
+        many = 2 * largest_mu(float(epsilon), float(split.slack(delta)), test) / math.sqrt(k)
+        few = float(epsilon * (1 - split.test)) / k  # plain addition
+        return max(many, few)
+
+    split = best_split(k, k_bar, epsilon, delta, GUMBEL, lambda split: 1 / step_scale(split))
+    return _fit_parts(split, epsilon, delta, k, BoundedRange, step_scale(split))
+
+
+@lru_cache(maxsize=256)
+def fit_normal(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, squared: Fraction) -> FittedFramework:
+    """`size` is the μ² of one Gaussian step; `squared` its squared sensitivity, in users."""
+
+    def noise_scale(split: Split) -> float:
+        return largest_mu(float(epsilon), float(split.slack(delta)), split.exponential_test(epsilon, delta))
+
+    def scale(split: Split) -> float:
+        return math.sqrt(squared) / noise_scale(split) if noise_scale(split) else math.inf
+
+    split = best_split(k, k_bar, epsilon, delta, GAUSSIAN, scale)
+    guess = noise_scale(split) ** 2  # where the search starts
+    return _fit_parts(split, epsilon, delta, 1, GaussianDP, guess)
+
+
+@lru_cache(maxsize=256)
+def fit_pure(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, noise: str) -> FittedFramework:
+    """`size` is the ε of one pure step of the rate `size / k`. Choice and test are added up, so δ is all the test's."""
+
+    def scale(split: Split) -> float:
+        return k / float(epsilon * (1 - split.test))
+
+    split = best_split(k, k_bar, epsilon, delta, LAWS[noise], scale, _ALL_OF_DELTA)
+    return FittedFramework(epsilon * (1 - split.test), split.exponential_test(epsilon, delta), Fraction(0))
+
+
+def _fit_parts(
+    split: Split, epsilon: Fraction, delta: Fraction, times: int, step: Callable[[Fraction], Step], guess: float
+) -> FittedFramework:
+    """The largest steps that fit beside the test."""
+    test, slack = split.exponential_test(epsilon, delta), split.slack(delta)
+
+    def total_of_size(size: Fraction) -> Fraction:
+        return total_epsilon(repeat_step(step(size), times) + test.cost(), slack)
+
+    return FittedFramework(largest_within(total_of_size, epsilon, start=Fraction(guess), digits=_DIGITS), test, slack)

@@ -1,0 +1,133 @@
+"""What to expect of a threshold over observed items, from released numbers alone: it chooses Δ and the cap (P18.4).
+
+Everything here is post-processing of noisy numbers, so doubles may be used freely.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.histogram.pairs import CELLS
+from crestline.mechanisms.observed.noisy_query import NoisyQuery
+from crestline.mechanisms.observed.thresholds import rough_threshold
+from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
+from crestline.randomness.unit_points import Floats
+
+# The number of items that stands for a cell: 1, and a little below the middle of 2^(j-1) < m ≤ 2^j.
+_MIDDLES = np.array([1.0, *(2 ** (j - 0.42) for j in range(1, CELLS))])
+_STANDS = 3.0  # a cell counts only when it stands so many standard deviations above zero
+_DEFAULT_CAP, _SMALLEST_CAP = 16, 4
+_ABOVE_CAP = 0.02  # the share of users whose items may be cut down to the cap
+_DEFAULT_ITEMS = 4  # what a user is taken to have when nothing is known
+_RANKS = 16  # how many of the true top k the forecast looks at
+_NOISE_COST, _BIAS_COST = 0.4, 0.3
+
+
+@dataclass(frozen=True)
+class ItemCountEstimate:
+    """How many users have how many items, as far as a look could tell: one number for each cell."""
+
+    cells: Floats
+
+    @classmethod
+    def from_query(cls, look: NoisyQuery) -> ItemCountEstimate:
+        values = look.values
+        return cls(np.where(values > _STANDS * float(look.sigma), values, 0.0))
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.cells.sum() > 0)
+
+    def mean_weight(self) -> float:
+        """The weight of a pair on average when Δ is 1; zero when nothing is known."""
+        return float(self.cells @ np.sqrt(_MIDDLES) / (self.cells @ _MIDDLES)) if self.is_known else 0.0
+
+    def choose_cap(self) -> int:
+        """The smallest power of two, four or more, that all but a few users stay within."""
+        if not self.is_known:
+            return _DEFAULT_CAP
+        above = self.cells[::-1].cumsum()[::-1] - self.cells
+        return max(_SMALLEST_CAP, 1 << int(np.flatnonzero(above <= _ABOVE_CAP * self.cells.sum())[0]))
+
+
+@dataclass(frozen=True)
+class SieveSetting:
+    """What the last step uses: Δ that the noise covers, and the most items that a user keeps."""
+
+    contribution: int
+    cap: int
+
+
+def best_setting(
+    users: ItemCountEstimate, popular: float, mu_squared: float, delta: Fraction, hidden_floor: int = 0
+) -> SieveSetting:
+    """Δ with the best forecast; the smaller one where two are equal. `popular` is the noisy count of the k-th item, and
+    `hidden_floor` what a floor takes off every score, in users (P17.6)."""
+    cap = users.choose_cap()
+    candidates = [1 << j for j in range(cap.bit_length())]
+    scores = [
+        _setting_score(users, popular, mu_squared, delta, SieveSetting(one, cap), hidden_floor) for one in candidates
+    ]
+    return SieveSetting(candidates[int(np.argmax(scores))], cap)
+
+
+def share_passing(
+    users: ItemCountEstimate, popular: float, mu_squared: float, delta: Fraction, hidden_floor: int = 0
+) -> float:
+    """The share of the true top k that is expected above the threshold, with the best setting."""
+    setting = best_setting(users, popular, mu_squared, delta, hidden_floor)
+    return _expected_share(users, popular, mu_squared, delta, setting, hidden_floor)[0]
+
+
+def users_needed(users: ItemCountEstimate, setting: SieveSetting, bar: float) -> float:
+    """About how many users an item needs so that its weights add up to `bar`: a user weighs as much as a pair does on
+    average, as far as a look could tell."""
+    return bar / _mean_and_variation(users, setting)[0]
+
+
+def _setting_score(
+    users: ItemCountEstimate,
+    popular: float,
+    mu_squared: float,
+    delta: Fraction,
+    setting: SieveSetting,
+    hidden_floor: int = 0,
+) -> float:
+    """What passes, less a price for the noise and for the bias between heavy and light users."""
+    passing, weight, spread, sigma = _expected_share(users, popular, mu_squared, delta, setting, hidden_floor)
+    return passing - _NOISE_COST * math.hypot(sigma / weight, _BIAS_COST * popular * spread) / popular
+
+
+def _expected_share(
+    users: ItemCountEstimate,
+    popular: float,
+    mu_squared: float,
+    delta: Fraction,
+    setting: SieveSetting,
+    hidden_floor: int,
+) -> tuple[float, float, float, float]:
+    """The share that passes, the mean weight of a pair, its coefficient of variation, and σ."""
+    from scipy.special import ndtr
+
+    weight, spread = _mean_and_variation(users, setting)
+    sigma = math.sqrt(setting.contribution / mu_squared)
+    threshold = rough_threshold(setting.contribution, setting.cap, sigma, delta) + hidden_floor
+    counts = popular * ((np.arange(_RANKS) + 0.5) / _RANKS) ** -0.5
+    return float(ndtr((weight * counts - threshold) / sigma).mean()), weight, spread, sigma
+
+
+def _mean_and_variation(users: ItemCountEstimate, setting: SieveSetting) -> tuple[float, float]:
+    """The mean weight of a pair, and how much it varies between pairs, relative to the mean."""
+    table = gaussian_weights(setting.contribution, setting.cap) / UNIT
+    if not users.is_known:
+        return float(table[min(_DEFAULT_ITEMS, setting.cap) - 1]), 0.0
+    kept = np.minimum(_MIDDLES, setting.cap)
+    weights = np.minimum(1.0, np.sqrt(setting.contribution / kept)) * np.minimum(1.0, setting.cap / _MIDDLES)
+    pairs = users.cells * _MIDDLES
+    mean = float(pairs @ weights / pairs.sum())
+    variance = float(pairs @ weights**2 / pairs.sum()) - mean**2
+    return mean, math.sqrt(max(0.0, variance)) / mean

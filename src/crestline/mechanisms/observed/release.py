@@ -1,0 +1,67 @@
+"""The k largest noisy scores of all observed items, as far as they exceed a threshold (P17.1, P17.2).
+
+One draw gives the largest noise of a whole group of equal scores; which item of the group carries it is a uniform
+choice. So the work grows with the number of different scores, not with the number of items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crestline.histogram.count_levels import CountLevels, Indices
+from crestline.histogram.observed_items import ObservedItems
+from crestline.mechanisms.public_list.largest_keys import draw_top_keys
+from crestline.randomness.batch_sizes import batch_sizes
+from crestline.randomness.compare import exceeds_threshold, round_to_grid
+from crestline.randomness.entropy import Entropy
+from crestline.randomness.exact_reals import Real
+from crestline.randomness.keys import noiseless_keys
+from crestline.randomness.laws.law import Law
+from crestline.randomness.scores import LinearScores, RealScores
+
+
+@dataclass(frozen=True)
+class ReleasedRanks:
+    """What one release names: the ranks of the items, best first, and their noisy scores in steps of the grid."""
+
+    ranks: list[int]
+    values: list[int]
+
+
+@dataclass(frozen=True)
+class ThresholdRule:
+    """What a release names: the items with the `k` largest `score/unit + scale · noise` above `threshold`."""
+
+    k: int
+    law: Law
+    scale: Fraction
+    threshold: Fraction
+    grid: Fraction
+
+
+def draw_releases(items: ObservedItems, rule: ThresholdRule, trials: int, entropy: Entropy) -> Iterator[ReleasedRanks]:
+    """What the rule names in each trial, largest noisy score first."""
+    wanted = min(rule.k, items.size)
+    if not wanted:
+        yield from (ReleasedRanks([], []) for _ in range(trials))
+        return
+    groups = CountLevels(items.scores, items.starts)
+    scores = LinearScores(items.scores, Fraction(1, items.unit))
+    bar = RealScores([Real(rule.threshold)])
+    for rows in batch_sizes(trials, max(groups.number_of_levels, wanted)):
+        top = draw_top_keys(groups, wanted, scores, rule.law, rows, entropy, rule.scale)
+        above = exceeds_threshold(top.keys, noiseless_keys(bar, rows), top.columns)
+        values = round_to_grid(top.keys, rule.grid, top.columns)
+        yield from _cut_at_threshold(top.ranks, values, above)
+
+
+def _cut_at_threshold(
+    ranks: Indices, values: Indices, above: np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+) -> Iterator[ReleasedRanks]:
+    """Every row up to its last key above the threshold; keys descend, so those are the first ones."""
+    for row, value, many in zip(ranks.tolist(), values.tolist(), above.sum(axis=1).tolist(), strict=True):
+        yield ReleasedRanks(row[:many], value[:many])

@@ -1,0 +1,19 @@
+"""The promise of a release in two stages: all steps composed at once or the two promises added, whichever is less."""
+
+from __future__ import annotations
+
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee
+
+
+def tighter_guarantee(together: ApproxDP | ZCDP, first: Guarantee, second: Guarantee) -> Guarantee:
+    """The smaller of two valid promises: `together`, for all steps at once, and the sum of those of the two stages.
+
+    The caller must have given both stages' failure probabilities to `together`. Adding is better where one stage is a
+    single pure step, or composes better than the two do.
+    """
+    if isinstance(together, ZCDP) or first.epsilon is None or second.epsilon is None:
+        return together
+    epsilon = first.epsilon + second.epsilon
+    if epsilon >= together.epsilon:
+        return together
+    return ApproxDP(epsilon, together.delta, "; ".join(part.theorem for part in (first, second) if part.theorem))

@@ -1,0 +1,90 @@
+"""What a person says about time, and which periods that means: by the clock, never by the rows (P16.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from crestline.errors import QuestionError
+from crestline.exact_numbers import whole_number
+from crestline.periods.calendar import MOST_PERIODS, Calendar, Periods, label_days, period_label
+
+
+@dataclass(frozen=True)
+class RequestedPeriods:
+    """What a person says about time: one period, from one to another, or the last so many that have ended.
+
+    open   also a period that has not ended; whoever says so knows that its rows are not all there
+    """
+
+    period: str | None = None
+    since: str | None = None
+    until: str | None = None
+    last: int | None = None
+    open: bool = False
+
+    def __post_init__(self) -> None:
+        if sum(part is not None for part in (self.period, self.since, self.last)) != 1:
+            raise QuestionError("name the periods in one way: period='2026-10', or since= and until=, or last=3")
+        if self.until is not None and self.since is None:
+            raise QuestionError("until goes with since: since='2026-08', until='2026-10'")
+        for label in (self.period, self.since, self.until):
+            if label is not None:
+                label_days(label)
+        if self.last is not None:
+            whole_number(self.last, "last", at_most=MOST_PERIODS)
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> RequestedPeriods | None:
+        """From the fields of a question; None where it says nothing about time."""
+        given = {name: fields.get(name) for name in ("period", "since", "until", "last")}
+        if all(value is None for value in given.values()):
+            if fields.get("open"):
+                raise QuestionError("open goes with period, since or last: it allows a period that has not ended")
+            return None
+        return cls(**given, open=bool(fields.get("open")))
+
+    def resolve(self, calendar: Calendar, now: datetime) -> Periods:
+        """The periods, by the clock alone. One that has not ended is refused unless the question is `open`."""
+        running = calendar.running_period(now)
+        latest = running if self.open else running - 1
+        if self.last is not None:
+            return Periods(calendar, latest - self.last + 1, self.last)
+        first = self.since or self.period or ""
+        final = (
+            period_label(calendar.per, latest) if self.since and self.until is None else self.until or self.period or ""
+        )
+        found = Periods.from_labels(calendar, first, final)
+        final_label, final_index = found.labels[-1], found.indices[-1]
+        if final_index > running:
+            raise QuestionError(f"{final_label} has not begun: ask when it has ended")
+        if final_index > latest:
+            raise QuestionError(
+                f"{final_label} has not ended, and its rows are not all there: ask when it has, or with open=True; "
+                "what is asked of it stays charged to it"
+            )
+        return found
+
+    def to_json(self) -> dict[str, object]:
+        said: dict[str, object] = {"period": self.period, "since": self.since, "until": self.until, "last": self.last}
+        return {name: value for name, value in said.items() if value is not None} | (
+            {"open": True} if self.open else {}
+        )
+
+
+def resolve_periods(
+    said: RequestedPeriods | Periods | None, calendar: Calendar | None, now: datetime | None
+) -> Periods | None:
+    """The periods that a question reads under a budget with this calendar (None: not by period), by this clock."""
+    if calendar is None:
+        if said is not None:
+            raise QuestionError(
+                "period, since and last need a budget by period, such as Budget(epsilon=1, delta='1e-7', per='month', "
+                "time='day'): without one, filter by time with where"
+            )
+        return None
+    if said is None:
+        raise QuestionError(f"the budget is for {calendar}: name periods with period=, since= and until=, or last=")
+    return said.resolve(calendar, now or datetime.now(UTC)) if isinstance(said, RequestedPeriods) else said

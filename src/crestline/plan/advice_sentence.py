@@ -1,0 +1,49 @@
+"""One sentence of advice from the lines of a plan."""
+
+from __future__ import annotations
+
+from crestline.plan.forecast import Forecast
+from crestline.question import Question
+
+_NOTICEABLE = 0.005
+
+
+def advice_sentence(question: Question, rows: tuple[Forecast, ...], auto: str) -> str:
+    """Which mechanism to take, and what to expect of it; where several do as well, the one that `auto` takes."""
+    if not rows:
+        return "No mechanism can answer this: see why below."
+    best = rows[0]
+    if best.returned.value < 1:
+        return (
+            f"Expect nothing at this price: the best, {best.mechanism}, names {best.returned.value:.1f} of "
+            f"{question.k} items; raise epsilon, ask for fewer items, or bound the items per user."
+        )
+    equals = [row for row in rows if _is_as_good(row, best)]
+    taken = advised_row(rows, auto)
+    text = (
+        f"Take {taken.mechanism}{_k_bar_text(taken)}: it is expected to name {taken.returned.value:.1f} of "
+        f"{question.k} "
+        f"items and to reach {taken.ratio.value:.1%} of the score of the true top {question.k}"
+    )
+    others = [row.mechanism for row in equals if row is not taken]
+    if others:
+        return f"{text}; {_join_names(others)} would do as well."
+    return f"{text}; the next best, {rows[1].mechanism}, reaches {rows[1].ratio.value:.1%}." if rows[1:] else f"{text}."
+
+
+def advised_row(rows: tuple[Forecast, ...], auto: str) -> Forecast:
+    """The line that is advised: the best, or one as good that `auto` takes."""
+    return next((row for row in rows if row.mechanism == auto and _is_as_good(row, rows[0])), rows[0])
+
+
+def _is_as_good(row: Forecast, best: Forecast) -> bool:
+    """Within the errors of the simulation, or worse by less than anybody would notice."""
+    return row.ratio.value + row.ratio.error >= best.ratio.value - best.ratio.error - _NOTICEABLE
+
+
+def _k_bar_text(row: Forecast) -> str:
+    return "" if row.k_bar is None else f" with k_bar={row.k_bar}"
+
+
+def _join_names(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

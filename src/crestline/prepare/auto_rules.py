@@ -1,0 +1,167 @@
+"""What `auto` takes: rules from the question, the kind of budget and public limits, never from the data.
+
+Each question has its candidates, the best first; `docs/decisions/auto.md` has the measurements behind their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crestline.histogram.view_kinds import KINDS
+from crestline.ledger.budget import Budget
+from crestline.ledger.budget_rules import PerItemRule, PureRule, ZcdpRule
+from crestline.question import NO_LIMITS, Limits, Question
+
+
+@dataclass(frozen=True)
+class AutoRule:
+    """What `auto` takes when a question looks like this, and why; with which noise where it is not the usual one."""
+
+    name: str
+    reason: str
+    noise: str | None = None
+
+
+PUBLIC_LIST_ONE = AutoRule(
+    "Lipschitz", "chosen because one item of a public list is wanted: permute-and-flip", noise="exponential"
+)
+PUBLIC_LIST_ONE_CHARGED = AutoRule(
+    "Lipschitz", "chosen because one item of a public list is wanted, with the noise that a ledger adds up best"
+)
+PUBLIC_LIST = AutoRule(
+    "CanonicalOrPeeling",
+    "chosen because a set from a public list is wanted: a look that is paid for decides whether it is drawn at once "
+    "(then the items are in no order) or one item after the other (then they are)",
+)
+PUBLIC_LIST_CHARGED = replace(PUBLIC_LIST, noise="gumbel")
+PUBLIC_LIST_ORDERED = AutoRule(
+    "Lipschitz", "chosen because items of a public list are wanted in order: they are drawn one after the other"
+)
+BOUNDED = AutoRule("Observed", "chosen because the contribution is bounded: it looks at every item that somebody has")
+BOUNDED_CHARGED = replace(BOUNDED, noise="gaussian")
+BOUNDED_PURE = replace(BOUNDED, noise="laplace")
+KNOWN_CONTRIBUTION = AutoRule(
+    "LimitedDomainGauss", "chosen because the contribution is bounded: its noise does not grow with k"
+)
+KNOWN_CONTRIBUTION_FEW = AutoRule(
+    "LimitedDomainLaplace", "chosen because users have few items each: Laplace noise needs the smallest lead"
+)
+ROUTE = AutoRule(
+    "Routed", "chosen because nothing else was said: a look that is paid for decides between slots and the sieve"
+)
+WITH_LEDGER = AutoRule("Sieve", "chosen because a ledger adds up rho: for the same rho it names the most items")
+PER_ITEM = AutoRule("LimitedDomain", "chosen because this budget counts items: it pays only for those it draws")
+FEW_ITEMS = AutoRule(
+    "OrderedStaircase", "chosen because few items are wanted in one pass: the largest set that stands, then its order"
+)
+FEW_IN_A_SET = AutoRule(
+    "Staircase", "chosen because few items are wanted, in any order: the largest set that stands, and nothing else"
+)
+MANY_ITEMS = AutoRule(
+    "RestrictedGumbel", "chosen because many items are wanted in one pass: it returns as many as it safely can"
+)
+IN_GROUPS = AutoRule(
+    "RestrictedGumbel", "chosen because groups differ in size: it returns as many items of each as it safely can"
+)
+RULES = (
+    *(PUBLIC_LIST_ONE, PUBLIC_LIST, BOUNDED, KNOWN_CONTRIBUTION, KNOWN_CONTRIBUTION_FEW),
+    *(ROUTE, WITH_LEDGER, PER_ITEM, FEW_ITEMS, FEW_IN_A_SET, MANY_ITEMS),
+)
+
+# Up to here a whole set in one step beats drawing item after item.
+FEW = 10
+# Up to here peeling a public list has the exact set as often as a draw among all sets (docs/decisions/public-lists.md).
+_FEW_LISTED = 3
+# Up to here Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
+# ledger adds Gaussian noise up for less.
+_FEW_EACH = 3
+# The most items of a user that thresholds over observed items have weights for.
+_LARGEST_BOUND = 1 << 16
+
+
+def best_rule(
+    question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, public_list: bool = False
+) -> AutoRule:
+    """The first of the candidates."""
+    return candidate_rules(question, budget=budget, limits=limits, public_list=public_list)[0]
+
+
+def candidate_rules(
+    question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, public_list: bool = False
+) -> tuple[AutoRule, ...]:
+    """What could answer a question, the best first. What a budget adds up decides, not whether there is one."""
+    terms = None if budget is None else budget.terms
+    if public_list:
+        return (_public_list_rule(question, charged=terms is not None),)
+    if isinstance(terms, PerItemRule):
+        return (PER_ITEM,)
+    found: list[AutoRule] = []
+    if question.contribution is not None:
+        if "observed" in _available_views(question, limits) and question.contribution <= _LARGEST_BOUND:
+            found.append(_observed_rule(terms))
+        if not isinstance(terms, PureRule):
+            found.append(_bounded_rule(question, terms))
+    elif not question.by and "pairs" in _available_views(question, limits) and not isinstance(terms, PureRule):
+        found += _pair_rules(question, terms)
+    if question.by:
+        return (*found, _group_rule(question, terms))
+    return (*found, *_slot_rules(question, terms))
+
+
+def auto_mechanism_names() -> frozenset[str]:
+    """The names of all mechanisms that `auto` may take."""
+    return frozenset(rule.name for rule in RULES)
+
+
+def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
+    """The views that a mechanism may have: slots alone, where one pass or their number was asked for, or a sum."""
+    if question.passes == 1 or question.k_bar is not None or question.score is not None:
+        return ("slots",)
+    weighted = question.counts and question.contribution is None
+    return tuple(kind for kind in limits.views if kind in KINDS and not (kind == "pairs" and weighted))
+
+
+def _pair_rules(question: Question, terms: object) -> list[AutoRule]:
+    """Where ρ is added up the sieve is best; it is also what a list of many items falls back on."""
+    if isinstance(terms, ZcdpRule):
+        return [WITH_LEDGER]
+    if not question.ordered and 1 < question.k <= FEW:
+        return []  # a set needs no order, and one pass is enough
+    return [ROUTE]
+
+
+def _group_rule(question: Question, terms: object) -> AutoRule:
+    """One pass over slots in every group; a set, where that will do and pure steps are not dear."""
+    few_in_a_set = not question.ordered and 1 < question.k <= FEW and not isinstance(terms, ZcdpRule)
+    return FEW_IN_A_SET if few_in_a_set else IN_GROUPS
+
+
+def _bounded_rule(question: Question, terms: object) -> AutoRule:
+    """Noise for the items that one user may have, over slots; a user counts so often in each of their groups."""
+    most = (question.contribution or 1) * question.groups_per_user
+    few = most <= _FEW_EACH and terms is None and question.score is None
+    return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
+
+
+def _observed_rule(terms: object) -> AutoRule:
+    """Gaussian noise where ρ is added up, Laplace noise where ε is; without a ledger the one with the lower bar."""
+    return BOUNDED_CHARGED if isinstance(terms, ZcdpRule) else BOUNDED_PURE if isinstance(terms, PureRule) else BOUNDED
+
+
+def _slot_rules(question: Question, terms: object) -> tuple[AutoRule, ...]:
+    """One pass, `k_bar + 1` rows. Pure steps are dear where ρ is added up, and many of them where ε is."""
+    if isinstance(terms, ZcdpRule):
+        return (PER_ITEM, MANY_ITEMS) if question.k == 1 else (MANY_ITEMS, PER_ITEM)
+    if question.k > FEW:
+        return (PER_ITEM, MANY_ITEMS) if isinstance(terms, PureRule) else (MANY_ITEMS, PER_ITEM)
+    as_a_set = not question.ordered and question.k > 1
+    return (FEW_IN_A_SET, FEW_ITEMS, MANY_ITEMS) if as_a_set else (FEW_ITEMS, MANY_ITEMS)
+
+
+def _public_list_rule(question: Question, *, charged: bool) -> AutoRule:
+    """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
+    if question.k == 1:
+        return PUBLIC_LIST_ONE_CHARGED if charged else PUBLIC_LIST_ONE
+    if question.ordered or question.k <= _FEW_LISTED:
+        return PUBLIC_LIST_ORDERED
+    return PUBLIC_LIST_CHARGED if charged else PUBLIC_LIST

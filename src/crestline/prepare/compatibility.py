@@ -1,0 +1,139 @@
+"""What a mechanism would refuse once the rows are counted is refused here, before anything is charged.
+
+Nothing here depends on a row: a mechanism, the question and public limits decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crestline import mechanisms
+from crestline.errors import MechanismError
+from crestline.histogram.view_kinds import PAIRS, SLOTS, view_of
+from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, AnyMechanism
+from crestline.mechanisms.nested import nested_mechanisms, smallest_contribution
+from crestline.mechanisms.third_party import domain_of, unwrap_adopted
+from crestline.question import Limits, Question
+
+
+def check_compatible(question: Question, mechanism: AnyMechanism, name: str, public_list: bool) -> None:
+    """Refuse, before anything is charged, what the mechanism would refuse once the rows are counted.
+
+    That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
+    """
+    check_domain(domain_of(mechanism), name, public_list)
+    if question.score is not None and any(_is_charged_by_items(part) for part in nested_mechanisms(mechanism)):
+        raise MechanismError(
+            "Laplace noise is charged by the number of a user's items: with a score, take mechanism='auto' or another "
+            "mechanism, or leave contribution or counts out"
+        )
+
+
+def check_domain(domain: str | None, name: str, public_list: bool) -> None:
+    if domain == KNOWN and not public_list:
+        raise MechanismError(
+            f"{name} needs the public list of all items: give domain=…, or take mechanism='auto' or another mechanism"
+        )
+    if domain == UNKNOWN and public_list:
+        raise MechanismError(
+            f"{name} is for items that are not publicly listed: leave domain out, or take mechanism='auto' or another "
+            "mechanism"
+        )
+
+
+def check_view(question: Question, mechanism: AnyMechanism, name: str, limits: Limits) -> None:
+    """Refuse, before anything is charged, a mechanism that looks at something else than the question can show."""
+    kind = view_of(mechanism).kind
+    shown_inside = (kind, SLOTS.kind) if kind == PAIRS.kind else (SLOTS.kind,)  # views of pairs have slots as well
+    if any(
+        view_of(part).kind not in shown_inside
+        for part in nested_mechanisms(mechanism)
+        if part is not unwrap_adopted(mechanism)
+    ):
+        raise MechanismError(f"{name} shows slots to a mechanism inside it which looks at all observed items or pairs")
+    if kind == "pairs" and limits.several and not _is_for_several_periods(mechanism):
+        raise MechanismError(
+            f"{name} looks at the pairs of one period: name one, or take mechanism='Sieve' or another mechanism"
+        )
+    if kind not in limits.views:
+        raise MechanismError(
+            f"{name} counts for itself, which a ready histogram does not allow: give the table, or for Observed the "
+            "scores of all observed items (ObservedItems.from_scores)"
+            if "slots" in limits.views
+            else f"{name} does not look at scores of observed items: take mechanism='Observed', or give the table"
+        )
+    if kind == SLOTS.kind:
+        return
+    if question.passes is not None:
+        raise MechanismError(f"{name} reads the table several times: leave passes out, or take another mechanism")
+    if question.score is not None:
+        raise MechanismError(f"{name} counts users: leave score out, or take mechanism='auto' or another mechanism")
+    if kind == "pairs" and question.counts:
+        raise MechanismError(
+            f"{name} scores items by weights, which are no counts: leave counts out, or take Observed with contribution"
+        )
+    bound = smallest_contribution(mechanism)
+    if question.contribution != bound:
+        raise MechanismError(
+            f"{name} finds its own bound on a user's items: leave contribution out, or take Observed"
+            if bound is None
+            else f"{name} was made for contribution={bound}: ask with that"
+        )
+
+
+def limits_for_periods(limits: Limits) -> Limits:
+    """What there is over several periods: views of pairs only where the source tells periods apart in them (P16.2)."""
+    views = limits.views if limits.pairs_by_period else tuple(kind for kind in limits.views if kind != "pairs")
+    return replace(limits, views=views, several=True)
+
+
+def _is_for_several_periods(mechanism: AnyMechanism) -> bool:
+    """Whether its noise is for neighbours that differ in the rows of one user in one of several periods."""
+    inside = unwrap_adopted(mechanism)
+    return isinstance(inside, mechanisms.Sieve) and inside.several
+
+
+def _is_charged_by_items(mechanism: object) -> bool:
+    if isinstance(mechanism, mechanisms.NoisyCounts):
+        return mechanism.contribution is not None and mechanism.noise == "laplace"
+    return isinstance(mechanism, mechanisms.LimitedDomainLaplace)
+
+
+def check_in_groups(question: Question, mechanism: AnyMechanism, name: str, public_list: bool) -> None:
+    """Refuse, in groups, a mechanism that would tell that a group exists (P15.1), or that looks at something else."""
+    if public_list and question.groups is None:
+        raise MechanismError(
+            "a public list of items is offered with groups only if the list of groups is public too: give groups=[…], "
+            "ask about one group with where=…, or leave domain out"
+        )
+    if public_list and question.floor > 1:
+        raise MechanismError("a floor is for items that are not publicly listed: leave floor or domain out")
+    view = view_of(mechanism)
+    if view.kind == PAIRS.kind:
+        _check_pairs_in_groups(question, mechanism, name)
+    weighs, ours = len(set(view.weights)) > 1, isinstance(unwrap_adopted(mechanism), mechanisms.Observed)
+    if question.floor > 1 and weighs and not ours:
+        raise MechanismError(
+            f"{name} weighs the items of a user, and above a floor such scores may be negative, which only Observed is "
+            "known to take: leave floor out, or take Observed or another mechanism"
+        )
+    if question.groups is None and domain_of(mechanism) != UNKNOWN:
+        raise MechanismError(
+            f"{name} does not state domain='unknown', that it names nothing where there is nothing: only then may it "
+            "be run in groups that are not publicly listed; or give groups=[…]"
+        )
+
+
+def _check_pairs_in_groups(question: Question, mechanism: AnyMechanism, name: str) -> None:
+    """Refuse what a mechanism that looks at pairs is not offered with in groups."""
+    if not isinstance(unwrap_adopted(mechanism), mechanisms.Sieve):
+        raise MechanismError(
+            f"{name} looks at all pairs of users and items, which only Sieve does with groups: take mechanism='Sieve', "
+            "'auto' or another, or Observed with contribution=…"
+        )
+    if question.floor > 1 and question.groups is not None:
+        # What its looks need is said of every listed group, so those below the floor would have to be read as well.
+        raise MechanismError(
+            f"{name} looks at all pairs of every listed group, so that a floor would save nothing: leave floor or "
+            "groups out"
+        )
