@@ -1,1 +1,1 @@
-"""Numerical parts that several mechanisms share: integrals, order laws, tails, thresholds and sensitivities."""
+"""Numerical routines that several mechanisms use: integrals, order laws, tails, thresholds and sensitivities."""

@@ -1,7 +1,7 @@
-"""The exact law of levels that are tried one after the other against one noisy threshold (P19.1).
+"""Exact law of levels that are tested one after the other against one noisy threshold (P19.1).
 
-A level passes when `ln W + Gumbel` exceeds its threshold plus `rate · ρ`, and ρ is exponential noise that all levels
-share. Given ρ the levels are independent; what is left is one integral over ρ.
+A level passes when `ln W + Gumbel` exceeds its threshold plus `rate · ρ`, where ρ is exponential noise that all levels
+share. Given ρ the levels are independent, which leaves one integral over ρ.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 from crestline.mechanisms.numerics.quadrature import quadrature_between
 from crestline.randomness.unit_points import Floats
 
-_NEVER = 45.0  # e^-45 is nothing, next to a probability in doubles
-_ALWAYS = 700.0  # the exponential of more overflows
+_NEVER = 45.0  # e^-45 is negligible next to a probability in doubles
+_ALWAYS = 700.0  # the exponential of a larger number overflows
 
 
 def first_pass_chances(weights: Floats, rates: Floats, shared: float) -> Floats:
-    """The chance of each level to be the first that passes, and at the end that none does.
+    """Probability of each level to be the first that passes, and, last, that none does.
 
     `weights` are logarithms, less each level's threshold; `rates` and `shared`, the rate of ρ, are in the same unit.
     """
@@ -26,7 +26,7 @@ def first_pass_chances(weights: Floats, rates: Floats, shared: float) -> Floats:
     density = shared * np.exp(-shared * over.points)
     alive, chances = density, []
     for weight, rate in zip(weights.tolist(), rates.tolist(), strict=True):
-        mean = np.exp(np.minimum(weight - rate * over.points, _ALWAYS))  # how many sets pass, were they counted
+        mean = np.exp(np.minimum(weight - rate * over.points, _ALWAYS))  # expected number of sets that pass
         chances.append(float(over.integral(alive * -np.expm1(-mean))))
         alive = alive * np.exp(-mean)
     return np.array([*chances, float(over.integral(alive)) + float(np.exp(-shared * end))])

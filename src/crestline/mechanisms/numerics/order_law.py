@@ -1,4 +1,4 @@
-"""The exact law of the order of noisy keys: the chance that these slots come first, in this order.
+"""Exact law of the order of noisy keys: the probability that given slots come first, in a given order.
 
 For Gumbel noise it is a product (P2.1, peeling); for any other law the keys are integrated out one after the other.
 """
@@ -19,7 +19,7 @@ _FARTHEST = 64.0  # every law is negligible there
 
 
 def peeling_chances(scores: Floats, orders: Orders) -> Floats:
-    """For keys `score + Gumbel`: the chance of each row of slots to come first, in that order."""
+    """For keys `score + Gumbel`: probability of each row of slots to come first, in that order."""
     rows, k = orders.shape
     left = np.tile(scores, (rows, 1))
     logs = np.zeros(rows)
@@ -33,12 +33,10 @@ def peeling_chances(scores: Floats, orders: Orders) -> Floats:
 
 
 def order_chances(scores: Floats, law: Law, orders: Orders, scale: float | Floats = 1.0) -> Floats:
-    """For keys `score + scale · noise`: the chance of each row of slots to come first, in that order.
+    """For keys `score + scale · noise`: probability of each row of slots to come first, in that order.
 
-    `scale` is one for all, or one for each slot.
-
-    The work is one integral for each place of the order, and the time proportional to the spread of the scores in
-    units of the noise: for small histograms.
+    `scale` is one number for all slots, or one for each. There is one integral for each position of the order, and the
+    time is proportional to the spread of the scores in units of the noise: for small histograms.
     """
     below, above = noise_support(law)
     scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), scores.shape)
@@ -57,11 +55,11 @@ def order_chances(scores: Floats, law: Law, orders: Orders, scale: float | Float
 
 
 def noise_support(law: Law) -> tuple[float, float]:
-    """How far below and above zero the noise reaches, in whole units, up to a negligible chance."""
+    """Whole distances below and above zero beyond which the noise has a negligible probability."""
     distance = np.arange(_FARTHEST)
     return _tail_end(law.cdf(-distance)), _tail_end(law.survival(distance))
 
 
 def _tail_end(tail: Floats) -> float:
-    """The first whole number from which on a tail is negligible."""
+    """First whole number from which on a tail is negligible."""
     return float(np.count_nonzero(tail > _NEGLIGIBLE))

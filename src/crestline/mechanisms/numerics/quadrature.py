@@ -25,12 +25,12 @@ class Quadrature:
     weights: Floats
 
     def integral(self, values: Floats) -> Floats:
-        """The integral over everything; the last axis of `values` holds the points."""
+        """Integral over all points, which are the last axis of `values`."""
         result: Floats = values @ self.weights
         return result
 
     def integral_above(self, values: Floats) -> Floats:
-        """The integral from each point upwards."""
+        """Integral from each point upwards."""
         shape = values.shape
         pieces = (values * self.weights).reshape(*shape[:-1], len(self.points) // _POINTS, _POINTS)
         sums = pieces.sum(axis=-1)
@@ -40,7 +40,7 @@ class Quadrature:
 
 
 def quadrature_between(low: float, high: float, kinks: Iterable[float], piece: float) -> Quadrature:
-    """From `low` to `high`, cut at the kinks and into pieces no longer than `piece`."""
+    """Quadrature from `low` to `high`, cut at the kinks and into pieces no longer than `piece`."""
     corners = sorted({low, high, *(kink for kink in kinks if low < kink < high)})
     cuts: list[float] = []
     for start, end in pairwise(corners):
@@ -54,14 +54,14 @@ def quadrature_between(low: float, high: float, kinks: Iterable[float], piece: f
 
 @lru_cache(maxsize=1)
 def _gauss_legendre() -> tuple[Floats, Floats]:
-    """Places and weights on [-1, 1]; finding them takes longer than most integrals."""
+    """Nodes and weights on [-1, 1], cached because computing them takes longer than most integrals."""
     place, weight = np.polynomial.legendre.leggauss(_POINTS)
     return place, weight
 
 
 @lru_cache(maxsize=1)
 def _upward_matrix() -> Floats:
-    """`matrix[j, i]`: what the weighted value at point j adds to the integral from point i to the piece's end.
+    """`matrix[j, i]`: contribution of the weighted value at point j to the integral from point i to the piece's end.
 
     Values are expanded in Legendre polynomials, of which `∫_x^1 P_n = (P_{n-1}(x) - P_{n+1}(x))/(2n + 1)`.
     """

@@ -1,4 +1,4 @@
-"""Noise tails (P2.3): the chance that an item which gained nothing passes a noisy test, as certified balls.
+"""Noise tails (P2.3): the probability that an item which gained nothing passes a noisy test, as certified balls.
 
 Each function takes the threshold as an exact rational and returns a ball that certainly contains the probability.
 Rates are inverse scales: Laplace noise of rate a has scale 1/a.
@@ -14,7 +14,7 @@ from flint import acb, arb
 from crestline.guarantees.rounding import ball, precision
 from crestline.precision import current_bits
 
-_ENOUGH = arb(2) ** -60  # relative error aimed at; the ball says what it is
+_ENOUGH = arb(2) ** -60  # relative error aimed at; the ball holds the error reached
 _ONE = Fraction(1)
 
 
@@ -58,7 +58,7 @@ def laplace_union(m: int, t: Fraction) -> arb:
     # F changes its form at ρ = -t, the density of ρ at 0. The outer parts are elementary:
     # ∫ e^ρ/2 (1 - (e^(t+ρ)/2)^m) dρ below -t, and ∫ e^t (1 - (1-u)^m) du for u = 1 - F(t+ρ) from 0 to `chance`.
     low = chance * (1 - arb(2) ** -m / (m + 1))
-    with precision(3 * current_bits()):  # cancels down to the square of `chance`: the ball says how sharp
+    with precision(3 * current_bits()):  # cancels down to the square of `chance`: the ball holds the error
         chance = (-ball(t)).exp() / 2
         high = ball(t).exp() * (chance - (1 - (1 - chance) ** (m + 1)) / (m + 1))
     return low + acb.integral(middle_integrand, -at, 0, rel_tol=_ENOUGH).real + high
@@ -76,5 +76,5 @@ def gaussian_union(m: int, t: Fraction, shared: Fraction = _ONE) -> arb:
 
 
 def _gaussian_remainder(end: int) -> arb:
-    """All that a Gaussian integrand, at most the density, may add beyond ±end."""
+    """Bound on the integral beyond ±end of an integrand that is at most the Gaussian density."""
     return (arb(end) / arb(2).sqrt()).erfc() * arb(0.5, 0.5)

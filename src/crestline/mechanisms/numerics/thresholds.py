@@ -1,8 +1,8 @@
 """Thresholds: the least T for which an item that gained nothing passes a noisy test with probability at most δ.
 
-Every threshold is an exact rational, solved in doubles, rounded up to a fine grid and then certified: the tail at the
-very number that is returned was computed as a ball (tails.py) that lies wholly below δ (P11.3). All guarantees are
-monotone in T, so a threshold that is a little too large is safe.
+Every threshold is an exact rational, solved in doubles, rounded up to a fine grid and then certified: its tail was
+computed as a ball (tails.py) that lies wholly below δ (P11.3). All guarantees are monotone in T, so a threshold that
+is slightly too large is safe.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crestline.exact_numbers import Exact, positive_number, whole_number
 from crestline.guarantees.rounding import ball, precision
 from crestline.mechanisms.numerics import tails
 
-GRID = Fraction(1, 10**12)  # finer than P11.3 asks, so that laws agree with their vectors to ten digits
+GRID = Fraction(1, 10**12)  # finer than P11.3 needs, so that laws agree with the test vectors to ten digits
 
 _CLOSE = 1e-14  # in the logarithm of the tail: the grid is coarser
 _ONE = Fraction(1)
@@ -67,7 +67,8 @@ def laplace_union_threshold(m: int, delta: Exact) -> Fraction:
 
 
 def gaussian_union_threshold(m: int, delta: Exact, shared: Exact = 1) -> Fraction:
-    """t for m Gaussian noises of variance 1 against a common one of standard deviation `shared`: exact, no bound."""
+    """t for m Gaussian noises of variance 1 against a common one of standard deviation `shared`: exact, not a union
+    bound."""
     return _cached_gaussian_union(
         whole_number(m, "m"), positive_number(delta, "delta"), positive_number(shared, "shared")
     )
@@ -116,7 +117,7 @@ def _cached_gaussian_union(m: int, delta: Fraction, shared: Fraction) -> Fractio
 
 
 def _least_threshold(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
-    """The smallest threshold on the grid, to a few of its steps, whose tail is certainly at most δ; never below zero.
+    """Smallest threshold on the grid, to a few of its steps, whose tail is certainly at most δ; never below zero.
 
     `guess` only guides the search; it must be positive.
     """
@@ -129,7 +130,7 @@ def _least_threshold(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
 
 
 def _tail_root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
-    """Where the tail meets δ, closely: false position on its logarithm, which is nearly straight."""
+    """Approximate solution of tail = δ, by false position on the logarithm of the tail, which is nearly straight."""
     target = ball(delta).log()
 
     def excess(t: Fraction) -> float:
@@ -144,7 +145,7 @@ def _tail_root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
     while True:
         middle = low + _round_up_to_grid((high - low) * Fraction(above / (above - below)), GRID / 1024)
         value = excess(middle)
-        if abs(value) < _CLOSE or middle in (low, high):  # what follows is certified
+        if abs(value) < _CLOSE or middle in (low, high):  # the result is certified afterwards
             return middle
         if value > 0:
             low, above, below = middle, value, below / 2 if stayed > 0 else below
@@ -155,7 +156,7 @@ def _tail_root(tail: Tail, delta: Fraction, guess: Fraction) -> Fraction:
 
 
 def _certify_upwards(tail: Tail, delta: Fraction, start: Fraction) -> Fraction:
-    """The first number on the grid from `start` on, in growing steps, whose tail is certainly at most δ."""
+    """First number on the grid from `start` on, in growing steps, whose tail is certainly at most δ."""
     candidate, step = _round_up_to_grid(start, GRID), GRID
     while not tail(candidate) <= ball(delta):
         candidate, step = candidate + step, 2 * step

@@ -1,1 +1,2 @@
-"""Thresholds over all observed items (P17), and the sieve that finds where the mass is before it applies one (P18)."""
+"""Mechanisms that compare every observed item with a threshold (P17), and the sieve, which finds heavy buckets first
+(P18)."""

@@ -1,4 +1,4 @@
-"""What to expect of a threshold over observed items, from released numbers alone: it chooses Δ and the cap (P18.4).
+"""Choice of Δ and of the cap for a threshold over observed items, from released numbers alone (P18.4).
 
 Everything here is post-processing of noisy numbers, so doubles may be used freely.
 """
@@ -17,19 +17,19 @@ from crestline.mechanisms.observed.thresholds import rough_threshold
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.randomness.unit_points import Floats
 
-# The number of items that stands for a cell: 1, and a little below the middle of 2^(j-1) < m ≤ 2^j.
+# The number of items assumed for a cell: 1, and a little below the middle of 2^(j-1) < m ≤ 2^j.
 _MIDDLES = np.array([1.0, *(2 ** (j - 0.42) for j in range(1, CELLS))])
-_STANDS = 3.0  # a cell counts only when it stands so many standard deviations above zero
+_STANDS = 3.0  # a cell counts only if it is at least this number of standard deviations above zero
 _DEFAULT_CAP, _SMALLEST_CAP = 16, 4
 _ABOVE_CAP = 0.02  # the share of users whose items may be cut down to the cap
-_DEFAULT_ITEMS = 4  # what a user is taken to have when nothing is known
-_RANKS = 16  # how many of the true top k the forecast looks at
+_DEFAULT_ITEMS = 4  # items assumed for a user when the estimate is empty
+_RANKS = 16  # ranks of the true top k at which the forecast is evaluated
 _NOISE_COST, _BIAS_COST = 0.4, 0.3
 
 
 @dataclass(frozen=True)
 class ItemCountEstimate:
-    """How many users have how many items, as far as a look could tell: one number for each cell."""
+    """Estimated number of users by number of items, one value for each cell."""
 
     cells: Floats
 
@@ -43,11 +43,11 @@ class ItemCountEstimate:
         return bool(self.cells.sum() > 0)
 
     def mean_weight(self) -> float:
-        """The weight of a pair on average when Δ is 1; zero when nothing is known."""
+        """Mean weight of a pair when Δ is 1; zero when nothing is known."""
         return float(self.cells @ np.sqrt(_MIDDLES) / (self.cells @ _MIDDLES)) if self.is_known else 0.0
 
     def choose_cap(self) -> int:
-        """The smallest power of two, four or more, that all but a few users stay within."""
+        """Smallest power of two, at least four, that all but a few users stay within."""
         if not self.is_known:
             return _DEFAULT_CAP
         above = self.cells[::-1].cumsum()[::-1] - self.cells
@@ -56,7 +56,7 @@ class ItemCountEstimate:
 
 @dataclass(frozen=True)
 class SieveSetting:
-    """What the last step uses: Δ that the noise covers, and the most items that a user keeps."""
+    """Setting of the last step: the Δ that the noise covers, and the most items of a user that are kept."""
 
     contribution: int
     cap: int
@@ -65,8 +65,11 @@ class SieveSetting:
 def best_setting(
     users: ItemCountEstimate, popular: float, mu_squared: float, delta: Fraction, hidden_floor: int = 0
 ) -> SieveSetting:
-    """Δ with the best forecast; the smaller one where two are equal. `popular` is the noisy count of the k-th item, and
-    `hidden_floor` what a floor takes off every score, in users (P17.6)."""
+    """Setting whose Δ has the best forecast; the smaller Δ where two are equal.
+
+    `popular` is the noisy count of the k-th item; `hidden_floor` is what a floor subtracts from every score, in users
+    (P17.6).
+    """
     cap = users.choose_cap()
     candidates = [1 << j for j in range(cap.bit_length())]
     scores = [
@@ -78,14 +81,14 @@ def best_setting(
 def share_passing(
     users: ItemCountEstimate, popular: float, mu_squared: float, delta: Fraction, hidden_floor: int = 0
 ) -> float:
-    """The share of the true top k that is expected above the threshold, with the best setting."""
+    """Expected share of the true top k above the threshold, with the best setting."""
     setting = best_setting(users, popular, mu_squared, delta, hidden_floor)
     return _expected_share(users, popular, mu_squared, delta, setting, hidden_floor)[0]
 
 
 def users_needed(users: ItemCountEstimate, setting: SieveSetting, bar: float) -> float:
-    """About how many users an item needs so that its weights add up to `bar`: a user weighs as much as a pair does on
-    average, as far as a look could tell."""
+    """Approximate number of users an item needs for its weights to add up to `bar`: each is given the mean weight of a
+    pair."""
     return bar / _mean_and_variation(users, setting)[0]
 
 
@@ -97,7 +100,7 @@ def _setting_score(
     setting: SieveSetting,
     hidden_floor: int = 0,
 ) -> float:
-    """What passes, less a price for the noise and for the bias between heavy and light users."""
+    """Expected share that passes, less a penalty for noise and for the bias between heavy and light users."""
     passing, weight, spread, sigma = _expected_share(users, popular, mu_squared, delta, setting, hidden_floor)
     return passing - _NOISE_COST * math.hypot(sigma / weight, _BIAS_COST * popular * spread) / popular
 
@@ -110,7 +113,7 @@ def _expected_share(
     setting: SieveSetting,
     hidden_floor: int,
 ) -> tuple[float, float, float, float]:
-    """The share that passes, the mean weight of a pair, its coefficient of variation, and σ."""
+    """Share that passes, mean weight of a pair, its coefficient of variation, and σ."""
     from scipy.special import ndtr
 
     weight, spread = _mean_and_variation(users, setting)
@@ -121,7 +124,7 @@ def _expected_share(
 
 
 def _mean_and_variation(users: ItemCountEstimate, setting: SieveSetting) -> tuple[float, float]:
-    """The mean weight of a pair, and how much it varies between pairs, relative to the mean."""
+    """Mean weight of a pair, and its coefficient of variation between pairs."""
     table = gaussian_weights(setting.contribution, setting.cap) / UNIT
     if not users.is_known:
         return float(table[min(_DEFAULT_ITEMS, setting.cap) - 1]), 0.0

@@ -1,13 +1,13 @@
-"""The exact δ of one threshold over observed items: how much one user can change, certified (P17.3, P17.4).
+"""Certified bound on the exact δ of one threshold over observed items (P17.3, P17.4).
 
-Let the user keep m items, of which t were observed by nobody else, and let s = t/m. With the threshold of P17.4 a new
-item passes with probability `p ≤ 1 - (1-d)^s` (because `1 - F^m ≤ d` at t = m), and the shared items move the others'
+Let the user keep m items, of which t have no other user, and let s = t/m. With the threshold of P17.4 a new item
+passes with probability `p ≤ 1 - (1-d)^s` (because `1 - F^m ≤ d` at t = m), and the shared items move the others'
 scores by at most `nu = mu sqrt(1-s)`. The largest δ over all s in [0, 1] is at most
 
     max { p + (1-p) δ_G(ε - ln(1-p); nu),  δ_G(ε + ln(1-p); nu) },
 
-which grows with p and with nu. So a block s1 ≤ s ≤ s2 is covered by p at s2 and nu at s1, and halving the blocks
-proves the claim for all of them, whatever the cap is.
+which grows with p and with nu. A block s1 ≤ s ≤ s2 is therefore covered by p at s2 and nu at s1, and halving the
+blocks proves the bound for all s, for every cap.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def is_certainly_private(epsilon: Fraction, delta_new: Fraction, mu_squared: Fra
 
 
 def _worst_delta(epsilon: Fraction, delta_new: Fraction, mu_squared: Fraction, first: Fraction, last: Fraction) -> arb:
-    """A ball above what any share of new items between `first` and `last` can cost."""
+    """Ball above the δ of every share of new items between `first` and `last`."""
     none_passes = ball(last) * (-ball(delta_new)).log1p()  # ln(1 - p)
     passing = -none_passes.expm1()
     moved = ball(mu_squared * (1 - first)).sqrt()

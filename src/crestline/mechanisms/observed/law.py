@@ -1,4 +1,4 @@
-"""The exact law of the list of the k largest noisy scores above a threshold, for a few observed items (P17.1)."""
+"""Exact law of the list of the k largest noisy scores above a threshold, for a few observed items (P17.1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_OUTCOMES = 20_000
 
 
 def threshold_law(items: ObservedItems, k: int, law: Law, scale: float, threshold: float) -> Mapping[Selection, float]:
-    """The probability of every list. A list shorter than k is one where all other items stay below the threshold."""
+    """Probability of every list. In a list shorter than k all other items are below the threshold."""
     many = items.size
     most = min(k, many)
     if sum(math.perm(many, length) for length in range(most + 1)) > _MOST_OUTCOMES:

@@ -1,4 +1,5 @@
-"""Gaussian looks: whole numbers with noise of a given share of μ², rounded to a public grid with certainty (P18.7)."""
+"""Noisy queries: whole numbers with Gaussian noise of a given share of μ², rounded to a public grid with certainty
+(P18.7)."""
 
 from __future__ import annotations
 
@@ -23,19 +24,19 @@ FINE = 64
 
 @dataclass(frozen=True)
 class NoisyQuery:
-    """Numbers that were released: `steps` times σ/64. `sigma` is the standard deviation of their noise."""
+    """Released numbers: `steps` times σ/64. `sigma` is the standard deviation of their noise."""
 
     steps: NDArray[np.int64]
     sigma: Fraction
 
     @property
     def values(self) -> Floats:
-        """The released numbers as doubles, for what is decided from them afterwards."""
+        """The released numbers as doubles, for decisions made from them afterwards."""
         return np.multiply(self.steps, float(self.sigma) / FINE, dtype=np.float64)
 
 
 def noisy_query(numbers: NDArray[np.int64], unit: int, mu_squared: Fraction, entropy: Entropy) -> NoisyQuery:
-    """`number/unit + N(0, 1/mu_squared)` for each number; always one draw for each, whatever the numbers are."""
+    """Release `number/unit + N(0, 1/mu_squared)` for each number; always draws one noise for each."""
     sigma = sigma_for(mu_squared)
     noisy = build_keys(
         LinearScores(numbers, Fraction(1, unit)), GAUSSIAN, entropy.uniforms(1, len(numbers)), scale=sigma

@@ -43,25 +43,25 @@ from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
-# How much of a total δ is left unused, so that the certificate has room; the first share that suffices is taken.
+# Shares of a total δ left unused, so that the certificate holds; the first share that suffices is taken.
 _ROOM = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 4), Fraction(1, 2))
-# Up to here Laplace noise has the lower threshold (ε = 1 to 8, δ = 1e-6 to 1e-10); from three items on it is Gaussian
-# noise that has, up to ε = 4.
+# Laplace noise has the lower threshold up to two items of a user (ε = 1 to 8, δ = 1e-6 to 1e-10), Gaussian noise from
+# three on (up to ε = 4).
 _FEW_EACH = 2
 
 _IN_GROUPS = "P15.1, P17.3"
 
 LARGEST_CAP = 1 << 16
-"""The most items of a user: there is a weight for each number of them, and a certificate that covers them all."""
+"""Largest cap: there is one weight for each number of items up to it, and one certificate that covers them all."""
 
 
 def _whole_or_none(cap: int | None, name: str) -> int:
-    """None stays None for the moment: the cap is then the contribution."""
+    """The cap as a whole number; None, which `__post_init__` replaces by the contribution, is returned unchanged."""
     return cast("int", None) if cap is None else whole_number(cap, name)
 
 
 def _zero_or_probability(slack: Exact, name: str) -> Fraction:
-    """Zero, or a probability."""
+    """The slack as an exact number: zero or a probability."""
     return Fraction(0) if slack == 0 else probability(slack, name)
 
 
@@ -69,13 +69,19 @@ def _zero_or_probability(slack: Exact, name: str) -> Fraction:
 class Observed(BuiltIn):
     """Adds noise to the score of every observed item, and names the k largest above a threshold.
 
-    `scale` is σ of Gaussian noise, or Δ/ε of Laplace noise, in users.
-
-    `delta` is the probability that something which only one user has is named. `contribution` is the Δ that the noise
-    covers; with `cap`, users may keep that many items, which then weigh less than one each. `promise` is a total that
-    the exact δ of P17.3 is certified to keep; without it the steps are added up as in a ledger. With `groups` the
-    promise is for users who count in so many groups, with one release in each; None: in one. `counts` publishes the
-    noisy scores on a public grid, which are numbers of users where nothing is weighted.
+    Attributes:
+        k: Items wanted.
+        contribution: Δ, the items of one user that the noise covers.
+        scale: σ of Gaussian noise, or Δ/ε of Laplace noise, in users.
+        delta: Probability that an item which only one user has is named.
+        noise: `"gaussian"` or `"laplace"`.
+        cap: Most items of a user that are kept; above `contribution` each of them weighs less than one.
+        counts: Whether to publish the noisy scores, which are numbers of users; only without weights.
+        grid: Published counts are rounded to multiples of it.
+        promise: A total (ε, δ) that the exact δ of P17.3 is certified to keep; None: steps are added up as in a
+            ledger.
+        slack: Failure probability of an accountant that composes the steps.
+        groups: Groups in which one user counts, with one release in each, that the promise covers; None: one.
     """
 
     k: Whole = field(whole_number)
@@ -116,8 +122,18 @@ class Observed(BuiltIn):
         groups: int | None = None,
         **total: Unpack[TotalArguments],
     ) -> Self:
-        """The instance within a total (epsilon, delta) with the lowest threshold. Every observed item is looked at, so
-        `k_bar` changes nothing."""
+        """Return the instance within a total (epsilon, delta) that has the lowest threshold.
+
+        Args:
+            counts: Whether to publish counts.
+            cap: Most items of a user that are kept; None: `contribution`.
+            noise: `"gaussian"` or `"laplace"`; None chooses by `contribution`.
+            groups: Groups of one user that the total covers (P15.1).
+            **total: `k`, `epsilon`, `delta`, `contribution`; `k_bar` has no effect, since every observed item is read.
+
+        Raises:
+            ParameterError: There is no contribution bound, or no noise is certain to keep the total.
+        """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), counts=counts, cap=cap, noise=noise, groups=groups)
 
     @classmethod
@@ -130,8 +146,10 @@ class Observed(BuiltIn):
         noise: str | None = None,
         groups: int | None = None,
     ) -> Self:
-        """Laplace noise for a few items each, else Gaussian noise with the promise certified. With `groups` the total
-        covers one release in each of so many groups of a user (P15.1)."""
+        """Laplace noise for up to two items of a user, else Gaussian noise with a certified promise.
+
+        With `groups` the total covers one release in each of that number of groups of a user (P15.1).
+        """
         if total.contribution is None:
             raise ParameterError("Observed needs a contribution bound; without one take Sieve, which finds its own")
         bound, (delta, _) = total.contribution, total.split_delta()
@@ -155,19 +173,19 @@ class Observed(BuiltIn):
 
     @property
     def threshold(self) -> Fraction:
-        """T: what a noisy score must exceed, in users."""
+        """T: the number that a noisy score must exceed, in users."""
         solve = thresholds.gaussian_threshold if self.noise == GAUSSIAN.name else thresholds.laplace_threshold
         return solve(self.contribution, self.cap, self.scale, self.delta)
 
     @property
     def weights(self) -> Weights:
-        """What one item weighs of a user who keeps 1, 2, …, `cap` items, in units of 2^-20."""
+        """Weight of one item of a user who keeps 1, 2, …, `cap` items, in units of 2^-20."""
         table = gaussian_weights if self.noise == GAUSSIAN.name else laplace_weights
         return table(self.contribution, self.cap)
 
     @property
     def view(self) -> View:
-        """What it looks at: where nothing is weighted, scores are numbers of users."""
+        """View of the data: observed items with these weights; without weights, scores are numbers of users."""
         return View("observed", tuple(self.weights.tolist()) if self.has_fractional_weights else (1,) * self.cap)
 
     @property
@@ -186,7 +204,7 @@ class Observed(BuiltIn):
         return ApproxDP(self.promise.epsilon, self.promise.delta, theorem=self.theorem)
 
     def guarantee_in_groups(self, groups: int) -> Guarantee | None:
-        """The certificate covers all groups of a user at once (P15.1); fewer groups than it is for move less."""
+        """The certificate for all groups of a user at once (P15.1); None for more groups than it covers."""
         kept = self.promise
         return None if kept is None or groups > (self.groups or 1) else replace(kept, theorem=_IN_GROUPS)
 
@@ -196,9 +214,9 @@ class Observed(BuiltIn):
         return super().release_groups(table, entropy)
 
     def release_each(self, table: HistogramTable | ObservedTable, entropy: Entropy) -> list[Selection]:
-        """One release for every group, all of them in one array operation; only what is named gets a Python object."""
+        """Release once for every group, in one array operation; only named items become Python objects."""
         if not isinstance(table, ObservedTable):
-            return super().release_each(table, entropy)  # refused, as every other histogram is
+            return super().release_each(table, entropy)  # raises, as for every other histogram
         self._check_unit(table.unit)
         found = draw_in_groups(table, self._threshold_rule, entropy)
         names = table.names(found.picks)
@@ -220,18 +238,22 @@ class Observed(BuiltIn):
         return ThresholdRule(self.k, _NOISES[self.noise], self.scale, self.threshold, Fraction(self.grid))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for a few observed items; without counts only."""
+        """Exact probability of every selection, for a few observed items.
+
+        Raises:
+            ParameterError: Counts are published, or there are too many outcomes.
+        """
         if self.counts:
             raise ParameterError("the law of published counts is not written down: ask for it without counts")
         items = self._observed_or_refuse(histogram)
         return threshold_law(items, self.k, _NOISES[self.noise], float(self.scale), float(self.threshold))
 
     def margin(self, chance: float = 0.95) -> float:
-        """How many users an item needs to be above the threshold with this chance, if each of them weighs one."""
+        """Users that an item needs to exceed the threshold with probability `chance`, if each weighs one."""
         return float(self.threshold) + float(self.scale) * self._noise_quantile(chance)
 
     def spread(self, chance: float = 0.95) -> float:
-        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
+        """Error of a published count, in users and before rounding, that is not exceeded with probability `chance`."""
         return float(self.scale) * self._noise_quantile((1 + chance) / 2)
 
     def _noise_quantile(self, chance: float) -> float:
@@ -240,7 +262,8 @@ class Observed(BuiltIn):
         return float((norm if self.noise == GAUSSIAN.name else laplace).ppf(chance))
 
     def _promise_holds(self, promise: ApproxDP) -> bool:
-        """Whether a promise is kept to users of so many groups: all their items move, and each group may name one."""
+        """Whether a promise holds for users of `groups` groups: all their items move, and each group may name a new
+        item."""
         moved, new = self.contribution * (self.groups or 1), delta_in_all(self.delta, self.groups or 1)
         if self.noise == LAPLACE.name:
             return moved / self.scale <= promise.epsilon and new <= promise.delta
@@ -264,7 +287,8 @@ class Observed(BuiltIn):
 
 
 def delta_in_each(delta: Fraction, groups: int) -> Fraction:
-    """`1 - (1-δ)^(1/c)`, rounded down: how rarely a release may name something new, so that one of c does with δ."""
+    """`1 - (1-δ)^(1/c)`, rounded down: the probability for each of c releases with which one of them names something
+    new with δ."""
     if groups == 1:
         return delta
     with precision():
@@ -272,7 +296,7 @@ def delta_in_each(delta: Fraction, groups: int) -> Fraction:
 
 
 def delta_in_all(delta: Fraction, groups: int) -> Fraction:
-    """`1 - (1-δ)^c`, rounded up: how often one of c independent releases names something new (P15.1)."""
+    """`1 - (1-δ)^c`, rounded up: the probability that one of c independent releases names something new (P15.1)."""
     if groups == 1:
         return delta
     with precision():

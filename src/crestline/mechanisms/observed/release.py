@@ -1,7 +1,7 @@
-"""The k largest noisy scores of all observed items, as far as they exceed a threshold (P17.1, P17.2).
+"""The k largest noisy scores of all observed items that exceed a threshold (P17.1, P17.2).
 
-One draw gives the largest noise of a whole group of equal scores; which item of the group carries it is a uniform
-choice. So the work grows with the number of different scores, not with the number of items.
+One draw gives the largest noise among all items of equal score; the item that has it is a uniform choice. So the work
+grows with the number of different scores, not with the number of items.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from crestline.randomness.scores import LinearScores, RealScores
 
 @dataclass(frozen=True)
 class ReleasedRanks:
-    """What one release names: the ranks of the items, best first, and their noisy scores in steps of the grid."""
+    """Items that one release names: their ranks, largest noisy score first, and their noisy scores in steps of the
+    grid."""
 
     ranks: list[int]
     values: list[int]
@@ -34,7 +35,7 @@ class ReleasedRanks:
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """What a release names: the items with the `k` largest `score/unit + scale · noise` above `threshold`."""
+    """Rule that names the items with the `k` largest `score/unit + scale · noise` above `threshold`."""
 
     k: int
     law: Law
@@ -44,7 +45,7 @@ class ThresholdRule:
 
 
 def draw_releases(items: ObservedItems, rule: ThresholdRule, trials: int, entropy: Entropy) -> Iterator[ReleasedRanks]:
-    """What the rule names in each trial, largest noisy score first."""
+    """Items that the rule names in each trial, largest noisy score first."""
     wanted = min(rule.k, items.size)
     if not wanted:
         yield from (ReleasedRanks([], []) for _ in range(trials))

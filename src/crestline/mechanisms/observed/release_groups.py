@@ -1,9 +1,9 @@
-"""The largest noisy scores above a threshold in every group at once (P15.1, P17.2).
+"""The largest noisy scores above a threshold, in all groups at once (P15.1, P17.2).
 
-Only what exceeds the threshold is named, so most classes of equal scores are left out by one comparison of whole
+Only items above the threshold are named, so most classes of equal scores are excluded by one comparison of whole
 numbers: the largest noise of n items exceeds x only if its uniform exceeds `F(x)^n`. In a group of many classes the
-first k set a higher bar, because k keys certainly reach the least of theirs. What is left is put into tables, a row for
-each group, of groups with about as many classes.
+first k classes give a higher bound, because k keys certainly reach the least of their largest keys. The remaining
+classes are arranged in tables with one row for each group; groups with similar numbers of classes share a table.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from crestline.randomness.scores import LinearScores, RealScores
 from crestline.randomness.uniforms import WORD, Uniforms, rearrange
 from crestline.randomness.unit_points import Floats
 
-# The doubles of a distribution function are right to far more than one part in a million, and its powers to as many
-# times their last digit as there are factors.
+# Relative errors of doubles: of a distribution function far below one in a million, of its powers one rounding for each
+# factor.
 _SAFE, _PER_FACTOR = 0.999999, 1e-14
-# From so many times k classes on a bar of the group's own saves more than it costs; what is named is the same.
+# From this multiple of k classes on, a bound for the group saves more time than it costs; the selection is the same.
 _MANY = 2
-# Further than so many scales from the bar all classes are judged alike, as if they were so far: a few more are kept.
+# Classes further than this number of scales from the bound are treated as if at that distance: a few more are kept.
 _FAR = 12.0
 
 
 @dataclass(frozen=True)
 class ReleasedRanksByGroup:
-    """What is named in all groups of a table: groups in their order, in each of them the best first.
+    """Items named in all groups of a table: groups in order, and in each the largest noisy score first.
 
-    row      the group of each item, by its row in the table
+    row      group of each item, as a row of the table
     score    its score
-    place    which of the items of its group with that score it is
+    place    its number among the items of its group with that score
     values   its noisy score, in steps of the grid
     """
 
@@ -58,14 +58,14 @@ class ReleasedRanksByGroup:
         return list(zip(self.row.tolist(), self.score.tolist(), self.place.tolist(), strict=True))
 
     def rows_with_items(self) -> Iterator[tuple[int, slice]]:
-        """Every row in which something is named, and which of the items are its own."""
+        """Every row in which an item is named, and the slice of its items."""
         first = np.flatnonzero(np.diff(self.row, prepend=-1))
         ends = [*first[1:].tolist(), len(self.row)]
         yield from zip(self.row[first].tolist(), map(slice, first.tolist(), ends), strict=True)
 
 
 def draw_in_groups(table: ObservedTable, rule: ThresholdRule, entropy: Entropy) -> ReleasedRanksByGroup:
-    """What the rule names in every group, each with noise of its own."""
+    """Items that the rule names in every group, with independent noise."""
     uniforms = entropy.uniforms(1, len(table.scores))
     near = np.flatnonzero(uniforms.words[0] >= _least_word(table, rule, _bars(table, rule, uniforms)))
     group = np.searchsorted(table.starts, near, side="right") - 1
@@ -86,8 +86,10 @@ class _GroupClasses:
 
 
 def _bars(table: ObservedTable, rule: ThresholdRule, uniforms: Uniforms) -> Floats:
-    """For each group a number that whatever is named certainly reaches: the threshold, or in a group of many classes
-    the least of the largest keys of the first k, where that is more."""
+    """For each group a number that every named key certainly reaches.
+
+    It is the threshold or, in a group of many classes, the least of the largest keys of the first k if that is more.
+    """
     bars = np.full(len(table), float(rule.threshold))
     wide, start = np.flatnonzero(np.diff(table.starts) > _MANY * rule.k), 0
     for size in batch_sizes(len(wide), rule.k):
@@ -97,7 +99,7 @@ def _bars(table: ObservedTable, rule: ThresholdRule, uniforms: Uniforms) -> Floa
         scores = LinearScores(table.scores[classes], Fraction(1, table.unit))
         maxima = OrderStatistics(rearrange(uniforms, classes), table.sizes[classes], 1)
         keys = Keys(scores, rule.law, maxima, rule.scale)
-        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
+        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends are marked unreliable
             rough = keys.rough_keys(maxima.rough_points(), scores.approx)
         reached = np.where(maxima.unreliable(), -np.inf, rough).min(axis=1) - keys.error
         bars[part] = np.maximum(bars[part], reached)
@@ -105,7 +107,7 @@ def _bars(table: ObservedTable, rule: ThresholdRule, uniforms: Uniforms) -> Floa
 
 
 def _least_word(table: ObservedTable, rule: ThresholdRule, bars: Floats) -> NDArray[np.uint64]:
-    """For each class the least word with which its largest key may reach the bar of its group."""
+    """For each class the least word with which its largest key may reach the bound of its group."""
     bar = np.repeat(bars, np.diff(table.starts))
     away = (bar - table.scores / table.unit) / float(rule.scale)
     below = np.full(len(away), float(rule.law.cdf(np.array([_FAR]))[0]))
@@ -118,7 +120,7 @@ def _least_word(table: ObservedTable, rule: ThresholdRule, bars: Floats) -> NDAr
 
 
 def _tables(group: Indices, near: Indices) -> Iterator[_GroupClasses]:
-    """The classes that are left, in tables: groups with at most 1, 2, 4, … of them, some groups at a time."""
+    """The remaining classes in tables: groups with at most 1, 2, 4, … classes, a batch of groups at a time."""
     rows, first, many = np.unique(group, return_index=True, return_counts=True)
     width = np.int64(1) << np.ceil(np.log2(many)).astype(np.int64)
     for wide in np.unique(width).tolist():
@@ -134,14 +136,14 @@ def _tables(group: Indices, near: Indices) -> Iterator[_GroupClasses]:
 def _draw_part(
     table: ObservedTable, rule: ThresholdRule, part: _GroupClasses, uniforms: Uniforms, entropy: Entropy
 ) -> tuple[Indices, Indices, Indices, Indices]:
-    """What is named in some groups: row, score, place and noisy score of each item."""
+    """Row, score, place and noisy score of each item that is named in some groups."""
     classes = part.classes
     sizes = np.where(classes >= 0, table.sizes[classes], 0)
     scores = LinearScores(table.scores[classes], Fraction(1, table.unit))
     maxima = rearrange(uniforms, np.maximum(classes, 0))
     top = draw_top_of_rows(scores, sizes, rule.k, rule.law, maxima, entropy, rule.scale)
     above = exceeds_threshold(top.keys, noiseless_keys(RealScores([Real(rule.threshold)]), len(classes)), top.columns)
-    # Below the threshold nothing is named: the best key of the row, which is there, stands for what is cut off.
+    # Below the threshold nothing is named: the best key of the row, which always exists, is read there and not used.
     noisy = round_to_grid(top.keys, rule.grid, np.where(above, top.columns, top.columns[:, :1]))
     ranks, there = np.where(above, top.ranks, 0), np.take_along_axis(sizes, top.classes, axis=1)
     index = draw_members(top.classes, ranks, np.maximum(there, 1), entropy)

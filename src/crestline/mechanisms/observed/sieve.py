@@ -1,11 +1,11 @@
-"""The sieve: find the heavy hash buckets, which are a public list, then put a threshold on the items in them.
+"""The sieve: find the heavy hash buckets, which are a public list, then apply a threshold to the items in them.
 
-Seed        new in crestline (P18): weighted loads of hashed buckets, thresholds over what is left
+Seed        new in crestline (P18): weighted loads of hashed buckets, thresholds over the remaining items
 Guarantee   (ε, δ_G(ε; μ) + δ_T) by P18.2; in a ledger one Gaussian step of μ² and δ_T; for users of c groups, with
             one release in each, (ε, δ_G(ε; √c μ) + c δ_T) by P15.1; the same with a public floor (P17.6)
 Assumes     distinct pairs of a user and an item, all views in one snapshot; needs no bound on a user's items. With a
-            floor scores are what is left above it, so that the threshold stays what it is
-Numerics    exact: whole-number weights, looks rounded to a public grid with certainty, ideal keys (P11, P18.7)
+            floor, scores are counts above it, and the threshold is unchanged
+Numerics    exact: whole-number weights, noisy queries rounded to a public grid with certainty, ideal keys (P11, P18.7)
 Proof note  docs/proofs/sieve.md
 """
 
@@ -47,19 +47,19 @@ from crestline.randomness.laws import GAUSSIAN
 
 BUCKETS = 1 << 14
 
-# Of δ, for items that only one user has; the rest is for the Gaussian steps.
+# Share of δ for items that only one user has; the rest is for the Gaussian steps.
 _NEW = Fraction(2, 5)
-# Shares of μ²: the look at the k-th count, each look at the users by items, and the rounds of the sieve.
+# Shares of μ²: the noisy k-th count, each noisy query of the users by items, and the rounds of the sieve.
 _POPULAR, _USERS = Fraction(2, 100), Fraction(1, 100)
 _ONE_ROUND, _TWO_ROUNDS = (Fraction(25, 100),), (Fraction(12, 100), Fraction(13, 100))
-_LIGHT = 0.5  # from this mean weight of a pair on, a sieve gains nothing
-_PASSES = 0.9  # from this forecast on, one careful round is enough
+_LIGHT = 0.5  # from this mean weight of a pair on, a round of the sieve gains nothing
+_PASSES = 0.9  # from this expected share of the top k on, one round is enough
 _BELOW, _WIDE = 2, 2  # a bucket is kept from two σ below the k-th largest load on, and the 2k largest always
 # The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
 _ROUNDING = 1 - Fraction(2, 10**11)
 _KEY_WORDS = 4
 _IN_GROUPS = "P15.1, P18.2"
-_LIKELY = 1.645  # so many σ above the threshold an item is named with 95% probability
+_LIKELY = 1.645  # this number of σ above the threshold, an item is named with 95% probability
 
 
 def _bucket_count(buckets: int, name: str) -> int:
@@ -70,9 +70,13 @@ def _bucket_count(buckets: int, name: str) -> int:
 class Sieve(PairMechanismBase):
     """Finds heavy hash buckets with noise, and names the items in them that exceed a threshold.
 
-    `epsilon` and `delta` are the total of one release. There is nothing else to choose. With `several` it is for pairs
-    of several periods, where neighbours differ in the rows of one user in one of them. With `groups` the total is for
-    users who count in so many groups, with one release in each; None: in one.
+    Attributes:
+        k: Items wanted.
+        epsilon: ε of one release, all steps together.
+        delta: δ of one release, all steps together.
+        buckets: Number of hash buckets.
+        several: Whether pairs are of several periods, where neighbours differ in the rows of one user in one of them.
+        groups: Groups in which one user counts, with one release in each, that the total covers; None: one.
     """
 
     k: Whole = field(whole_number)
@@ -86,29 +90,37 @@ class Sieve(PairMechanismBase):
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, several: bool = False, groups: int | None = None) -> Self:
-        """Spends all of ε and δ. It looks at all pairs, so `k_bar` changes nothing. With `groups` the total covers one
-        release in each of so many groups of a user (P15.1)."""
+        """Return the instance that spends all of ε and δ. It reads all pairs, so `k_bar` has no effect.
+
+        Args:
+            total: The total to fit.
+            several: Whether pairs are of several periods.
+            groups: Groups of one user that the total covers, with one release in each (P15.1).
+
+        Raises:
+            ParameterError: The total has a contribution bound; the sieve chooses its own.
+        """
         if total.contribution is not None:
             raise ParameterError("Sieve finds its own bound on items: leave contribution out, or take Observed")
         return cls(total.k, total.epsilon, total.delta, several=several, groups=None if groups == 1 else groups)
 
     @cached_property
     def mu_squared(self) -> Fraction:
-        """μ² of all Gaussian steps of one release together; those of all groups of a user add up."""
+        """μ² of all Gaussian steps of one release; over all groups of a user it is added up."""
         return largest_mu_squared(self.epsilon * _ROUNDING, self.slack) / self._number_of_groups
 
     @property
     def delta_new(self) -> Fraction:
-        """δ_T: the probability that something which only one user has is named in one release."""
+        """δ_T: the probability that an item which only one user has is named in one release."""
         return self.delta * _NEW / self._number_of_groups
 
     @property
-    def slack(self) -> Fraction:  # type: ignore[override] # nobody writes to a frozen value
+    def slack(self) -> Fraction:  # type: ignore[override] # the field of a frozen value is never assigned
         return self.delta * (1 - _NEW)
 
     @property
     def _number_of_groups(self) -> int:
-        """In how many groups a user counts at most: so many releases have the total together."""
+        """Most groups of one user: that number of releases shares the total."""
         return self.groups or 1
 
     def cost(self) -> Cost:
@@ -123,11 +135,11 @@ class Sieve(PairMechanismBase):
         )
 
     def guarantee_in_groups(self, groups: int) -> Guarantee | None:
-        """The total is for all groups of a user at once (P15.1); fewer groups than it is for move less."""
+        """The promise, which covers all groups of a user at once (P15.1); None for more groups than it covers."""
         return None if groups > self._number_of_groups else self.guarantee()
 
     def _cost_of_groups(self, releases: int) -> Cost:
-        """Gaussian steps add up to one, in whatever groups they are made."""
+        """The Gaussian steps of some releases as one step, because their μ² add up."""
         return repeat_step(
             GaussianDP(releases * self.mu_squared, theorem=self.theorem), delta=releases * self.delta_new
         )
@@ -136,7 +148,7 @@ class Sieve(PairMechanismBase):
         return [self.release(pairs, entropy) for _ in range(n)]
 
     def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
-        """One release. Which steps follow is decided from what the earlier ones released, and from a public floor."""
+        """One release. Each step is chosen from what earlier steps released, and from a public floor."""
         hidden = pairs.floor - 1
         popular = self._noisy_kth_count(pairs, entropy)
         users = self._users(pairs, entropy)
@@ -154,12 +166,12 @@ class Sieve(PairMechanismBase):
         return replace(named, needed=users_needed(users, setting, hidden + float(threshold) + _LIKELY * float(sigma)))
 
     def _noisy_kth_count(self, pairs: PairViews, entropy: Entropy) -> float:
-        """The k-th largest number of users, with noise; one at least."""
+        """The k-th largest number of users, with noise; at least one."""
         count = np.array([pairs.users_with(self.k)], dtype=np.int64)
         return max(1.0, float(noisy_query(count, 1, _POPULAR * self.mu_squared, entropy).values[0]))
 
     def _users(self, pairs: PairViews, entropy: Entropy) -> ItemCountEstimate:
-        moved = 2 if self.several else 1  # cells: from one to another, or into one
+        moved = 2 if self.several else 1  # cells that one user changes: from one to another, or into one
         return ItemCountEstimate.from_query(
             noisy_query(pairs.users_by_items(), 1, _USERS * self.mu_squared / moved, entropy)
         )
@@ -171,7 +183,7 @@ class Sieve(PairMechanismBase):
         return _ONE_ROUND if passing >= _PASSES else _TWO_ROUNDS
 
     def _sieve_round(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> PairViews:
-        """One round (P18.1): every bucket gets noise, the heavy ones are kept, pairs elsewhere are left out."""
+        """One round (P18.1): every bucket load gets noise, and only pairs in heavy buckets are kept."""
         key = fresh_key(entropy)
         loads = pairs.bucket_loads(key, self.buckets, _bucket_weights(self.buckets))
         return pairs.pairs_in_buckets(
@@ -179,7 +191,7 @@ class Sieve(PairMechanismBase):
         )
 
     def _select_from(self, pairs: PairViews, setting: SieveSetting, rule: ThresholdRule, entropy: Entropy) -> Selection:
-        """`Observed` on the pairs that are left, with all that is left of μ²."""
+        """`Observed` on the remaining pairs, with the remaining μ²."""
         weights = gaussian_weights(setting.contribution, setting.cap)
         items = pairs.observed_items(fresh_key(entropy), weights)
         (one,) = draw_releases(items, rule, 1, entropy)
@@ -187,7 +199,7 @@ class Sieve(PairMechanismBase):
 
 
 def heavy_buckets(loads: NoisyQuery, k: int, wide: int = _WIDE) -> NDArray[np.bool_]:
-    """The buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 2k-th largest (P18.1).
+    """Buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 2k-th largest (P18.1).
 
     A rank beyond the last bucket means the smallest load.
     """
@@ -198,7 +210,7 @@ def heavy_buckets(loads: NoisyQuery, k: int, wide: int = _WIDE) -> NDArray[np.bo
 
 
 def fresh_key(entropy: Entropy) -> bytes:
-    """A key for one hash: 32 random bytes."""
+    """Key for one hash: 32 random bytes."""
     return entropy.words(_KEY_WORDS).tobytes()
 
 

@@ -1,7 +1,7 @@
-"""The threshold T of P17.4 and P17.5: whatever one user brings along passes it with probability at most δ.
+"""The threshold T of P17.4 and P17.5: the new items of one user exceed it with probability at most δ.
 
-A user all of whose t kept items are new gives each of them the weight w(t). T is the least number for which
-`1 - F((T - w(t))/scale)^t ≤ δ` for every t up to the cap. It is found in doubles, rounded up, and certified in balls.
+A user all of whose t kept items are new gives each of them the weight w(t). T is the least number for which `1 - F((T
+- w(t))/scale)^t ≤ δ` for every t up to the cap. It is found in doubles, rounded up, and certified in balls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crestline.randomness.unit_points import Floats
 
 Tail = Callable[[arb], arb]
 
-# A threshold is tried this far above what doubles say, relative to the scale, and ten times as far until it is certain.
+# Distance above the threshold in doubles, relative to the scale, to try first; each further trial is ten times as far.
 _ABOVE = Fraction(1, 10**9)
 
 
@@ -40,7 +40,7 @@ def laplace_threshold(contribution: int, cap: int, scale: Fraction, delta: Fract
 
 
 def chance_new_item_passes(weights: Weights, threshold: Fraction, sigma: Fraction) -> float:
-    """The largest chance over t that one of t new items of a user passes, in doubles: for forecasts and tests."""
+    """Largest probability over t that one of t new items of a user passes, in doubles: for forecasts and tests."""
     from scipy.special import log_ndtr
 
     new = np.arange(1, len(weights) + 1)
@@ -60,13 +60,13 @@ def rough_threshold(contribution: int, cap: int, sigma: float, delta: Fraction) 
 def _largest_rough_threshold(
     weights: Weights, scale: float, delta: Fraction, quantile: Callable[[Floats], Floats]
 ) -> float:
-    """The largest of `w(t) + scale · z_t` over t, with `1 - F(z_t)^t = δ`."""
+    """Largest of `w(t) + scale · z_t` over t, with `1 - F(z_t)^t = δ`."""
     new = np.arange(1, len(weights) + 1)
     return float((weights / UNIT + scale * quantile(_log_tail_per_item(delta, new))).max())
 
 
 def _log_tail_per_item(delta: Fraction, new: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
-    """`ln(1 - (1-δ)^(1/t))`: how rarely one item may pass, so that one of t does with probability δ."""
+    """`ln(1 - (1-δ)^(1/t))`: log probability for one item with which one of t passes with probability δ."""
     size = float(delta)
     if size > 1e-15:
         return np.log(-np.expm1(math.log1p(-size) / new))
@@ -109,5 +109,5 @@ def _gaussian_tail(place: arb) -> arb:
 
 
 def _laplace_tail(place: arb) -> arb:
-    """`Pr[noise > place]`, for a place that is certainly not negative; any other is answered with one half or more."""
+    """`Pr[noise > place]` for a place that is certainly not negative; one for any other."""
     return (-place).exp() / 2 if place >= 0 else arb(1)
