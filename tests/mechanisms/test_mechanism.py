@@ -77,5 +77,5 @@ def test_many_releases_at_once_only_where_they_are_what_one_release_is() -> None
 def test_the_earlier_name_of_a_margin_for_all_still_works() -> None:
     mechanism = LimitedDomain(2, 9, 1, "1e-3")
     assert mechanism.full_margin(0.1) == mechanism.margin_for_all(0.9)
-    with pytest.raises(MechanismError, match="does not say when all"):
+    with pytest.raises(MechanismError, match="has no margin_for_all"):
         Lipschitz(2, 1).full_margin()

@@ -287,7 +287,7 @@ def test_what_was_read_for_another_view_is_refused() -> None:
     pairs = Pairs(np.array([0, 1]), np.array([0, 0]), "a")
     slots, sieve = cl.mechanisms.LimitedDomain(1, 2, 1, "1e-6"), cl.mechanisms.Sieve(1, 1, "1e-6")
     table, listed = HistogramTable.from_histograms([("g", HISTOGRAM)]), ListedTable(["g"], [HISTOGRAM])
-    unfit = "was given a view of the data that it does not look at"
+    unfit = "was given data that were read for another view"
     with pytest.raises(MechanismError, match=f"LimitedDomain {unfit}"):
         slots.release_seen(pairs, 1, replay(0))
     with pytest.raises(MechanismError, match=f"Sieve {unfit}"):
@@ -303,7 +303,7 @@ def test_what_was_read_for_another_view_is_refused() -> None:
 
 def test_a_part_that_looks_at_pairs_is_refused() -> None:
     test = cl.mechanisms.JointTest(1, "1e-6")
-    with pytest.raises(MechanismError, match="Sieve looks at pairs of a user and an item"):
+    with pytest.raises(MechanismError, match="Sieve reads pairs of a user and an item"):
         cl.mechanisms.Restricted(cl.mechanisms.Sieve(1, 1, "1e-6"), 4, test)  # type: ignore[arg-type] # mypy knows
 
 

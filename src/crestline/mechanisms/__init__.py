@@ -1,4 +1,4 @@
-"""Stage 3: histogram in, selection out. One mechanism, one module; none of them samples noise on its own."""
+"""Mechanisms: each takes a histogram or another view of the data and returns a selection. None samples noise itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # the same names as in the catalogue, for type checkers: a te
 else:
 
     def __getattr__(name: str) -> object:
-        """`cl.mechanisms.LimitedDomain` and its like, loaded when they are first asked for."""
+        """Load the class or function of this name on first access."""
         from importlib import import_module
 
         from crestline.mechanisms.catalogue import CATALOGUE, PARTS

@@ -1,4 +1,4 @@
-"""The catalogue: one line for each mechanism. Classes are loaded when they are first asked for."""
+"""The catalogue: one entry for each mechanism. Classes are loaded on first access."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CatalogueEntry:
 
     @property
     def selects_items(self) -> bool:
-        """Whether it selects items from a histogram within a total; the others answer queries of the caller's own."""
+        """Whether it selects items from a histogram within a total; other mechanisms answer queries of the caller."""
         return self.domain != "queries"
 
     def load(self) -> Any:
@@ -116,7 +116,7 @@ CATALOGUE = (
     ),
 )
 
-# What mechanisms are made of, also under `cl.mechanisms`: name to module.
+# Parts of mechanisms that `cl.mechanisms` also exports: name to module.
 PARTS = {
     "ExponentialTest": "framework.gap_tests.sparse",
     "JointTest": "framework.gap_tests.gap_test",
@@ -129,7 +129,11 @@ PARTS = {
 
 
 def entry(name: str) -> CatalogueEntry:
-    """The catalogue's line for a mechanism."""
+    """Return the catalogue's entry for a mechanism.
+
+    Raises:
+        MechanismError: There is no mechanism of this name; the message suggests the closest one.
+    """
     for line in CATALOGUE:
         if line.name == name:
             return line

@@ -1,8 +1,8 @@
-"""What tells one mechanism from every other: as text for people, and complete enough to recognise a question by.
+"""Identity of a mechanism: text that differs for any two different mechanisms.
 
-An answer may be served again only to the same question, so two mechanisms that differ must never look alike. Those of
-crestline are values: their fields say everything. Of somebody else's we believe a dataclass of plain values, or what
-it states as `parameters`; anything else cannot be told apart, and has no identity.
+A stored answer may be served only to the same question, so different mechanisms must never have the same identity.
+Mechanisms of crestline are values: their fields are their identity. A mechanism of another author has one if it is a
+dataclass of plain values or states `parameters`; any other object has none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, Fraction, Decimal)
 
 
 def parameter_texts(mechanism: object) -> dict[str, str]:
-    """A mechanism's exact parameters, as text for people; those of the original where it was adopted."""
+    """A mechanism's exact parameters as text; for an adopted mechanism, those of the original."""
     written = unwrap_adopted(mechanism)
     stated = _stated_parameters(written)
     if stated is not None:
@@ -31,9 +31,9 @@ def parameter_texts(mechanism: object) -> dict[str, str]:
 
 
 def identity(mechanism: object) -> dict[str, str] | None:
-    """Everything that tells a mechanism from every other; None where it does not say, and nothing may be served again.
+    """Text that only equal mechanisms share; None where it is not known, so that no answer may be served again.
 
-    One of crestline that holds nobody else's parts is told by its name and by what people are shown.
+    For a mechanism of crestline without parts of other authors it is `parameter_texts`.
     """
     if _is_built_in(mechanism):
         return parameter_texts(mechanism)
@@ -45,7 +45,7 @@ def identity(mechanism: object) -> dict[str, str] | None:
 
 
 def _is_built_in(value: object) -> bool:
-    """Whether a value is ours, and so are all its parts: then texts are exact, and differ where values differ."""
+    """Whether a value and all its parts are crestline's own: then texts are exact, and differ where values differ."""
     value = unwrap_adopted(value)
     if is_dataclass(value) and not isinstance(value, type):
         return _is_own_class(type(value)) and all(_is_built_in(part) for part in _dataclass_fields(value).values())
@@ -82,13 +82,13 @@ def _join_texts(value: object, members: Sequence[str | None]) -> str | None:
 
 
 def _stated_parameters(value: object) -> dict[Any, Any] | None:
-    """What an object that is not ours states as its parameters."""
+    """`parameters` of an object that is not crestline's own."""
     stated = None if isinstance(value, type) or _is_own_class(type(value)) else getattr(value, "parameters", None)
     return dict(stated) if isinstance(stated, Mapping) else None
 
 
 def _content(value: object) -> dict[str, Any] | None:
-    """The fields of a dataclass, if they are all that it keeps."""
+    """Fields of a dataclass that holds nothing else; otherwise None."""
     kind = type(value)
     if not is_dataclass(value) or "__dataclass_fields__" not in vars(
         kind
@@ -102,7 +102,7 @@ def _content(value: object) -> dict[str, Any] | None:
 
 
 def _dataclass_fields(value: object) -> dict[str, Any]:
-    """The fields of a dataclass by name; none of anything else."""
+    """Fields of a dataclass by name; empty for any other object."""
     return {part.name: getattr(value, part.name) for part in fields(value)} if is_dataclass(value) else {}
 
 
@@ -120,7 +120,7 @@ def _parameter_text(value: object) -> str:
 
 
 def _shortest_text(number: Fraction) -> str:
-    """A decimal where it is exact, else the fraction: parameters are exact, and so is what is said of them."""
+    """A decimal where it is exact, else the fraction, since parameters are exact."""
     for digits in (6, 12, 20, 40):
         with localcontext() as context:
             context.prec = digits

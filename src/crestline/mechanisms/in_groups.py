@@ -1,6 +1,6 @@
-"""A mechanism in every group: what it costs a user of a few groups, what is published, what is charged (P15).
+"""A mechanism that runs in every group: its cost to a user of several groups, what is published and charged (P15).
 
-Guarantee   that of as many copies of the mechanism as one user has groups, composed without adaptivity (P15.1)
+Guarantee   the composition, without adaptivity, of one release for each group of a user (P15.1)
 Assumes     every user counts in at most `groups_per_user` groups; on an empty histogram the mechanism names nothing
             with certainty, or the list of groups is public
 Proof note  docs/proofs/groups.md
@@ -30,17 +30,18 @@ from crestline.randomness.entropy import Entropy
 Making = Callable[[PrivacyTotal], AnyMechanism]  # from a total to the mechanism within it
 
 _NOTHING = Selection((), stopped=True)
-_DIGITS = 4  # how closely a total is used up: the last tenth of a per mille buys nothing
+_DIGITS = 4  # digits to which a total is used up: more would not reduce margins noticeably
 
 
 @dataclass(frozen=True)
 class InGroups:
-    """A mechanism that is run in every group.
+    """A mechanism that runs in every group, with independent noise in each.
 
-    mechanism         what is run, with independent noise in each group
-    groups_per_user   in how many groups one user counts at most: so many releases one user pays for, not one a group
-    slack             the failure probability of the accountant that composes them
-    public            the list of groups is public: every one is published, the empty ones too
+    Attributes:
+        mechanism: The mechanism.
+        groups_per_user: Most groups of one user, who pays for this number of releases, not for one in every group.
+        slack: Failure probability of the accountant that composes those releases.
+        public: Whether the list of groups is public: then every group is published, also an empty one.
     """
 
     mechanism: AnyMechanism
@@ -52,8 +53,11 @@ class InGroups:
     def from_mechanism(
         cls, mechanism: AnyMechanism, groups_per_user: int, *, delta: Fraction | None = None, public: bool = False
     ) -> InGroups:
-        """A mechanism that is there already. What is left of a total `delta` after the steps' own composes them all;
-        without a total, what the mechanism itself sets aside for composing its own steps."""
+        """Wrap a given mechanism.
+
+        The slack is what a total `delta` leaves after the δ of the steps; without a total, what the mechanism itself
+        reserves for composing its own steps, once for each group of a user.
+        """
         failure = mechanism.cost().delta
         promised = getattr(mechanism.guarantee(), "delta", failure)
         left = groups_per_user * (promised - failure) if delta is None else delta - groups_per_user * failure
@@ -61,10 +65,11 @@ class InGroups:
 
     @classmethod
     def fit_within(cls, make: Making, total: PrivacyTotal, groups_per_user: int) -> InGroups:
-        """The mechanism whose copies, as many as one user has groups, are within a total; all steps composed at once.
+        """The mechanism whose copies, one for each group of a user, are within a total; all steps are composed at
+        once.
 
-        A mechanism that needs no δ for composing its own steps may need some for composing the copies: half of it, if
-        items then need a smaller margin.
+        A mechanism that needs no δ for composing its own steps may need some for composing the copies: half of it is
+        tried, and used if the margin is then smaller.
         """
         if groups_per_user == 1:
             return cls.from_mechanism(make(total), 1)
@@ -92,11 +97,11 @@ class InGroups:
         )
 
     def cost(self) -> Cost:
-        """The worst case: every group of a user costs what one release does (P15.1)."""
+        """Worst case: the cost of one release for each group of a user (P15.1)."""
         return _cost_times(self.mechanism.cost(), self.groups_per_user)
 
     def guarantee(self) -> Guarantee:
-        """The promise for the whole family."""
+        """The promise for all groups together."""
         if self.groups_per_user == 1:
             return self.mechanism.guarantee()
         known = self.mechanism.guarantee_in_groups(self.groups_per_user)
@@ -104,14 +109,14 @@ class InGroups:
             return known
         of_one, _, _ = self.mechanism.guarantee().theorem.partition(
             ";"
-        )  # how its own steps compose does not matter here
+        )  # without the theorem that composed its own steps
         return accountants.total(self.cost(), self.slack, theorem=f"P15.1, {of_one}" if of_one else "P15.1")
 
     def settlement_cost(self, published: GroupSelections) -> Cost:
-        """The sum of the largest bills over all groups, in the data or not; δ is never given back (P15.2).
+        """Sum of the largest bills over all groups, in the data or not; δ is never given back (P15.2).
 
-        A group that is not published counts with the most that an answer naming nothing can cost. Which bills are the
-        largest must not depend on how they are measured; where it does, the worst case stays charged.
+        A group that is not published counts with the cost of an answer that names nothing. The largest bills must be
+        the same in every measure of cost; where they are not, the worst case stays charged.
         """
         whole, most = self.cost(), self.groups_per_user
         bills = [self.mechanism.settlement_cost(selection) for _, selection in published.groups]
@@ -123,8 +128,10 @@ class InGroups:
         return Cost(charged, whole.delta)
 
     def release(self, tables: Iterable[SeenInGroups], entropy: Entropy) -> GroupSelections:
-        """One release for every group, table after table. Of a group without a named item nothing is kept, unless the
-        list of groups is public."""
+        """One release for every group, table after table.
+
+        A group without a named item is dropped, unless the list of groups is public.
+        """
         published: list[tuple[Label, Selection]] = []
         for table in tables:
             each = self.mechanism.release_groups(table, entropy)
@@ -133,11 +140,15 @@ class InGroups:
         return GroupSelections(tuple(sorted(published, key=lambda part: label_order(part[0]))))
 
     def is_published(self, selection: Selection) -> bool:
-        """Whether a group of which this was released is published."""
+        """Whether a group with this selection is published."""
         return self.public or bool(selection.items)
 
     def law(self, family: Mapping[Label, Histogram]) -> Mapping[GroupSelections, float]:
-        """The exact probability of everything that may be published of a small family of groups."""
+        """Exact probability of every publication for a few groups with small histograms.
+
+        Raises:
+            MechanismError: The mechanism has no law.
+        """
         law = self.mechanism.law
         if law is None:
             raise MechanismError("the mechanism does not state its law")
@@ -155,8 +166,10 @@ class InGroups:
 
 
 def fit_in_groups(fit: Callable[..., AnyMechanism], total: PrivacyTotal, groups_per_user: int) -> AnyMechanism:
-    """The mechanism of which one release in each of a user's groups is within a total: by its own theorem, where it has
-    one for all groups of a user at once, else by composing as many releases (P15.1)."""
+    """The mechanism whose releases in all groups of a user are within a total.
+
+    Uses the mechanism's own theorem for all groups of a user where it has one, otherwise composition (P15.1).
+    """
     if groups_per_user == 1:
         return fit(total)
     if "groups" in signature(fit).parameters:
@@ -169,7 +182,7 @@ def _cost_times(cost: Cost, copies: int) -> Cost:
 
 
 def _is_descending(sizes: list[Fraction | None]) -> bool:
-    """Whether the pure costs fall too, or no bill has one."""
+    """Whether pure costs descend too, or no bill has one."""
     known = [size for size in sizes if size is not None]
     return len(known) in (0, len(sizes)) and known == sorted(known, reverse=True)
 

@@ -1,4 +1,4 @@
-"""The protocol that every mechanism implements, and the base class of crestline's own."""
+"""Protocols that every mechanism implements, and the base classes of crestline's own mechanisms."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ LengthLaw: TypeAlias = Callable[[Histogram], Sequence[float]]
 
 
 class FunctionOfChance(Protocol):
-    """A number of users that holds with a chance: a margin, or the spread of a published count."""
+    """A number of users as a function of a probability: a margin, or the error of a published count."""
 
     def __call__(self, chance: float = ...) -> float: ...
 
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """What a mechanism must have: a promise (`guarantee`) and a random selection that keeps it (`release`)."""
+    """Interface of a mechanism: a promise (`guarantee`) and a random selection that keeps it (`release`)."""
 
     def guarantee(self) -> Guarantee: ...
 
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 else:
 
     class default_property:
-        """A property that holds unless a class states the attribute itself: as a field, a method or a property.
+        """Property used unless a subclass defines the attribute itself, as a field, a method or a property.
 
-        `property` would not do: a field could not be stored under its name, and a dataclass would take it for the
-        field's default. So the class itself has no such attribute, only its instances have.
+        A plain `property` would not do: a field could not be assigned under its name, and a dataclass would take it
+        for the field's default. So the attribute exists on instances only, not on the class.
         """
 
         def __init__(self, compute: Callable[[Any], Any]) -> None:
@@ -69,7 +69,7 @@ else:
 
 @runtime_checkable
 class PairMechanism(Protocol):
-    """The same for a mechanism that looks at pairs of a user and an item, as its `view` says."""
+    """Interface of a mechanism whose view is pairs of a user and an item."""
 
     def guarantee(self) -> Guarantee: ...
 
@@ -77,117 +77,161 @@ class PairMechanism(Protocol):
 
 
 class AnyMechanism(ABC):
-    """A mechanism as the rest of crestline sees it: a frozen value whose cost is known step by step.
+    """Base class of every mechanism: a frozen value whose cost is known step by step.
 
-    A subclass is a `BuiltIn` or an `PairMechanismBase`, by what it looks at. It states `theorem`, its `cost()` and its
-    `release_many()`. Whatever else a mechanism may be able to do is an attribute that is None where it is not, and
-    never missing. Mechanisms of other people become one by `adopt`.
-    `slack` is the failure probability that the accountant may use to add its steps up more tightly; it is part of the
-    reported δ.
+    Subclass `BuiltIn` or `PairMechanismBase`, by the view, and define `theorem`, `cost()` and `release_many()`. Every
+    other attribute has a default; an ability that a mechanism does not have is None. `adopt` wraps mechanisms of other
+    authors.
+
+    Attributes:
+        theorem: Numbers of the theorems behind the guarantee.
+        slack: Failure probability that the accountant may use to compose the steps; part of the reported δ.
+        needs_a_part: Whether it cannot be made from a total alone, because the caller must supply a mechanism.
     """
 
     theorem: str
     slack: Fraction = Fraction(0)
-    needs_a_part: ClassVar[bool] = False  # whether its user must bring one, so that a total is not enough to make it
+    needs_a_part: ClassVar[bool] = False
 
     @default_property
     def k(self) -> int | None:
-        """How many items it names at most; None: it does not say."""
+        """Most items that it names; None: not stated."""
         return None
 
     @default_property
     def k_bar(self) -> int | None:
-        """How many items it sees; None: all of a public list, or as many as it is given."""
+        """Number of slots that it sees; None: a whole public list, or all that it is given."""
         return None
 
     @default_property
     def contribution(self) -> int | None:
-        """Its promise is for users of at most this many items; None: for all. `smallest_contribution` asks its parts
-        too."""
+        """Most items of one user for which the promise holds; None: any number.
+
+        `smallest_contribution` also considers the mechanisms inside it.
+        """
         return None
 
     @default_property
     def counts(self) -> bool:
-        """Whether it publishes a count for each item it names."""
+        """Whether it publishes a count for each named item."""
         return False
 
     @default_property
     def ordered(self) -> bool:
-        """Whether the order in which it names items means anything; an order that is drawn afresh does not."""
+        """Whether the order of the named items carries information; an order drawn at random does not."""
         return is_ordered_in_catalogue(type(self))
 
     @default_property
     def domain(self) -> Domain | None:
-        """`known` when it needs a public list of all items, `unknown` when a cut one; None: it does not say."""
+        """`known` if it needs a public list of all items, `unknown` if it needs a cut one; None: not stated."""
         return catalogue_domain(type(self))
 
     @default_property
     def law(self) -> Law | None:
-        """The exact probability of every selection, for small histograms."""
+        """Function from a small histogram to the exact probability of every selection; None: not available."""
         return None
 
     @default_property
     def length_law(self) -> LengthLaw | None:
-        """The exact probability of naming 0, 1, …, k items."""
+        """Function from a histogram to the exact probabilities of naming 0, 1, …, k items; None: not available."""
         return None
 
     @default_property
     def margin(self) -> FunctionOfChance | None:
-        """By how many users an item must lead the first item left out to be named with a chance."""
+        """Function of a probability: users by which an item must lead the first left out to be named with it."""
         return None
 
     @default_property
     def margin_for_all(self) -> FunctionOfChance | None:
-        """By how many users the k-th item must lead the first item left out for all k to be named with a chance."""
+        """Function of a probability: users by which the k-th item must lead for all k items to be named with it."""
         return None
 
     @default_property
     def spread(self) -> FunctionOfChance | None:
-        """The error of a published count, in users, that is not exceeded with a chance."""
+        """Function of a probability: error of a published count, in users, that is not exceeded with it."""
         return None
 
     def __post_init__(self) -> None:
-        """Checks that compare fields; a subclass adds its own. Called once all fields are converted."""
+        """Check fields against each other, after all are converted; subclasses add their own checks."""
         if self.k is not None and self.k_bar is not None:
             check_k_bar_not_below_k(self.k, self.k_bar)
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """The instance within a total: the one way in which mechanisms are made from ε and δ."""
+        """Return the instance within a total (ε, δ); all mechanisms are made from ε and δ by this method.
+
+        Args:
+            total: The total to fit.
+
+        Returns:
+            An instance whose guarantee does not exceed the total.
+
+        Raises:
+            MechanismError: The mechanism cannot be made from a total.
+        """
         raise MechanismError(f"{cls.__name__} cannot be made from a total: give its parameters")
 
     @classmethod
     def for_budget(
         cls, *, k: int, k_bar: int | None = None, epsilon: Exact, delta: Exact, contribution: int | None = None
     ) -> Self:
-        """The instance within a total (epsilon, delta): `fit`, as people spell it."""
+        """Return the instance within a total (epsilon, delta).
+
+        Args:
+            k: Items wanted.
+            k_bar: Slots that the mechanism may see; None: its own choice.
+            epsilon: ε of the whole release.
+            delta: δ of the whole release.
+            contribution: Public bound on the items of one user; None: no bound.
+
+        Returns:
+            An instance whose guarantee does not exceed (epsilon, delta).
+
+        Raises:
+            ParameterError: A number is out of range.
+            MechanismError: The mechanism cannot be made from a total.
+        """
         return cls.fit(PrivacyTotal(k, epsilon, delta, k_bar=k_bar, contribution=contribution))
 
     @property
     def selecting_mechanism(self) -> AnyMechanism:
-        """The mechanism that selects: itself, unless it only adds to another's selection."""
+        """The mechanism that selects: itself, unless it only adds to the selection of another."""
         return self
 
     def full_margin(self, beta: float = 0.05) -> float:
-        """`margin_for_all(1 - beta)`, by its earlier name."""
+        """Earlier name of `margin_for_all(1 - beta)`.
+
+        Raises:
+            MechanismError: The mechanism has no `margin_for_all`.
+        """
         if self.margin_for_all is None:
-            raise MechanismError(f"{type(self).__name__} does not say when all of k items are named")
+            raise MechanismError(
+                f"{type(self).__name__} has no margin_for_all: it does not state when all k items are named"
+            )
         return self.margin_for_all(1 - beta)
 
     @abstractmethod
     def cost(self) -> Cost:
-        """The worst case, step by step: what is reserved before a row is read (P10.1)."""
+        """Worst case of one release, step by step: reserved before a row is read (P10.1)."""
 
     @abstractmethod
     def release_seen(self, seen: Seen, n: int, entropy: Entropy) -> list[Selection]:
-        """`release_many` on what a source read for the view of this mechanism; what was read for another is refused."""
+        """Return `n` releases from what a source read for this mechanism's view.
+
+        Raises:
+            MechanismError: The data were read for another view.
+        """
 
     @abstractmethod
     def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
-        """One release for every group of what a source read; a table that was read for another view is refused."""
+        """Return one release for every group of what a source read.
+
+        Raises:
+            MechanismError: The table was read for another view.
+        """
 
     def settlement_cost(self, selection: Selection) -> Cost:
-        """What must be charged once the selection is known; less than `cost()` only where a theorem says so (P10.6)."""
+        """Cost charged once the selection is known: below `cost()` only where a theorem allows it (P10.6)."""
         return self.cost()
 
     def answering_mechanism(self, selection: Selection) -> AnyMechanism:
@@ -199,27 +243,53 @@ class AnyMechanism(ABC):
         return accountants.total(self.cost(), self.slack, theorem=self.theorem)
 
     def guarantee_in_groups(self, groups: int) -> Guarantee | None:
-        """The promise to users who count in so many groups, with one release in each, where a theorem says more than
-        composing as many releases does; None: it does not (P15.1)."""
+        """The promise to a user in this number of groups, with one release in each (P15.1).
+
+        Returns:
+            None where no theorem gives more than the composition of that number of releases.
+        """
         return None
 
     def _wrong_view_error(self) -> MechanismError:
-        return MechanismError(f"{type(self).__name__} was given a view of the data that it does not look at")
+        return MechanismError(f"{type(self).__name__} was given data that were read for another view")
 
 
 class BuiltIn(AnyMechanism):
-    """A mechanism that looks at slots, at a public list, or at all observed items."""
+    """Base class of mechanisms that see slots, a public list, or all observed items."""
 
     @abstractmethod
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
-        """`n` independent releases, vectorised. Each is a release of its own and costs as much."""
+        """Return `n` independent releases, vectorised.
+
+        Args:
+            histogram: The histogram, cut and padded for this mechanism.
+            n: Number of releases; each must be charged.
+            entropy: Source of random bits.
+
+        Returns:
+            One selection for each release.
+
+        Raises:
+            HistogramError: The histogram was made for another kind of mechanism.
+        """
 
     def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
-        """One release for every histogram of a table, each with noise of its own; vectorised where a mechanism can."""
+        """One release for every histogram of a table, with independent noise; subclasses may vectorise it."""
         return [self.release(histogram, entropy) for histogram in table.histograms()]
 
     def release(self, histogram: Histogram, entropy: Entropy) -> Selection:
-        """One release: a random selection that is charged before it is made."""
+        """Return one release. The caller must charge it before the call.
+
+        Args:
+            histogram: The histogram, cut and padded for this mechanism.
+            entropy: Source of random bits.
+
+        Returns:
+            The named items, and whether the mechanism stopped early.
+
+        Raises:
+            HistogramError: The histogram was made for another kind of mechanism.
+        """
         (selection,) = self.release_many(histogram, 1, entropy)
         return selection
 
@@ -237,16 +307,27 @@ class BuiltIn(AnyMechanism):
 
 
 class PairMechanismBase(AnyMechanism):
-    """A mechanism that looks at distinct pairs of a user and an item."""
+    """Base class of mechanisms that see distinct pairs of a user and an item."""
 
     view: View = PAIRS
 
     @abstractmethod
     def release_many(self, pairs: PairViews, n: int, entropy: Entropy) -> list[Selection]:
-        """`n` independent releases. Each is a release of its own and costs as much."""
+        """Return `n` independent releases; each must be charged.
+
+        Args:
+            pairs: The pairs, as views that a source computes.
+            n: Number of releases.
+            entropy: Source of random bits.
+        """
 
     def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
-        """One release: a random selection that is charged before it is made."""
+        """Return one release. The caller must charge it before the call.
+
+        Args:
+            pairs: The pairs, as views that a source computes.
+            entropy: Source of random bits.
+        """
         (selection,) = self.release_many(pairs, 1, entropy)
         return selection
 
@@ -265,13 +346,13 @@ Catalogued = BuiltIn  # its earlier name
 
 
 def catalogue_domain(kind: type) -> Domain | None:
-    """The domain that the catalogue states for a class, or for the class of ours that it extends."""
+    """Domain that the catalogue states for a class, or for the class of crestline that it extends."""
     line = _catalogue_entry(kind)
     return domain_or_none(None if line is None else line.domain)
 
 
 def is_ordered_in_catalogue(kind: type) -> bool:
-    """Whether the catalogue says that a class names items in an order that means something; it does unless told."""
+    """Whether the catalogue states a list for a class; true for a class that is not in it."""
     line = _catalogue_entry(kind)
     return line is None or not line.output.startswith("set")
 
@@ -282,5 +363,5 @@ def _catalogue_entry(kind: type) -> CatalogueEntry | None:
 
 
 def domain_or_none(stated: object) -> Domain | None:
-    """`known` or `unknown`, whatever else was stated."""
+    """`known` or `unknown` if that was stated, otherwise None."""
     return KNOWN if stated == KNOWN else UNKNOWN if stated == UNKNOWN else None

@@ -1,7 +1,7 @@
-"""What a mechanism states about itself and about every mechanism inside it: what its promise needs of a question.
+"""The requirements of a mechanism and of every mechanism inside it.
 
-A wrapper (noisy counts around a selection, a framework around a black box) promises what its parts promise, so it
-needs what they need. Parts are found wherever an object keeps them, whoever wrote it.
+A wrapper (noisy counts around a selection, a framework around a black box) keeps its promise only where its parts keep
+theirs. Parts are found in every attribute of an object, by any author.
 """
 
 from __future__ import annotations
@@ -13,27 +13,31 @@ from crestline.errors import MechanismError
 from crestline.mechanisms.mechanism import Mechanism
 from crestline.mechanisms.third_party import stated_contribution, unwrap_adopted
 
-# More than anybody builds: an object that makes up a new part whenever it is asked for one must not be followed on.
+# Ends the search in an object that creates a new part on every access.
 MOST_PARTS = 100
 
-# Under these names a part is looked for even where an object computes it, or where it is no whole mechanism.
+# Names of parts that are also found where a property computes them, or where they are incomplete mechanisms.
 _PART_NAMES = ("mechanism", "inner")
-# What can hold no part, and is not looked into.
+# Types that cannot hold a part.
 _PLAIN = (str, bytes, int, float, complex, type(None))
 
 
 def smallest_contribution(mechanism: object) -> int | None:
-    """The smallest bound on the items of one user that the mechanism, or a mechanism inside it, states.
+    """Smallest bound on the items of one user that the mechanism, or a mechanism inside it, states.
 
-    Its promise holds only for users within this bound; None: for all users.
+    The promise holds only for users within this bound; None: for all users.
     """
     bounds = [stated_contribution(part) for part in nested_mechanisms(mechanism)]
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def nested_mechanisms(mechanism: object) -> Iterator[object]:
-    """The mechanism, and every mechanism inside it, however deep; each of them once."""
-    seen: dict[int, object] = {}  # keeps what it has seen, so that no number is given out twice
+    """The mechanism and every mechanism inside it, at any depth; each once.
+
+    Raises:
+        MechanismError: There are more than `MOST_PARTS`.
+    """
+    seen: dict[int, object] = {}  # keeps the objects alive, so that no id is used twice
     waiting = [mechanism]
     while waiting:
         part = unwrap_adopted(waiting.pop())
@@ -47,7 +51,7 @@ def nested_mechanisms(mechanism: object) -> Iterator[object]:
 
 
 def _inner_mechanisms(value: object) -> Iterator[object]:
-    """The mechanisms that an object holds directly, or in a collection."""
+    """Mechanisms that an object holds directly, or in a collection."""
     yield from (
         part for part in _named_attributes(value, _PART_NAMES) if part is not None and not isinstance(part, type)
     )
@@ -58,7 +62,7 @@ def _inner_mechanisms(value: object) -> Iterator[object]:
 
 
 def _attribute_values(value: object) -> list[object]:
-    """Everything that an object keeps: in its dictionary, in slots, in the fields of a dataclass."""
+    """Values of all attributes of an object: in its dictionary, in slots, in the fields of a dataclass."""
     names = {name for kind in type(value).__mro__ for name in _slots(kind)}
     if is_dataclass(value):
         names |= {field.name for field in fields(value)}
@@ -75,7 +79,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 
 def _flatten_collections(value: object, depth: int = 4) -> Iterator[object]:
-    """The value itself, or the members of a collection, of collections inside it, and so on down to `depth` levels."""
+    """The value itself, or the members of a collection, down to `depth` levels of collections."""
     if isinstance(value, _PLAIN):
         return
     if isinstance(value, Mapping):

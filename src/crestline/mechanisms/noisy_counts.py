@@ -48,9 +48,9 @@ from crestline.randomness.scores import LinearScores
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 _NEEDED = "noisy counts need a mechanism with guarantee(), release() and k, the items it names"
-_DIGITS = 6  # of a scale that people will read
+_DIGITS = 6  # digits of a scale, short enough to read
 _CLOSE = 3  # digits to which a total ε is spent
-_SHARE = Fraction(1, 3)  # of a total ε, for the counts
+_SHARE = Fraction(1, 3)  # share of a total ε for the counts
 
 
 class _FittableMechanism(Protocol):
@@ -68,12 +68,12 @@ def _adopt_selecting(mechanism: Mechanism, name: str) -> BuiltIn:
         raise MechanismError(_NEEDED)
     if not isinstance(selecting, BuiltIn) or view_of(selecting).kind != SLOTS.kind:
         raise MechanismError(
-            f"{type(mechanism).__name__} names items whose counts it does not see: ask without counts, or take "
-            "Observed with contribution and counts, which cost nothing there"
+            f"{type(mechanism).__name__} does not see the counts of the items it names: ask without counts, or take "
+            "Observed with contribution and counts, where counts cost nothing"
         )
     if selecting.counts:
         raise MechanismError("this mechanism publishes counts already, at no extra cost")
-    selecting.cost()  # one that cannot be charged is refused here
+    selecting.cost()  # raises if it cannot be charged
     return selecting
 
 
@@ -81,7 +81,13 @@ def _adopt_selecting(mechanism: Mechanism, name: str) -> BuiltIn:
 class NoisyCounts(BuiltIn):
     """Lets `mechanism` select items, then publishes a noisy count for each of them, as a second release.
 
-    `scale` of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise. `slack` is that of the counts.
+    Attributes:
+        mechanism: The mechanism that selects.
+        scale: Scale of the noise, in users: σ for Gaussian noise, 1/ε for Laplace noise.
+        noise: `"gaussian"` or `"laplace"`.
+        contribution: Public bound on the items of one user; None: no bound.
+        grid: Counts are rounded to multiples of it.
+        slack: Failure probability of the accountant for the steps of the counts.
     """
 
     mechanism: ConvertedField[Mechanism, BuiltIn] = field(_adopt_selecting)
@@ -97,9 +103,12 @@ class NoisyCounts(BuiltIn):
     def for_budget(
         cls, *, mechanism: _FittableMechanism = LimitedDomain, share: Exact = _SHARE, **total: Unpack[TotalArguments]
     ) -> Self:
-        """The instance within a total (epsilon, delta) whose counts are the least noisy; a `share` of ε is for them.
+        """Return the instance within a total (epsilon, delta) whose counts have the least noise.
 
-        `mechanism` is a class with `for_budget`. Laplace noise needs no δ; Gaussian noise gets the same share of it.
+        Args:
+            mechanism: Class of the selecting mechanism; it must have `for_budget`.
+            share: Share of ε for the counts; Gaussian noise gets the same share of δ, Laplace noise needs none.
+            **total: `k`, `epsilon`, `delta`, `k_bar`, `contribution`.
         """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), mechanism=mechanism, share=share)
 
@@ -107,7 +116,7 @@ class NoisyCounts(BuiltIn):
     def fit(cls, total: PrivacyTotal, *, mechanism: _FittableMechanism = LimitedDomain, share: Exact = _SHARE) -> Self:
         part, bound = probability(share, "share"), total.contribution
         moved = numbers_moved(total.k, bound)
-        epsilon = part * total.epsilon  # of the counts
+        epsilon = part * total.epsilon  # for the counts
         delta_selection, delta_slack = total.split_delta(1 - part)
 
         def fit_selection(delta: Fraction) -> BuiltIn:
@@ -119,7 +128,7 @@ class NoisyCounts(BuiltIn):
         composed = _possible_sigmas(thrifty, total.epsilon, delta_slack, moved)
         sigma = min([least_sigma(epsilon, delta_slack, moved), *composed])
         laplace = moved / epsilon
-        if least_sigma(total.epsilon, delta_slack, moved) ** 2 < 2 * laplace**2:  # were all of ε for the counts
+        if least_sigma(total.epsilon, delta_slack, moved) ** 2 < 2 * laplace**2:  # even with all of ε for the counts
             made = cls(thrifty, sigma, GAUSSIAN.name, bound, slack=delta_slack)._with_least_noise(total.epsilon)
             if made.scale**2 < 2 * laplace**2:  # the smaller variance
                 return made
@@ -127,7 +136,7 @@ class NoisyCounts(BuiltIn):
 
     @property
     def k(self) -> int:
-        return int(self.mechanism.k or 0)  # never 0: it was checked
+        return int(self.mechanism.k or 0)  # never 0: the constructor checks it
 
     @property
     def k_bar(self) -> int | None:
@@ -135,17 +144,17 @@ class NoisyCounts(BuiltIn):
 
     @property
     def domain(self) -> Domain | None:
-        """That of the selection: both look at the same histogram."""
+        """Domain of the selection: both see the same histogram."""
         return domain_of(self.mechanism)
 
     @property
     def ordered(self) -> bool:
-        """Whether the selection's order means anything."""
+        """Whether the order of the selection carries information."""
         return self.mechanism.ordered
 
     @property
     def margin(self) -> FunctionOfChance | None:
-        """The margin of the selection inside: counting afterwards does not change it."""
+        """Margin of the selection, which the counts do not change."""
         return self.mechanism.margin
 
     @property
@@ -156,11 +165,11 @@ class NoisyCounts(BuiltIn):
         return self.mechanism.cost() + self._counts_cost(self.k)
 
     def settlement_cost(self, selection: Selection) -> Cost:
-        """What the selection is settled for, and the counts that were in fact published (P3.7, P10.6)."""
+        """Settlement cost of the selection, and the cost of the counts that were published (P3.7, P10.6)."""
         return self.mechanism.settlement_cost(selection) + self._counts_cost(len(selection))
 
     def guarantee(self) -> Guarantee:
-        """All steps composed at once, or selection and counts each on their own, whichever is less."""
+        """The smaller of all steps composed at once, and the sum for selection and counts."""
         return self._smallest_guarantee(self.mechanism.guarantee())
 
     def _smallest_guarantee(self, selection: Guarantee) -> Guarantee:
@@ -168,7 +177,7 @@ class NoisyCounts(BuiltIn):
         return tighter_guarantee(together, selection, total(self._counts_cost(self.k), self.slack, self.theorem))
 
     def _with_least_noise(self, epsilon: Fraction) -> Self:
-        """The same with as little noise as a total ε allows: what composition saves is spent on the counts."""
+        """The same with as little noise as a total ε allows: ε that composition saves is spent on the counts."""
         selection = self.mechanism.guarantee()
 
         def epsilon_of_scale(precise: Fraction) -> Fraction:
@@ -180,7 +189,7 @@ class NoisyCounts(BuiltIn):
 
         if epsilon_of_scale(1 / self.scale) > epsilon * (
             1 - Fraction(1, 10**_CLOSE)
-        ):  # also where rounding would exceed it
+        ):  # also if rounding would exceed it
             return self
         precise = largest_within(epsilon_of_scale, epsilon, start=1 / self.scale, digits=_CLOSE)
         return self._with_scale(round_up(1 / precise, _DIGITS))
@@ -203,7 +212,7 @@ class NoisyCounts(BuiltIn):
         return result
 
     def spread(self, chance: float = 0.95) -> float:
-        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
+        """Error of a published count, in users and before rounding, that is not exceeded with probability `chance`."""
         if self.noise == LAPLACE.name:
             return float(self.scale) * -float(np.log(1 - chance))
         return float(self.scale * gaussian_threshold((1 - chance) / 2)) / float(np.sqrt(2))
@@ -215,14 +224,14 @@ class NoisyCounts(BuiltIn):
         return repeat_step(GaussianDP(moved / self.scale**2, theorem=self.theorem), min(1, moved))
 
     def _add_noise(self, counts: NDArray[np.int64], unit: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Every count with fresh noise, on the grid. Columns beyond a row's items are noise on zero, and dropped."""
+        """Every count with independent noise, on the grid; columns beyond a row's items are noise, to be dropped."""
         noise = entropy.uniforms(*counts.shape)
         noisy = build_keys(LinearScores(counts, Fraction(1)), _NOISES[self.noise], noise, scale=self.scale * unit)
         return round_to_grid(noisy, Fraction(self.grid)) * self.grid
 
 
 def _possible_sigmas(selection: BuiltIn, budget: Fraction, delta_slack: Fraction, moved: int) -> list[Fraction]:
-    """σ for the zCDP that the selection leaves of the budget, if it leaves any: composed at once, noise may be less."""
+    """σ for the zCDP that the selection leaves of the budget, if any: composed at once, less noise may do."""
     left = largest_rho(budget, delta_slack + selection.slack) - selection.cost().rho
     if left <= 0:
         return []
@@ -231,7 +240,7 @@ def _possible_sigmas(selection: BuiltIn, budget: Fraction, delta_slack: Fraction
 
 
 def _lookup(histogram: Histogram) -> Callable[[Label], int]:
-    """The count of an item by its label."""
+    """Function from the label of an item to its count."""
     if isinstance(histogram, CountHistogram):
         return lambda item: item[0]
     counts = dict(zip(histogram.items, histogram.counts, strict=True))
@@ -239,7 +248,7 @@ def _lookup(histogram: Histogram) -> Callable[[Label], int]:
 
 
 def _items_in_order(selection: Selection) -> Sequence[Label]:
-    """A tuple as it is; a set in byte order, which depends on nothing but the set."""
+    """Items of a list as they are, of a set in byte order, which depends on the set alone."""
     return selection.items if isinstance(selection.items, tuple) else sorted(selection.items, key=label_order)
 
 

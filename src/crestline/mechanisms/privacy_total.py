@@ -1,4 +1,4 @@
-"""A total (ε, δ) that a mechanism is made to fit: what `for_budget` was given, exact, and how it is divided."""
+"""Total (ε, δ) that a mechanism is fitted to: the exact arguments of `for_budget`, and their division."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crestline.mechanisms.slot_checks import check_contribution, check_k_bar_not
 
 
 class TotalArguments(TypedDict):
-    """What every `for_budget` takes: the fields of `PrivacyTotal`, before they are made exact."""
+    """Arguments of every `for_budget`: the fields of `PrivacyTotal`, before they are made exact."""
 
     k: int
     epsilon: Exact
@@ -22,7 +22,7 @@ class TotalArguments(TypedDict):
 
 @value
 class PrivacyTotal:
-    """A release of k items may cost (ε, δ) in all; `k_bar` and `contribution` are None where nothing was said."""
+    """Total (ε, δ) of a release of k items; `k_bar` and `contribution` are None if not given."""
 
     k: Whole = field(whole_number)
     epsilon: Number = field(positive_number)
@@ -32,17 +32,17 @@ class PrivacyTotal:
 
     @classmethod
     def from_arguments(cls, kind: type, arguments: TotalArguments) -> Self:
-        """The total that `kind.for_budget` was asked for; misspelt and missing arguments are reported as its own."""
+        """The total for `kind.for_budget`; a misspelt or missing argument is reported as that method's."""
         try:
             return cls(**arguments)
         except TypeError as error:
             raise TypeError(str(error).replace("Total.__init__", f"{kind.__name__}.for_budget")) from None
 
     def slots(self, each: int) -> int:
-        """How many slots to look at: as many as was said, else `each` for every item wanted."""
+        """Number of slots to see: `k_bar` if given, else `each` for every item wanted."""
         return each * self.k if self.k_bar is None else check_k_bar_not_below_k(self.k, self.k_bar)
 
     def split_delta(self, failure: Fraction = Fraction(1)) -> tuple[Fraction, Fraction]:
-        """δ_failure, the share of δ for the failures of the mechanism, and δ_slack, what is left for the accountant."""
+        """δ_failure, the share of δ for failures of the mechanism, and δ_slack, the rest, for the accountant."""
         delta_failure = probability(self.delta, "delta") * failure
         return delta_failure, self.delta - delta_failure

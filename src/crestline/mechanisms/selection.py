@@ -16,16 +16,20 @@ from crestline.histogram.label_order import Label, Padding, label_order
 from crestline.histogram.route import Route
 
 _END = int(np.iinfo(np.int64).max)  # no slot has this number
-_SHARED = 32  # from here on rows are hardly ever equal
+_SHARED = 32  # wider rows are hardly ever equal
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The released items (a tuple in the released order, a frozenset where a set is released) and whether it stopped.
+    """Output of one release.
 
-    `counts` holds one noisy count for each item, in the order of `items`, where the mechanism publishes them. `route`
-    says how a mechanism that chose between two did so, and `coverage` how many users the named items reach. `needed` is
-    about how many users an item needed, where that followed from noisy numbers that were released on the way.
+    Attributes:
+        items: Named items: a tuple in the released order, or a frozenset.
+        stopped: Whether fewer than k items are named.
+        counts: One noisy count for each item, in the order of `items`, where the mechanism publishes them.
+        route: The choice of a mechanism that chose between two, and how it was made.
+        coverage: Users with one of the named items, and without.
+        needed: Approximate number of users an item needed, where released noisy numbers determine it.
     """
 
     items: tuple[Label, ...] | frozenset[Label]
@@ -33,14 +37,14 @@ class Selection:
     counts: tuple[Fraction, ...] | None = None
     route: Route | None = None
     coverage: CoverageCounts | None = None
-    needed: float | None = field(default=None, compare=False)  # explains a selection, and makes no other one of it
+    needed: float | None = field(default=None, compare=False)  # explains a selection, and is no part of its identity
 
     def __len__(self) -> int:
         return len(self.items)
 
 
 def select_list(labels: Sequence[Label], k: int) -> Selection:
-    """An ordered selection from drawn labels: cut at the first empty slot (P0.6); fewer than `k` is a stop (P0.7)."""
+    """Ordered selection from drawn labels: cut at the first empty slot (P0.6); fewer than `k` is a stop (P0.7)."""
     kept: list[Label] = []
     for label in labels:
         if isinstance(label, Padding):
@@ -50,13 +54,13 @@ def select_list(labels: Sequence[Label], k: int) -> Selection:
 
 
 def select_set(labels: Sequence[Label], k: int) -> Selection:
-    """A set-valued selection: empty slots are dropped (P0.6); fewer than `k` is a stop."""
+    """Set-valued selection: empty slots are dropped (P0.6); fewer than `k` is a stop."""
     kept = frozenset(label for label in labels if not isinstance(label, Padding))
     return Selection(kept, len(kept) < k)
 
 
 def as_unordered(selection: Selection) -> Selection:
-    """The same items as a set, for an order that means nothing; counts follow their items into byte order."""
+    """The same items as a set, where the order carries no information; counts follow their items in byte order."""
     if isinstance(selection.items, frozenset):
         return selection
     items = selection.items
@@ -66,13 +70,13 @@ def as_unordered(selection: Selection) -> Selection:
 
 
 def select_ranks(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:
-    """The items at some ranks of a public list; fewer than `k` of them is a stop."""
+    """Items at some ranks of a public list; fewer than `k` is a stop."""
     names = histogram.names(ranks)
     return Selection(names if ordered else frozenset(names), len(names) < k)
 
 
 def select_rows(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]) -> list[Selection]:
-    """One selection for each row of drawn columns; equal short rows share one (selections are values)."""
+    """One selection for each row of drawn columns; equal short rows share one, because selections are values."""
     if drawn.shape[1] > _SHARED:
         return [make(row) for row in drawn.tolist()]
     made: dict[bytes, Selection] = {}
@@ -87,9 +91,9 @@ def select_rows(drawn: NDArray[np.int64], make: Callable[[list[int]], Selection]
 
 @dataclass(frozen=True)
 class GroupSelections:
-    """What is published of a family of groups, in the order of their labels (P15.1).
+    """Published selections of all groups, in the order of the groups' labels (P15.1).
 
-    Of unknown groups only those with a named item are here; of a public list of groups all are.
+    Of unknown groups it holds only those with a named item; of a public list of groups it holds all.
     """
 
     groups: tuple[tuple[Label, Selection], ...]
@@ -129,11 +133,11 @@ def select_ranked_rows(histogram: Histogram, drawn: NDArray[np.int64], slots: in
 def _select_long_rows(
     histogram: Histogram, drawn: NDArray[np.int64], outside: NDArray[np.bool_], k: int
 ) -> list[Selection]:
-    """`select_ranked_rows` for many long rows: whole rows are named at once, and each is then cut to its length."""
+    """`select_ranked_rows` for many long rows: labels whole rows at once, then cuts each to its length."""
     width = drawn.shape[1]
     if not outside.any():
         return [Selection(items, width < k) for items in histogram.labels_of_rows(drawn)]
     lengths = np.where(outside.any(axis=1), outside.argmax(axis=1), width).tolist()
-    inside = np.where(outside, 0, drawn)  # any slot: what stands there is cut off
+    inside = np.where(outside, 0, drawn)  # any slot: its label is cut off
     named = zip(histogram.labels_of_rows(inside), lengths, strict=True)
     return [Selection(items[:size], size < k) for items, size in named]

@@ -1,4 +1,4 @@
-"""Slots of a restricted domain: the checks before a histogram is used, and how many slots one user can swap (P0.8)."""
+"""Checks of slots before a histogram is used, and the number of slots that one user can swap (P0.8)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from crestline.randomness.batch_sizes import batch_sizes
 
 Slots = NDArray[np.int64]
 
-NO_SLOT = -1  # stands in a table of slots where none was chosen
+NO_SLOT = -1  # entry of a table of slots where none was chosen
 _MOST_ORDERS = 200_000  # more would take too long to list
 
 
 def check_k(k: int, name: str = "k") -> int:
-    """How many items are wanted: a whole number that is not too large to account for."""
+    """The number of items wanted, as a whole number that is not too large to account for."""
     return whole_number(k, name, at_most=LARGEST_K)
 
 
 def check_k_bar(k_bar: int, name: str = "k_bar") -> int:
-    """How many slots are looked at: a whole number that is not too large to hold."""
+    """The number of slots, as a whole number that is not too large to hold."""
     return whole_number(k_bar, name, at_most=LARGEST_K_BAR)
 
 
 def check_k_bar_or_none(k_bar: int | None, name: str = "k_bar") -> int | None:
-    """How many slots are looked at, or None when nobody has said."""
+    """The number of slots, or None if it was not given."""
     return None if k_bar is None else check_k_bar(k_bar, name)
 
 
@@ -46,7 +46,7 @@ def check_k_bar_not_below_k(k: int, k_bar: int) -> int:
 
 
 def check_contribution(contribution: int | None, name: str = "contribution") -> int | None:
-    """A public bound on the items of one user, or None when there is none."""
+    """A public bound on the items of one user, or None if there is none."""
     return None if contribution is None else whole_number(contribution, name, at_most=LARGEST_CONTRIBUTION)
 
 
@@ -72,7 +72,7 @@ def check_table(table: HistogramTable, k_bar: int) -> None:
 
 
 def split_table(table: HistogramTable) -> Iterator[HistogramTable]:
-    """Some groups of a table at a time, so that their keys fit the cache."""
+    """Parts of a table, with few enough groups for their keys to fit the cache."""
     first = 0
     for rows in batch_sizes(len(table), table.k_bar + 1):
         yield table.rows(first, first + rows)
@@ -80,7 +80,7 @@ def split_table(table: HistogramTable) -> Iterator[HistogramTable]:
 
 
 def unstable_slots(histogram: Histogram, k_bar: int, contribution: int | None) -> int:
-    """How many slots one user can swap for others: `m` of P0.8. Zero means that nothing was left out."""
+    """Number of slots that one user can swap for others: `m` of P0.8. Zero means that nothing was left out."""
     bound = k_bar if contribution is None else min(contribution, k_bar)
     if histogram.domain_size is None:
         return bound

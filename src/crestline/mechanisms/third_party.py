@@ -1,7 +1,7 @@
-"""Where a mechanism comes in: one of crestline's own is taken as it is, anybody else's is wrapped once.
+"""Mechanisms of other authors, each wrapped once as an `AdoptedMechanism`.
 
-A third party writes two methods (`guarantee`, `release`) and may state more. Only this module and the auditor look for
-what an object may or may not have; everybody else sees a `BuiltIn`.
+Another author writes two methods (`guarantee`, `release`) and may state more attributes. Only this module and the
+auditor test for attributes that may be missing; all other code sees a `BuiltIn`.
 """
 
 from __future__ import annotations
@@ -50,22 +50,30 @@ _NEEDED = "a mechanism needs guarantee() and release(histogram, entropy)"
 
 
 def adopt(mechanism: object, otherwise: str = _NEEDED) -> AnyMechanism:
-    """The mechanism as the rest of crestline sees it; refused in the words of `otherwise` when it is none."""
+    """Return the mechanism as an `AnyMechanism`: crestline's own unchanged, any other wrapped.
+
+    Args:
+        mechanism: The object.
+        otherwise: Message of the error if it is not a mechanism.
+
+    Raises:
+        MechanismError: It has no `guarantee()` and `release()`.
+    """
     if isinstance(mechanism, type) or not isinstance(mechanism, Mechanism):
         raise MechanismError(otherwise)
     return mechanism if isinstance(mechanism, AnyMechanism) else AdoptedMechanism(mechanism)
 
 
 def adopt_slot_mechanism(mechanism: object, otherwise: str = _NEEDED) -> BuiltIn:
-    """The same for a part of a mechanism that looks at slots; one that looks at pairs is refused."""
+    """`adopt` for a mechanism that sees slots; raises `MechanismError` for one that sees pairs."""
     made = adopt(mechanism, otherwise)
     if not isinstance(made, BuiltIn):
-        raise MechanismError(f"{otherwise}; {type(mechanism).__name__} looks at pairs of a user and an item")
+        raise MechanismError(f"{otherwise}; {type(mechanism).__name__} reads pairs of a user and an item")
     return made
 
 
 class _StatedAttribute(Generic[T]):
-    """An attribute that is whatever the adopted object states under the same name, and None where it states nothing."""
+    """Attribute that the adopted object may state under the same name; None otherwise."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -76,15 +84,15 @@ class _StatedAttribute(Generic[T]):
 
 @dataclass(frozen=True, repr=False)
 class AdoptedMechanism(BuiltIn):
-    """Somebody else's mechanism. Everything is read from the object when it is asked for, and nothing is kept.
+    """Mechanism of another author. Attributes are read from the object on each access; none is cached.
 
-    To compare, to hash, to show or to identify it is to do so with the object (`unwrap_adopted`).
+    Its identity, text and comparisons are those of the object (`unwrap_adopted`).
     """
 
     mechanism: Mechanism
 
     def __post_init__(self) -> None:
-        """No fields are compared: a mechanism of others may state what it likes."""
+        """Skip the checks of the base class: the object may state any `k` and `k_bar`."""
 
     def __repr__(self) -> str:
         return repr(self.mechanism)
@@ -109,7 +117,7 @@ class AdoptedMechanism(BuiltIn):
         return is_ordered_in_catalogue(type(self.mechanism)) if stated is None else bool(stated)
 
     @property
-    def slack(self) -> Fraction:  # type: ignore[override] # nobody writes to a frozen value
+    def slack(self) -> Fraction:  # type: ignore[override] # the field of a frozen value is never assigned
         return non_negative_number(self._stated_attribute("slack") or 0, "slack")
 
     @property
@@ -122,7 +130,7 @@ class AdoptedMechanism(BuiltIn):
 
     @property
     def margin(self) -> FunctionOfChance | None:
-        """Its margin. Where it wraps a part called `mechanism`, it has a margin only if that part has one."""
+        """Its margin. If it wraps a part called `mechanism`, it has a margin only if that part has one."""
         part = self._stated_attribute("mechanism")
         if part is not None and getattr(part, "margin", None) is None:
             return None
@@ -130,13 +138,19 @@ class AdoptedMechanism(BuiltIn):
         return margin
 
     def cost(self) -> Cost:
-        """The steps that it states, or those that its promise amounts to."""
+        """The steps that it states, or those of its promise.
+
+        Raises:
+            MechanismError: `cost()` does not return a `Cost`.
+        """
         stated = self._stated_attribute("cost")
         if stated is None:
             return cost_of(self.mechanism.guarantee())
         cost = stated()
         if not isinstance(cost, Cost):
-            raise MechanismError("cost() must be a Cost, as the mechanisms of the catalogue state it; leave it out")
+            raise MechanismError(
+                "cost() must return a Cost, as in the mechanisms of the catalogue; or leave cost() out"
+            )
         return cost
 
     def settlement_cost(self, selection: Selection) -> Cost:
@@ -155,14 +169,14 @@ class AdoptedMechanism(BuiltIn):
         return many(histogram, n, entropy) if many else [self.release(histogram, entropy) for _ in range(n)]
 
     def release_seen(self, seen: Seen, n: int, entropy: Entropy) -> list[Selection]:
-        """Whatever it says that it looks at."""
+        """Return `n` releases, for any view that it states."""
         if isinstance(seen, Histogram):
             return super().release_seen(seen, n, entropy)
         theirs = cast(PairMechanism, self.mechanism)
         return [theirs.release(seen, entropy) for _ in range(n)]
 
     def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
-        """Group after group, whatever it says that it looks at."""
+        """Return one release for each group in turn, for any view that it states."""
         return [selection for seen in table.histograms() for selection in self.release_seen(seen, 1, entropy)]
 
     def _stated_attribute(self, name: str) -> Any:
@@ -170,12 +184,12 @@ class AdoptedMechanism(BuiltIn):
 
 
 def unwrap_adopted(mechanism: object) -> object:
-    """The object that somebody wrote: what was adopted, or the mechanism itself."""
+    """The object that its author wrote: the adopted one, or the mechanism itself."""
     return mechanism.mechanism if isinstance(mechanism, AdoptedMechanism) else mechanism
 
 
 def release_many_or_none(mechanism: object) -> Many | None:
-    """`release_many`, or None where a subclass redefines `release` alone: then `release` is what people run."""
+    """`release_many`, or None where a subclass redefines only `release`: then `release` is the mechanism."""
     written = unwrap_adopted(mechanism)
     many = getattr(written, "release_many", None)
     if not callable(many):
@@ -190,13 +204,16 @@ def release_many_or_none(mechanism: object) -> Many | None:
 
 
 def domain_of(mechanism: object) -> Domain | None:
-    """`known` when the mechanism needs a public list, `unknown` when it needs a cut one; None: it does not say."""
+    """`known` if the mechanism needs a public list, `unknown` if it needs a cut one; None: not stated."""
     return domain_or_none(getattr(mechanism, "domain", None)) or catalogue_domain(type(unwrap_adopted(mechanism)))
 
 
 def stated_contribution(mechanism: object) -> int | None:
-    """The bound on the items of one user that the mechanism itself states; `smallest_contribution` asks its parts
-    too."""
+    """Bound on the items of one user that the mechanism itself states; see `smallest_contribution`.
+
+    Raises:
+        MechanismError: The stated bound is not a whole number of at least 1.
+    """
     stated = getattr(mechanism, "contribution", None)
     if stated is None:
         return None
@@ -210,7 +227,7 @@ def stated_contribution(mechanism: object) -> int | None:
 
 @singledispatch
 def cost_of(promise: object) -> Cost:
-    """What a promise amounts to, in steps; each kind is registered below."""
+    """A promise as steps; one implementation for each kind is registered below."""
     raise MechanismError("guarantee() must be a cl.PureDP, cl.ApproxDP, cl.ZCDP or cl.BoundedRange")
 
 
@@ -230,5 +247,5 @@ def _(promise: ZCDP) -> Cost:
 
 @cost_of.register
 def _(promise: ApproxDP) -> Cost:
-    # outside an event of probability δ it is as good as pure (Kairouz et al. 2015)
+    # outside an event of probability δ it is pure (Kairouz et al. 2015)
     return repeat_step(PureDP(promise.epsilon, promise.theorem), delta=promise.delta)

@@ -1,4 +1,4 @@
-"""The promise of a release in two stages: all steps composed at once or the two promises added, whichever is less."""
+"""Promise of a release in two stages: the smaller of all steps composed at once and the sum of the two promises."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee
 def tighter_guarantee(together: ApproxDP | ZCDP, first: Guarantee, second: Guarantee) -> Guarantee:
     """The smaller of two valid promises: `together`, for all steps at once, and the sum of those of the two stages.
 
-    The caller must have given both stages' failure probabilities to `together`. Adding is better where one stage is a
-    single pure step, or composes better than the two do.
+    `together` must include both stages' failure probabilities. The sum is smaller where one stage is a single pure
+    step, or where one stage composes better than the two together.
     """
     if isinstance(together, ZCDP) or first.epsilon is None or second.epsilon is None:
         return together

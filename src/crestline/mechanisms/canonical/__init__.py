@@ -1,1 +1,1 @@
-"""The canonical mechanism: one draw among all sets of k items, each scored by its worst mistake."""
+"""The canonical mechanism: one draw among all sets of k items, each scored by its largest error."""

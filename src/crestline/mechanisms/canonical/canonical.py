@@ -1,4 +1,4 @@
-"""Canonical mechanism: one draw among all k-subsets of a public list, scored by their worst mistake.
+"""Canonical mechanism: one draw among all k-subsets of a public list, scored by their largest error.
 
 Seed        ShekelyanLoukides2022, Algorithm 1, corrected (E-D2 to E-D5)
 Guarantee   ε-DP for any of the five noises; with Gumbel noise one step of ε-bounded range (P8.2)
@@ -37,10 +37,17 @@ _SUBSETS = PerHistogramCache[SubsetSampler]()
 
 @value
 class Canonical(BuiltIn):
-    """Draws one set of k items of a public list, by its worst mistake; `epsilon` is for the whole selection.
+    """Draws one set of k items of a public list, scored by its largest error.
 
-    `gamma` weighs the lowest count that was taken against the largest that was left out: 1 minds only what is
-    returned, 0 only what is missed. `monotone` is as in `Lipschitz`.
+    Attributes:
+        k: Items wanted.
+        epsilon: ε for the whole selection.
+        gamma: Weight, from 0 to 1, of the lowest count taken against the largest left out; 1 considers only the
+            former.
+        noise: Name of one of the five noises of P8.1.
+        monotone: Whether all counts move in one direction when a user is added or removed; otherwise the noise
+            doubles.
+        slack: Failure probability of the accountant.
     """
 
     k: Whole = field(whole_number)
@@ -56,15 +63,19 @@ class Canonical(BuiltIn):
     def for_budget(
         cls, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name, **total: Unpack[TotalArguments]
     ) -> Self:
-        """The instance within a total (epsilon, delta).
+        """Return the instance within a total (epsilon, delta).
 
-        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        Args:
+            gamma: Weight of the lowest count taken against the largest left out.
+            noise: Name of one of the five noises of P8.1.
+            **total: `k`, `epsilon`, `delta`; `k_bar` and `contribution` have no effect, since the whole list is read
+                and every count may move.
         """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), gamma=gamma, noise=noise)
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, gamma: Exact = Fraction(1, 2), noise: str = GUMBEL.name) -> Self:
-        """All of δ is for the accountant (slack)."""
+        """The instance within a total; all of δ is slack, for the accountant."""
         step = BoundedRange if lipschitz_noise(noise) == GUMBEL.name else PureDP
         epsilon = per_step_epsilon(1, total.epsilon, total.delta, step=step)
         return cls(total.k, epsilon, gamma, noise, slack=total.delta)
@@ -87,7 +98,11 @@ class Canonical(BuiltIn):
         return select_rows(drawn, lambda ranks: self._selection(histogram, ranks))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every subset, for small histograms."""
+        """Exact probability of every subset, for small histograms.
+
+        Raises:
+            ParameterError: There are too many subsets.
+        """
         counts = count_levels(histogram).all_counts()
         if len(counts) <= self.k:
             return {self._selection(histogram, range(len(counts))): 1.0}
@@ -95,11 +110,11 @@ class Canonical(BuiltIn):
         return {self._selection(histogram, ranks): chance for ranks, chance in chances}
 
     def lowest_shortfall(self, items: int, beta: float = 0.05) -> float:
-        """With probability 1 - beta the lowest returned count is at most this far below the k-th (P8.2)."""
+        """Bound on the users by which the lowest returned count is below the k-th, with probability 1 - beta (P8.2)."""
         return self._loss_bound(items, beta) / float(self.gamma) if self.gamma else math.inf
 
     def largest_miss(self, items: int, beta: float = 0.05) -> float:
-        """With probability 1 - beta the largest count left out is at most this far above the k-th (P8.2)."""
+        """Bound on the users by which the largest count left out exceeds the k-th, with probability 1 - beta (P8.2)."""
         return self._loss_bound(items, beta) / float(1 - self.gamma) if self.gamma < 1 else math.inf
 
     def _loss_bound(self, items: int, beta: float) -> float:

@@ -40,12 +40,20 @@ from crestline.randomness.sampling import draw_distinct_ints, draw_ints
 from crestline.randomness.scores import EqualScores, LinearScores, LogScores, RealScores, Scores, concat_scores
 
 _MOST_OUTCOMES = 200_000  # more would take too long to list
-_SLOTS = 5  # P9.1 says four to ten for each item wanted; the lead needed grows with them
+_SLOTS = 5  # for each item wanted (four to ten by P9.1); the margin grows with them
 
 
 @value
 class CanonicalBottom(OverSlots):
-    """Releases all k items as a set, or stops. `epsilon` and `delta` are for the whole release."""
+    """Releases all k items as a set, or stops.
+
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for the whole release.
+        delta: δ for the whole release.
+        slack: Failure probability of the accountant.
+    """
 
     epsilon: Number = field(positive_number)
     delta: Number = field(probability)
@@ -55,7 +63,7 @@ class CanonicalBottom(OverSlots):
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """Spends all of ε and δ; five slots for each item wanted unless `k_bar` is given (P9.1)."""
+        """The instance that spends all of ε and δ; five slots for each item wanted unless `k_bar` is given (P9.1)."""
         return cls(total.k, total.slots(_SLOTS), total.epsilon, total.delta)
 
     def cost(self) -> Cost:
@@ -92,7 +100,11 @@ class CanonicalBottom(OverSlots):
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every set, for small histograms."""
+        """Exact probability of every set, for small histograms.
+
+        Raises:
+            ParameterError: There are more than 200,000 sets.
+        """
         scores, copies = self._class_scores(histogram)
         many = min(self.k, histogram.k_bar)
         if not many:
@@ -109,12 +121,12 @@ class CanonicalBottom(OverSlots):
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
-        """The set is named with this chance when its k-th count exceeds the first left out by so many users (P9.1)."""
+        """Users by which the k-th count must exceed the first left out for the set to have this probability (P9.1)."""
         room = _log_binomial(self.k_bar, self.k) - math.log(float(self.delta) * (1 - chance))
         return 1 + room / float(self.epsilon)
 
     def margin_for_all(self, chance: float = 0.95) -> float:
-        """The same: the set is named as a whole or not at all."""
+        """`margin`, since the set is named as a whole or not at all."""
         return self.margin(chance)
 
     def _class_scores(self, histogram: Histogram) -> tuple[Scores, Scores]:
@@ -131,7 +143,7 @@ class CanonicalBottom(OverSlots):
         return concat_scores(LinearScores(gaps, rate), bottom), concat_scores(LogScores(sizes), EqualScores(1))
 
     def _log_bottom_weight(self, sets: int) -> Real:
-        """The logarithm of the weight of ⊥ against so many sets (P9.1)."""
+        """Logarithm of the weight of ⊥ against this number of sets (P9.1)."""
         return ln(sets * (1 - self.delta) / self.delta)
 
     def _selection(self, histogram: Histogram, member: list[int]) -> Selection:
@@ -139,13 +151,13 @@ class CanonicalBottom(OverSlots):
 
 
 def _select_members(table: HistogramTable, row: int, member: list[int], k: int) -> Selection:
-    """The items of one group's set; slots that are empty are dropped."""
+    """Items of one group's set; empty slots are dropped."""
     kept = frozenset(table.name(row, slot) for slot in member if NO_SLOT < slot < table.filled_slots[row])
     return Selection(kept, len(kept) < k)
 
 
 def _members(lowest: Slots, slots: int, k: int, entropy: Entropy) -> Slots:
-    """A uniform member of each trial's class: its lowest rank, and k - 1 of the ranks before it; nothing for ⊥."""
+    """A uniform member of each trial's class: its lowest rank, and k - 1 of the ranks before it; no slots for ⊥."""
     result = np.full((len(lowest), k), NO_SLOT, dtype=np.int64)
     named = np.flatnonzero(lowest < slots)
     left = lowest[named, None] - np.arange(k - 1)  # ranks before the lowest that are not drawn yet

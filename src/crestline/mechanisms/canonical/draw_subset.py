@@ -26,8 +26,9 @@ from crestline.randomness.keys import Keys
 from crestline.randomness.laws.law import Law
 from crestline.randomness.sampling import draw_distinct_ints, draw_ints
 
-# Up to so many classes each has a draw of its own, many trials at once; beyond, rows are drawn and few are revealed.
-TABLE = 1 << 12  # up to here a table is quicker; both ways have the law
+# Up to this number of classes each is drawn separately, many trials at once, which is faster there; above it rows are
+# drawn, and only few of their classes. Both ways have the same law.
+TABLE = 1 << 12
 
 
 class SubsetSampler:
@@ -49,7 +50,7 @@ class SubsetSampler:
 
 
 class _GammaOneSampler:
-    """The classes for gamma = 1, where only the lowest count of a subset matters."""
+    """Sampler of classes for gamma = 1, where only the lowest count of a subset matters."""
 
     def __init__(self, domain: CountLevels, k: int, rate: Fraction) -> None:
         self._classes: LowestClasses = lowest_classes(domain, k, rate)
@@ -63,7 +64,7 @@ class _GammaOneSampler:
 
 
 class _RowSampler:
-    """The classes for gamma below 1, in rows of equal lowest count."""
+    """Sampler of classes for gamma below 1, in rows of equal lowest count."""
 
     def __init__(self, classes: SubsetClasses) -> None:
         self._classes = classes
@@ -100,7 +101,7 @@ class _RowSampler:
 
 
 def _draw_lowest_ranks(first: Indices, last: Indices, m: Indices, entropy: Entropy) -> Indices:
-    """For each trial the lowest rank, less its offset, of a uniform member of a class."""
+    """Lowest rank, less its offset, of a uniform member of each trial's class."""
     result, uniforms = first.copy(), entropy.uniforms(len(first), 1)
     for index in np.flatnonzero(first < last).tolist():
         result[index] = draw_lowest_rank(int(first[index]), int(last[index]), int(m[index]), uniforms, index)

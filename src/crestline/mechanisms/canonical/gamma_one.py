@@ -1,7 +1,7 @@
-"""The canonical mechanism at gamma = 1: only the lowest count of a subset matters, one class for each (P8.2).
+"""The canonical mechanism at gamma = 1: one class for each count that the lowest of k items can have (P8.2).
 
-A class holds all k-subsets whose lowest rank has one count: with `q` the lowest rank less `k - 1`, from `a` to `b`,
-`Σ C(q + k - 1, k - 1)` of them. Time and memory are proportional to the number of different counts.
+A class holds all k-subsets whose lowest rank has one count: with `q` the lowest rank less `k - 1`, from `a` to `b`, `Σ
+C(q + k - 1, k - 1)` of them. Time and memory are proportional to the number of different counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crestline.randomness.laws.law import Law
 from crestline.randomness.scores import EstimatedScores, LinearScores
 from crestline.randomness.unit_points import Floats
 
-_CELLS = 1 << 18  # numbers held at once, for memory's sake
+_CELLS = 1 << 18  # numbers held at once, which limits memory
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class LowestClasses:
 
 
 def lowest_classes(domain: CountLevels, k: int, rate: Fraction) -> LowestClasses:
-    """The classes of a public list with at least k items; scores are relative to the best k."""
-    inside = int(np.searchsorted(domain.starts, k - 1, side="right")) - 1  # the group that holds the k-th item
+    """Classes of a public list with at least k items; scores are relative to the best k."""
+    inside = int(np.searchsorted(domain.starts, k - 1, side="right")) - 1  # the count level that holds the k-th item
     starts = domain.starts[inside:].copy()
     starts[0] = k - 1
     counts = domain.counts[inside:]

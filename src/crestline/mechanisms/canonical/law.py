@@ -1,4 +1,4 @@
-"""The exact law of the canonical mechanism on short public lists: every k-subset with its own score (P8.2)."""
+"""Exact law of the canonical mechanism on short public lists: every k-subset with its own score (P8.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_SUBSETS = 5_000  # more would take too long to list
 
 
 def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law) -> Iterator[tuple[list[int], float]]:
-    """Each k-subset of the ranks and its probability: the chance that its key is the largest of all."""
+    """Each k-subset of the ranks and the probability that its key is the largest."""
     if math.comb(len(counts), k) > _MOST_SUBSETS:
         raise ParameterError("the law has too many outcomes: it is for small histograms only")
     subsets = [list(ranks) for ranks in combinations(range(len(counts)), k)]
@@ -29,14 +29,14 @@ def subset_chances(counts: Indices, k: int, gamma: float, rate: float, law: Law)
 
 
 def _subset_loss(counts: Indices, ranks: list[int], gamma: float) -> float:
-    """LOSS of P8.2; counts are taken relative to the smallest, which shifts every loss alike."""
+    """LOSS of P8.2; counts are relative to the smallest, which shifts every loss equally."""
     inside = int(counts[ranks].min() - counts.min())
     outside = int(np.delete(counts, ranks).max() - counts.min())
     return (1 - gamma) * max(outside, inside) - gamma * inside
 
 
 def _chances_to_be_largest(scores: Floats, law: Law) -> Floats:
-    """The chance of each key to be the largest; equal scores share one computation."""
+    """Probability of each key to be the largest; equal scores share one computation."""
     different, place = np.unique(scores, return_inverse=True)
     first = np.searchsorted(np.sort(scores), different)
     order = np.argsort(scores, kind="stable")[first][:, None]

@@ -1,8 +1,8 @@
-"""The winning class for any noise, without a draw for every class.
+"""The class with the largest key for any noise, without a draw for every class.
 
 Every noise is an increasing function `phi` of a Gumbel value, and `phi(g) ≤ max(g, 0) + ceiling` for one constant. The
-largest `score + g` of a whole row of classes is one draw, `ln(weight) + Gumbel`, whatever the noise. So rows whose draw
-lies too low cannot hold the winner, and only the few others are revealed class by class, given that draw: one class,
+largest `score + g` of a whole row of classes is one draw, `ln(weight) + Gumbel`, for every noise. Rows whose draw is
+too low cannot hold the largest key, and only the few others are drawn class by class, given that draw: one class,
 chosen by weight, attains it; the values of the others arrive later, independently. The result has exactly the law of
 one draw for each class.
 """
@@ -38,20 +38,20 @@ from crestline.randomness.scores import EstimatedScores
 from crestline.randomness.uniforms import Uniforms, select_columns
 from crestline.randomness.unit_points import Floats, GumbelPoints, Points
 
-# c with quantile(exp(-exp(-g))) < max(g, 0) + c for every g, and a little more: for a large g the quantile of logistic
-# noise tends to g itself, and a key must not be compared with what it tends to.
+# c with quantile(exp(-exp(-g))) < max(g, 0) + c for every g, slightly enlarged: for a large g the quantile of logistic
+# noise tends to g itself, and a key must not be compared with its limit.
 CEILINGS = {
     "exponential": Fraction("0.46"),
     "laplace": Fraction("-0.30"),
     "logistic": Fraction("0.01"),
     "half-logistic": Fraction("0.78"),
 }
-_ROWS_AT_ONCE = 1 << 20  # rows revealed at once, for memory's sake
+_ROWS_AT_ONCE = 1 << 20  # classes drawn at once, which limits memory
 
 
 @dataclass(frozen=True)
 class LazyClassNoise(UniformDraws):
-    """Draws: the noises of some classes, given the largest `score + g` of each of their rows.
+    """Noise of some classes, given the largest `score + g` of each of their rows.
 
     The arrival time of a class of size n is `exp(score) · E_row/weight + E/n`; the second part is absent for the class
     that attains the row's largest.
@@ -84,7 +84,7 @@ class LazyClassNoise(UniformDraws):
         return ClassSizes(self.classes, self.row, self.m)
 
     def _class_gumbel(self, row_gumbel: Floats, gumbel: Floats, columns: slice | list[int]) -> Floats:
-        """The Gumbel value of each class from that of its row and its own."""
+        """Gumbel value of each class, from that of its row and its own."""
         row = self.row[columns]
         since = self._scores.approx[columns] - (self.weights.approx[row] + row_gumbel)
         later = -(gumbel + self._sizes.approx[columns])
@@ -120,7 +120,7 @@ class LazyClassNoise(UniformDraws):
 
 @dataclass(frozen=True)
 class Winner:
-    """The class with the largest key among some rows, and that key, shifted if asked."""
+    """The class with the largest key among some rows, and that key, optionally shifted."""
 
     draws: LazyClassNoise
     law: Law
@@ -160,7 +160,7 @@ def winning_class(classes: SubsetClasses, weights: RowWeights, law: Law, entropy
 
 @dataclass(frozen=True)
 class _BestRowScores(EstimatedScores):
-    """Scores: the best in each row, without noise."""
+    """Scores: the best score in each row, without noise."""
 
     classes: SubsetClasses
 

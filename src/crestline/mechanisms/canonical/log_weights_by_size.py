@@ -1,7 +1,7 @@
-"""How much all sets of one size weigh together, in logarithms: the score of their largest Gumbel key (P2.1, P19.1).
+"""Logarithm of the total weight of all sets of one size: the score of their largest Gumbel key (P2.1, P19.1).
 
 The largest of `score + Gumbel` over many sets is `ln Σ exp(score)` plus one Gumbel noise, and independent of which set
-has it. So one key for each size says whether any set of that size passes, and the set is drawn afterwards.
+has it. So one key for each size decides whether any set of that size passes, and the set is drawn afterwards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crestline.randomness.exact_reals import rational_ball
 from crestline.randomness.scores import EstimatedScores
 from crestline.randomness.unit_points import Floats
 
-_CELLS = 1 << 18  # numbers held at once, for memory's sake
+_CELLS = 1 << 18  # numbers held at once, which limits memory
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class LowestTotals:
         return np.concatenate([np.zeros(0), *blocks])
 
     def _log_terms(self, sizes: Indices) -> Floats:
-        """One row for each size, one column for each lowest rank."""
+        """Logarithms of the totals of some sizes."""
         factorials, before = log_factorials(len(self.gaps)), np.arange(len(self.gaps))
         inside = sizes[:, None] - 1  # members besides the lowest
         outside = before - inside
@@ -55,7 +55,7 @@ class LowestTotals:
 
     @cached_property
     def error(self) -> float:
-        """Roundings of three factorials, of the scores, and of a sum of as many terms as there are slots."""
+        """Bound on the roundings of three factorials, of the scores, and of a sum with one term for each slot."""
         slots = len(self.gaps)
         return ROUNDING * (4 * float(log_factorials(slots)[-1]) + 4 * float(np.abs(self._scores).max()) + slots)
 
@@ -68,7 +68,7 @@ class LowestTotals:
 
 @dataclass(frozen=True)
 class ClassTotal(EstimatedScores):
-    """Scores: the same for all k-subsets that also mind what they leave out; `best` is the score of the best k."""
+    """Scores: the total for all k-subsets when the items left out also matter; `best` is the score of the best k."""
 
     classes: SubsetClasses
     best: Fraction

@@ -1,8 +1,8 @@
-"""Sets of slots of every size from k down, tried one size after the other against one noisy threshold (P19.1).
+"""Test the best set of each size k, k − 1, … against one noisy threshold (P19.1).
 
 For a set y of i slots the score is `min_y x`, lowered by `κ` for each user by which the largest count outside exceeds
-the k-th. At rate r that is the canonical score of P8.2 with `γ = 1/(1 + κ)` at rate `r/γ`, but that the best i for
-i < k miss only the next one: all other sets fall behind them by `r κ (x_i - x_{i+1})` more.
+the k-th. At rate r that is the canonical score of P8.2 with `γ = 1/(1 + κ)` at rate `r/γ`, except that for i < k the
+best i slots miss only the next one: all other sets fall behind them by `r κ (x_i - x_{i+1})` more.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class SizeLevel:
 
 
 class NestedSets:
-    """The slots of one histogram, ready to be drawn from; what is computed once is kept.
+    """Sets of slots of one histogram, ready to be drawn; scores and samplers are computed once and kept.
 
-    `levels` come largest first; all but the first have one rate. `shared` is the rate of the thresholds' noise.
+    `levels` are in descending order of size; all but the first have one rate. `shared` is the rate of the thresholds'
+    noise.
     """
 
     def __init__(self, histogram: Histogram, levels: Sequence[SizeLevel], shared: Fraction) -> None:
@@ -64,12 +65,12 @@ class NestedSets:
 
     @property
     def sizes(self) -> list[int]:
-        """The sizes that are tried, in order: one alone where nothing was left out, since it always passes (P0.8)."""
+        """Sizes that are tested, in order: only the first if nothing was left out, since it always passes (P0.8)."""
         sizes = [min(size, self.slots) for size in self._levels]
         return sizes[:1] if self._next is None else sizes
 
     def draw(self, trials: int, entropy: Entropy) -> Slots:
-        """For each trial the ranks of one set, ascending, after as many marks for no slot as it is too small."""
+        """For each trial the ranks of one set, ascending, after `NO_SLOT` for each missing item."""
         size = self._draw_size(trials, entropy)
         result = np.full((trials, self.sizes[0]), NO_SLOT, dtype=np.int64)
         for number in np.unique(size[size > 0]).tolist():
@@ -78,13 +79,13 @@ class NestedSets:
         return result
 
     def law(self) -> Iterator[tuple[list[int], float]]:
-        """The ranks of every set and its probability; no ranks at all for none."""
+        """Ranks of every set and its probability; an empty list of ranks for no set."""
         for size, passed in self._size_law():
             for ranks, chance in self._member_law(size):
                 yield ranks, passed * chance
 
     def _draw_size(self, trials: int, entropy: Entropy) -> Indices:
-        """The first size that passes in each trial; 0 where none does."""
+        """The first size that passes in each trial; 0 if none does."""
         if self._next is None:
             return np.full(trials, self.sizes[0])
         noise = entropy.uniforms(trials, 1)
@@ -95,14 +96,14 @@ class NestedSets:
     def _levels_passed(
         self, levels: Sequence[SizeLevel], scores: Scores, noise: Uniforms, entropy: Entropy
     ) -> NDArray[np.bool_]:
-        """Whether the best key of each size passes; `noise` is the same for all sizes."""
+        """Whether the largest key of each size passes; `noise` is the same for all sizes."""
         best = build_keys(scores, GUMBEL, entropy.uniforms(noise.shape[0], len(levels)))
         return exceeds_threshold(
             best, build_keys(EqualScores(1), EXPONENTIAL, noise, scale=levels[0].rate / self._shared)
         )
 
     def _scores(self, levels: Sequence[SizeLevel]) -> Scores:
-        """Of the largest key of each size, less the threshold that it must exceed, both in units of the noise."""
+        """Score of the largest key of each size, less the threshold that it must exceed, both in units of the noise."""
         bars = RealScores([Real(-level.rate * level.threshold) for level in levels])
         return SumScores(self._log_totals(levels), bars)
 
@@ -113,7 +114,7 @@ class NestedSets:
         return concat_scores(*(self._total(level) for level in levels))
 
     def _total(self, level: SizeLevel) -> Scores:
-        """The largest key of one size, where sets pay for leaders that they miss."""
+        """Score of the largest key of one size, where sets have a penalty for leaders that they miss."""
         rate = level.rate / self._unit
         best = int(self._counts[level.size - 1]) - self._floor - level.kappa * self._largest_miss(level.size)
         if level.size == self.slots:
@@ -121,18 +122,18 @@ class NestedSets:
         return ClassTotal(subset_classes(self._groups, level.size, *self._canonical_parameters(level)), rate * best)
 
     def _largest_miss(self, size: int) -> int:
-        """By how many users the largest count outside the best set of this size exceeds the k-th."""
+        """Users by which the largest count outside the best set of this size exceeds the k-th."""
         most = min(max(self._levels), self.slots)
         return int(self._counts[size] - self._counts[most - 1]) if size < most else 0
 
     def _canonical_parameters(self, level: SizeLevel) -> tuple[Fraction, Fraction, Fraction]:
-        """`γ`, the rate of P8.2, and by how much all other sets fall behind the best one besides."""
+        """`γ`, the rate of P8.2, and by how much all other sets fall behind the best one in addition."""
         gamma, rate = 1 / (1 + level.kappa), level.rate / self._unit
         behind = int(self._counts[level.size - 1] - self._counts[level.size]) if level.size < max(self._levels) else 0
         return gamma, rate / gamma, rate * level.kappa * behind
 
     def _members(self, size: int, trials: int, entropy: Entropy) -> Slots:
-        """The ranks of the set with the largest key, which does not depend on how large that key is."""
+        """Ranks of the set with the largest key, which are independent of that key's value."""
         if size == self.slots:
             return np.broadcast_to(np.arange(size), (trials, size))
         if size not in self._subsets:
@@ -149,7 +150,7 @@ class NestedSets:
         )
 
     def _member_law(self, size: int) -> Iterator[tuple[list[int], float]]:
-        """Every set of one size by enumeration."""
+        """Every set of one size by enumeration, with its probability."""
         if size in (0, self.slots):
             yield list(range(size)), 1.0
             return

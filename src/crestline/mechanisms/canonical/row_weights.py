@@ -1,7 +1,7 @@
-"""The total weight of each row of classes, in logarithms: `ln Σ_m size(a, b, m) · exp(shift_m)`.
+"""Logarithm of the total weight of each row of classes: `ln Σ_m size(a, b, m) · exp(shift_m)`.
 
-Where all lowest ranks q = 0, 1, 2, … are wanted, the sum `Σ_m (q + m)!/(q! m!) · exp(shift_m)` is a correlation of two
-sequences. It is computed tile by tile: within a tile `ln (q + m)!` is nearly straight, so after its chord is taken out
+Where all lowest ranks q = 0, 1, 2, … are needed, the sum `Σ_m (q + m)!/(q! m!) · exp(shift_m)` is a correlation of two
+sequences. It is computed tile by tile: within a tile `ln (q + m)!` is nearly linear, so once its chord is subtracted
 both sequences fit into doubles, and all terms are positive: nothing cancels, nothing overflows.
 """
 
@@ -27,12 +27,12 @@ Way = Callable[[Indices, Indices], tuple[Floats, float]]
 
 _TILE = 1 << 9  # the chord of ln j! over two tiles lies less than 400 above it: far from underflow
 _COMBINED = 2.0**-48  # 32 roundings: of three factorials, the shift, and their sums and differences within a tile
-_CELLS = 1 << 18  # numbers held at once, for memory's sake
-_SPARSE = 128  # a row on its own costs about as much as so many neighbouring ones
+_CELLS = 1 << 18  # numbers held at once, which limits memory
+_SPARSE = 128  # neighbouring ranks whose computation together costs about as much as one separate row
 
 
 def row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
-    """The logarithm of every row's weight, and how far any may be off. `shifts` has one entry for each m.
+    """Logarithm of every row's weight, and a bound on their error. `shifts` has one entry for each m.
 
     Rows must be ascending and disjoint.
     """
@@ -50,7 +50,7 @@ def split_by_density(a: Indices, b: Indices, close: Way, apart: Way) -> tuple[Fl
 
 
 def _sparse_row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
-    """Row by row, from ratios of sizes: for public lists with few different counts, however long."""
+    """Weights row by row, from ratios of sizes: for public lists with few different counts, of any length."""
     k = len(shifts)
     many = max(1, _CELLS // k)
     blocks = [
@@ -62,7 +62,7 @@ def _sparse_row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats,
 
 
 def _dense_row_weights(a: Indices, b: Indices, shifts: Floats) -> tuple[Floats, float]:
-    """All lowest ranks at once, then summed over the ranks of each row. Rows must follow each other without a gap."""
+    """Weights of all lowest ranks at once, summed over the ranks of each row. Rows must be contiguous."""
     first, many = int(a[0]), int(b[-1]) - int(a[0]) + 1
     factorials = log_factorials(first + many + len(shifts))
     per_rank = log_correlation(factorials, shifts - factorials[: len(shifts)], first, many)

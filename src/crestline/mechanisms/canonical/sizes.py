@@ -1,4 +1,4 @@
-"""How many subsets a class holds (P8.2): exactly, as whole numbers, and as logarithms at array speed.
+"""Number of subsets in a class (P8.2): exactly, as whole numbers, and as logarithms in arrays.
 
 A class keeps `k - 1 - m` of the best ranks, leaves out the next, and takes `m` of the ranks between it and its lowest
 rank, `k + q`: that is `C(q + m, m)` subsets. Ranks of equal counts are one row: `q` from `a` to `b`, and by the
@@ -21,18 +21,18 @@ from crestline.randomness.uniforms import Uniforms
 from crestline.randomness.unit_points import Floats
 
 ROUNDING = 2.0**-50
-_EXACT = 160  # factorials below are tabulated; from here on two terms of the Stirling series are as good
-_KEPT = 1 << 16  # up to here they are computed once for all
+_EXACT = 160  # smaller factorials are tabulated; from here on two terms of the Stirling series are as accurate
+_KEPT = 1 << 16  # up to here they are computed once and cached
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 def size(a: int, b: int, m: int) -> int:
-    """How many subsets: `Σ_{q = a}^{b} C(q + m, m)`."""
+    """Number of subsets: `Σ_{q = a}^{b} C(q + m, m)`."""
     return _binomial(b + m + 1, m + 1) - _binomial(a + m, m + 1)
 
 
 def sizes(a: int, b: int, k: int) -> Iterator[int]:
-    """`size(a, b, m)` for m = 0, …, k - 1, each from the one before."""
+    """`size(a, b, m)` for m = 0, …, k - 1, each computed from the one before."""
     upper, lower = b + 1, a
     for m in range(k):
         yield upper - lower
@@ -48,7 +48,7 @@ def draw_lowest_rank(a: int, b: int, m: int, uniforms: Uniforms, index: int) -> 
 
 
 def _least_rank_above(wanted: int, a: int, b: int, m: int) -> int:
-    """The least q from `a` to `b` with `C(q + m, m) > wanted`: near where doubles say, and then with whole numbers."""
+    """The least q from `a` to `b` with `C(q + m, m) > wanted`: guessed in doubles, then found with whole numbers."""
     target, constant = math.log(max(wanted, 1)), math.lgamma(m + 1)  # a guess: whole numbers decide
 
     def log_rank(q: int) -> float:
@@ -64,12 +64,12 @@ def _least_rank_above(wanted: int, a: int, b: int, m: int) -> int:
 
 
 def _binomial(n: int, k: int) -> int:
-    """`C(n, k)`: a number of hundreds of digits, a hundred times sooner than from the standard library."""
+    """`C(n, k)` from FLINT, about a hundred times faster than the standard library for hundreds of digits."""
     return int(fmpz.bin_uiui(n, k))
 
 
 def log_factorials(n: int) -> Floats:
-    """`ln 0!, …, ln n!`, each good to a few units in the last place; not to be written to."""
+    """`ln 0!, …, ln n!`, each accurate to a few units in the last place; read-only for the caller."""
     return _cached_log_factorials()[: n + 1] if n < len(_cached_log_factorials()) else _compute_log_factorials(n)
 
 
@@ -89,17 +89,17 @@ def _compute_log_factorials(n: int) -> Floats:
 
 
 def log_sizes(a: Indices, b: Indices, k: int) -> Floats:
-    """Logarithms of `size(a, b, m)` for each row and m = 0, …, k - 1; good to `k` roundings of the largest."""
+    """Logarithms of `size(a, b, m)` for each row and m = 0, …, k - 1, accurate to `k` roundings of the largest."""
     steps = np.arange(1.0, k + 1.0)
     above = np.cumsum(np.log1p(b[:, None] / steps), axis=1)  # ln C(b + m + 1, m + 1)
-    with np.errstate(divide="ignore"):  # a = 0: nothing lies before, the ratio is infinite
+    with np.errstate(divide="ignore"):  # a = 0: there is no rank before, the ratio is infinite
         ratio = np.cumsum(np.log1p((b - a + 1)[:, None] / (a[:, None] + (steps - 1.0))), axis=1)
     result: Floats = above + np.log(-np.expm1(-ratio))
     return result
 
 
 def log_size_of_last(a: Indices, b: Indices, k: int) -> Floats:
-    """The logarithm of `size(a, b, k - 1)` for each row: the last column of `log_sizes`."""
+    """Logarithm of `size(a, b, k - 1)` for each row: the last column of `log_sizes`."""
     steps = np.arange(1.0, k + 1.0)
     above = np.log1p(b[:, None] / steps).sum(axis=1)
     with np.errstate(divide="ignore"):
@@ -109,7 +109,7 @@ def log_size_of_last(a: Indices, b: Indices, k: int) -> Floats:
 
 
 def sizes_error(logs: Floats, last: Indices, k: int) -> float:
-    """How far such logarithms may be off: each is the difference of two that are up to `ln(last + 1)` larger."""
+    """Bound on the error of such logarithms: each is the difference of two that are up to `ln(last + 1)` larger."""
     return ROUNDING * k * (1.0 + float(logs.max()) + math.log1p(float(last.max())))
 
 

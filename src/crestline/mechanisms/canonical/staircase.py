@@ -1,4 +1,4 @@
-"""Staircase: the largest i, from k down to 1, for which some set of i items clearly leads what was left out.
+"""Staircase: a set of i items that clearly leads the items left out, for the largest i from k down to 1 that has one.
 
 Seed        ShekelyanLoukides2022, canonical mechanism, carried to unknown domains and to every size up to k (P19.1)
 Guarantee   (ε, δ): sparse vector over sizes that stops at the first success, one Gumbel draw in each (P19.2)
@@ -32,7 +32,7 @@ from crestline.randomness.batch_sizes import batch_sizes
 from crestline.randomness.entropy import Entropy
 
 _MOST_OUTCOMES = 200_000  # more would take too long to list
-_SLOTS = 10  # slots for each item wanted, when the caller does not say (P19.1)
+_SLOTS = 10  # slots for each item wanted, by default (P19.1)
 _KAPPA = Fraction(1, 20)  # P19.1
 _SHARE = Fraction(1, 4)  # P19.1
 _KEPT = PerHistogramCache[NestedSets]()
@@ -40,10 +40,15 @@ _KEPT = PerHistogramCache[NestedSets]()
 
 @value
 class Staircase(OverSlots):
-    """A set of k items, or of fewer where k do not lead clearly. `epsilon` and `delta` are for the whole release.
+    """Names a set of k items, or of fewer where k do not lead clearly.
 
-    `kappa` is what a set pays for each user by which an item that it leaves out exceeds the k-th, so that leaders are
-    not left out; `share` of ε is for the noise of the threshold, which all sizes have in common.
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for the whole release.
+        delta: δ for the whole release.
+        kappa: Penalty of a set for each user by which an item that it leaves out exceeds the k-th.
+        share: Share of ε for the noise of the threshold, which all sizes have in common.
     """
 
     epsilon: Number = field(positive_number)
@@ -55,7 +60,7 @@ class Staircase(OverSlots):
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """Spends all of ε and δ; ten slots for each item wanted unless `k_bar` is given (P19.1)."""
+        """The instance that spends all of ε and δ; ten slots for each item wanted unless `k_bar` is given (P19.1)."""
         return cls(total.k, total.slots(_SLOTS), total.epsilon, total.delta)
 
     def cost(self) -> Cost:
@@ -69,7 +74,11 @@ class Staircase(OverSlots):
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every set, for small histograms."""
+        """Exact probability of every set, for small histograms.
+
+        Raises:
+            ParameterError: There are more than 200,000 sets.
+        """
         stairs = self._nested_sets(histogram)
         if sum(math.comb(stairs.slots, size) for size in stairs.sizes) > _MOST_OUTCOMES:
             raise ParameterError("the law has too many outcomes: it is for small histograms only")
@@ -79,12 +88,19 @@ class Staircase(OverSlots):
         return dict(law)
 
     def margin(self, chance: float = 0.95, items: int | None = None) -> float:
-        """A set of at least so many items, all k unless said, is released with at least this chance when the last of
-        them leads the first item left out by so many users.
+        """Users by which the last of `items` items must lead the first left out for a set of at least that size.
 
-        Only the best set of that size is counted on. Its key fails with probability `Γ(1 + e1/r) e^(-e1 g)` at most,
-        `g` being the lead beyond one user and the threshold. Where it has fewer than k items it may pay κ for the next
-        one, which leads by no more than its own last.
+        Such a set is released with probability at least `chance`. Only the best set of that size is counted on. Its
+        key fails with probability `Γ(1 + e1/r) e^(-e1 g)` at most, `g` being the lead beyond one user and the
+        threshold. Where it has fewer than k items it may pay κ for the next one, which leads by no more than its own
+        last.
+
+        Args:
+            chance: Probability of the release.
+            items: Size of the set; None: k.
+
+        Raises:
+            ParameterError: `items` exceeds k.
         """
         size = self.k if items is None else whole_number(items, "items")
         if size > self.k:
@@ -101,7 +117,7 @@ class Staircase(OverSlots):
         return self.share * self._rate
 
     def level_rate(self, size: int) -> Fraction:
-        """`r_i` of P19.1: the rate at which sets of so many items are drawn."""
+        """`r_i` of P19.1: the rate at which sets of this size are drawn."""
         return self._rate if size == self.k else (1 - self.share) * self._rate
 
     def level_delta(self, size: int) -> Fraction:
@@ -111,17 +127,17 @@ class Staircase(OverSlots):
         return self.delta / 2 if size == self.k else self.delta / (2 * (self.k - 1))
 
     def threshold(self, size: int) -> Fraction:
-        """`T_i` of P19.1: one of the sets that gained nothing passes with probability `delta_i` at most, in all."""
+        """`T_i` of P19.1: the sets that gained nothing pass with probability at most `delta_i`, all together."""
         chance = self.level_delta(size) / self._number_of_sets(size)
         return success_threshold(self.level_rate(size), self.threshold_rate, chance)
 
     def _number_of_sets(self, size: int) -> int:
-        """How many sets the union bound runs over."""
+        """Number of sets in the union bound."""
         return math.comb(self.k_bar, size)
 
     @property
     def _rate(self) -> Fraction:
-        """`E` of P19.1: the penalty for a leader that is missed makes scores move by up to `1 + kappa`."""
+        """`E` of P19.1: the penalty for a missed leader makes scores move by up to `1 + kappa`."""
         return self.epsilon / (1 + self.kappa)
 
     def _nested_sets(self, histogram: Histogram) -> NestedSets:

@@ -1,8 +1,8 @@
-"""The classes of k-subsets that the canonical mechanism cannot tell apart (P8.2), row by row.
+"""Classes of k-subsets with equal scores under the canonical mechanism (P8.2), in rows.
 
 Row 0 is the class of the best k alone. Every other row holds the subsets whose lowest rank has one count: `k` classes,
-class `m` being the subsets that leave out rank `k - 1 - m` first. Scores are taken relative to the best k; ranks count
-from 0. A caller may want the best k to stand further ahead of all other classes than P8.2 has it: `behind`.
+class `m` being the subsets that leave out rank `k - 1 - m` first. Scores are relative to the best k; ranks count from
+0. `behind` lowers the scores of all classes but the best k further than P8.2 does.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class SubsetClasses:
     k: int
     gamma: Fraction
     rate: Fraction
-    misses: Indices  # for each m: by how much the count of the first rank left out exceeds the k-th
-    gaps: Indices  # for each row but the first: by how much its count falls short of the k-th
+    misses: Indices  # for each m: users by which the count of the first rank left out exceeds the k-th
+    gaps: Indices  # for each row but the first: users by which its count is below the k-th
     first: Indices  # its first lowest rank, less k
     last: Indices
-    behind: Fraction = Fraction(0)  # by how much all other classes fall behind the best k, besides their loss
+    behind: Fraction = Fraction(0)  # subtracted from the scores of all other classes, besides their loss
 
     @property
     def rows(self) -> int:
@@ -42,13 +42,13 @@ class SubsetClasses:
 
     @cached_property
     def row_scores(self) -> Floats:
-        """The best score in each row: the part that depends on the lowest rank."""
+        """Best score in each row: the part that depends on the lowest rank."""
         result: Floats = np.concatenate([[0.0], self.gaps * -float(self.rate * self.gamma) - float(self.behind)])
         return result
 
     @cached_property
     def class_shifts(self) -> Floats:
-        """What class m adds to the row's best score: the part that depends on the first rank left out."""
+        """Difference of class m to the row's best score: the part that depends on the first rank left out."""
         return np.multiply(self.misses, -float(self.rate * (1 - self.gamma)), dtype=np.float64)
 
     @cached_property
@@ -67,7 +67,7 @@ class SubsetClasses:
         return 1 if row == 0 else size(int(self.first[row - 1]), int(self.last[row - 1]), m)
 
     def row_weight(self, row: int) -> arb:
-        """The total weight of a row, as a ball at the working precision."""
+        """Total weight of a row, as a ball at the working precision."""
         if row == 0:
             return arb(1)
         total = arb(0)
@@ -95,8 +95,10 @@ class RowWeights(EstimatedScores):
 
 @dataclass(frozen=True)
 class ClassScores:
-    """Scores of single classes: the columns are `(row, m)` pairs; `with_sizes` adds the logarithm of the class's
-    size."""
+    """Scores of single classes: columns are `(row, m)` pairs.
+
+    `with_sizes` adds the logarithm of the class's size.
+    """
 
     classes: SubsetClasses
     row: Indices
@@ -150,12 +152,12 @@ class ClassSizes:
 def subset_classes(
     domain: CountLevels, k: int, gamma: Fraction, rate: Fraction, behind: Fraction = Fraction(0)
 ) -> SubsetClasses:
-    """The classes of a public list with more than k items."""
+    """Classes of a public list with more than k items."""
     leading = domain.leading_counts(k)
-    inside = int(np.searchsorted(domain.starts, k, side="right")) - 1  # the group that holds rank k
+    inside = int(np.searchsorted(domain.starts, k, side="right")) - 1  # the count level that holds rank k
     counts, starts = domain.counts[inside:], domain.starts[inside:].copy()
     starts[0] = k
-    if not gamma:  # the lowest rank does not matter: one row
+    if not gamma:  # the score does not depend on the lowest rank: one row
         counts, starts = counts[:1], starts[[0, -1]]
     return SubsetClasses(
         k=k,

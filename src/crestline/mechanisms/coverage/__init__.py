@@ -1,1 +1,1 @@
-"""How many users the named items reach: a release of two numbers after any selection."""
+"""Coverage: two noisy numbers of users, released after any selection."""

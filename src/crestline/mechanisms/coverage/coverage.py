@@ -1,4 +1,4 @@
-"""Coverage: after a selection, how many users have one of the named items, and how many have none of them.
+"""Coverage: after a selection, the number of users with one of the named items, and with none of them.
 
 Seed        P3.7, P2.6; the Laplace mechanism for two counts of disjoint sets of users
 Guarantee   one pure step of `moved/scale`: a user is in one of the two sets, and moves one number by one; over several
@@ -27,14 +27,19 @@ from crestline.randomness.keys import build_keys
 from crestline.randomness.laws import LAPLACE
 from crestline.randomness.scores import LinearScores
 
-SHARE = Fraction(1, 10)  # of a total ε, for the coverage; the selection keeps the rest, and all of δ
-_DISJOINT, _BOTH = 1, 2  # how many of the two numbers one user moves: without periods or over one, and over several
+SHARE = Fraction(1, 10)  # share of a total ε for the coverage; the selection gets the rest, and all of δ
+_DISJOINT, _BOTH = 1, 2  # numbers that one user moves: without periods or over one period, and over several
 _CHANCE = 0.95
 
 
 @value
 class Coverage:
-    """Publishes two numbers of users with Laplace noise of this scale; `moved` is how many of them one user moves."""
+    """Publishes two numbers of users with Laplace noise.
+
+    Attributes:
+        scale: Scale of the noise, in users.
+        moved: Numbers that one user moves: one, or two over several periods.
+    """
 
     scale: Number = field(positive_number)
     moved: Whole = field(whole_number, default=_DISJOINT)
@@ -43,7 +48,7 @@ class Coverage:
 
     @classmethod
     def for_epsilon(cls, epsilon: Fraction, *, several_periods: bool) -> Self:
-        """What a total ε leaves for the coverage."""
+        """The instance for the coverage's share of a total ε."""
         moved = _BOTH if several_periods else _DISJOINT
         return cls(moved / (SHARE * epsilon), moved)
 
@@ -52,34 +57,38 @@ class Coverage:
         return self.moved / self.scale
 
     def cost(self) -> Cost:
-        """One pure step, whatever was named: also where nothing was."""
+        """One pure step, also if no item was named."""
         return repeat_step(PureDP(self.epsilon, theorem=self.theorem))
 
     def guarantee_after(self, selection: Guarantee) -> Guarantee:
-        """The promise of a selection and its coverage together: the coverage is chosen by what was released (adaptive
-        composition)."""
+        """The promise of a selection and its coverage together, by adaptive composition."""
         assert selection.epsilon is not None, "a mechanism within a total has an epsilon"
         delta = selection.delta if isinstance(selection, ApproxDP) else Fraction(0)  # others never fail
         theorem = "; ".join(part for part in (selection.theorem, self.theorem) if part)
         return ApproxDP(selection.epsilon + self.epsilon, delta, theorem=theorem)
 
     def release(self, users: tuple[int, int], entropy: Entropy) -> CoverageCounts:
-        """Both numbers with fresh noise: of the users who have one of the named items, and of those who have none."""
+        """Return both numbers with noise. The caller must charge the release before.
+
+        Args:
+            users: Users with one of the named items, and with none of them.
+            entropy: Source of random bits.
+        """
         (named, others), *_ = self.release_many(users, 1, entropy)
         return CoverageCounts(named, others, self.spread())
 
     def release_many(self, users: tuple[int, int], n: int, entropy: Entropy) -> list[tuple[int, int]]:
-        """`n` independent releases of the same two numbers, as pairs. Each is a release of its own."""
+        """Return `n` independent releases of the same two numbers, as pairs; each must be charged."""
         table = np.tile(np.array(users, dtype=np.int64), (n, 1))
         noisy = build_keys(LinearScores(table, Fraction(1)), LAPLACE, entropy.uniforms(*table.shape), scale=self.scale)
         return [(int(named), int(others)) for named, others in round_to_grid(noisy, Fraction(1)).tolist()]
 
     def spread(self, chance: float = _CHANCE) -> float:
-        """The error of one of the numbers, before rounding, that is not exceeded with this chance."""
+        """Error of one of the numbers, before rounding, that is not exceeded with probability `chance`."""
         return float(self.scale) * -math.log(1 - chance)
 
     def published_chance(self, true: int, published: int) -> float:
-        """The exact probability of one published number: of noise that rounds to the difference."""
+        """Exact probability of one published number: of noise that rounds to the difference."""
         step = 1 / float(self.scale)
         away = abs(published - true)
         if away == 0:

@@ -1,1 +1,1 @@
-"""The framework: choose slots with any private selection, then name only those chosen items that pass a noisy test."""
+"""The framework: choose slots with any private selection, then name only the chosen items that pass a noisy test."""

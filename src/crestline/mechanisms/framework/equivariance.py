@@ -1,11 +1,11 @@
-"""The contract of P1.5 as a test: a black box must treat slots alike, whatever they are called (K2).
+"""Test of the contract of P1.5: a black box must treat slots equally, under any names (K2).
 
 The black box is run on the same counts under many names and in many orders of insertion among equal counts. If it
-treats slots alike, what it does to a slot does not depend on them. For each event (this slot is chosen, comes first,
-comes last; so many are chosen) and each naming, Fisher's exact test compares the naming with all others. The level is
+treats slots equally, its choice does not depend on them. For each event (this slot is chosen, comes first, comes last;
+a given number is chosen) and each naming, Fisher's exact test compares the naming with all others. The level is
 divided by the number of comparisons, so a black box that keeps the contract is refused with probability at most
-`SIGNIFICANCE`, with no approximation. A deterministic dependence (alphabetical order, order of true counts, a look at
-one label) is found with near certainty.
+`SIGNIFICANCE`, with no approximation. A deterministic dependence (alphabetical order, order of true counts, one label)
+is found with near certainty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crestline.randomness.sampling import draw_subsets
 
 SIGNIFICANCE = Fraction(1, 10**6)
 _RELEASES = 200  # for each naming; more releases, more power
-_LEAST_SLOTS = 6  # as few as show the effect
+_LEAST_SLOTS = 6  # the fewest that show a dependence
 _APART = 10  # any wide gap
 
 _REFUSED = (
@@ -59,20 +59,20 @@ def check_equivariance(mechanism: BuiltIn, k_bar: int) -> None:
 
 
 def release_n(mechanism: BuiltIn, view: Histogram, n: int, entropy: Entropy) -> Sequence[Selection]:
-    """`n` releases of a black box, in one call where it offers `release_many`."""
+    """`n` releases of a black box, in one call where it has `release_many`."""
     many = release_many_or_none(mechanism)
     return many(view, n, entropy) if many else [mechanism.release(view, entropy) for _ in range(n)]
 
 
 def _size(mechanism: BuiltIn, k_bar: int) -> int:
-    """How many slots to test with: few, or all of them when the black box does not state how many it chooses."""
+    """Number of slots to test with: few, or all if the black box does not state the number it chooses."""
     k = mechanism.k
     return k_bar if not isinstance(k, int) else min(k_bar, max(_LEAST_SLOTS, 2 * k))
 
 
 def _count_vectors(size: int) -> Iterator[NDArray[np.int64]]:
     """Two tables of counts: all equal, so that only names and order differ; and pairs of equal counts far apart."""
-    yield np.full(size, 20, dtype=np.int64)  # any count, as long as all are equal
+    yield np.full(size, 20, dtype=np.int64)  # any count, the same for all
     yield _APART * (np.arange(size, dtype=np.int64)[::-1] // 2)
 
 
@@ -93,14 +93,14 @@ def _naming_variants(size: int, entropy: Entropy) -> Iterator[SlotNaming]:
 
 
 def _letter_names(size: int) -> Iterator[str]:
-    """z, y, …, a, then zz, yz, …: short names that people use, u and z among the first."""
+    """z, y, …, a, then zz, yz, …: short names, of which the first are late in the alphabet."""
     for number in range(size):
-        rounds, letter = divmod(number, 26)  # any names, as long as they differ
+        rounds, letter = divmod(number, 26)  # any different names
         yield chr(ord("z") - letter) + "z" * rounds
 
 
 def _named_view(counts: NDArray[np.int64], naming: SlotNaming) -> tuple[Histogram, dict[Label, int]]:
-    """The counts under these names; slots of equal count are listed in the naming's order."""
+    """Counts under these names; slots of equal count are listed in the naming's order."""
     ranked = sorted(naming.order, key=lambda slot: -int(counts[slot]))  # stable: ties keep the naming's order
     labels = tuple(naming.labels[slot] for slot in ranked)
     view = Histogram(labels, counts[ranked], None, domain_size=len(counts))
@@ -108,7 +108,7 @@ def _named_view(counts: NDArray[np.int64], naming: SlotNaming) -> tuple[Histogra
 
 
 def _count_events(mechanism: BuiltIn, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
-    """How often each event (column) happened under each naming (row)."""
+    """Number of times that each event (column) happened under each naming (row)."""
     size = len(counts)
     rows = []
     for naming in _naming_variants(size, entropy):
@@ -126,7 +126,7 @@ def _count_events(mechanism: BuiltIn, counts: NDArray[np.int64], entropy: Entrop
 
 
 def _fisher_p_values(table: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Two-sided p-values: each naming against all others together, event by event, given how often it happened."""
+    """Two-sided p-values: each naming against all others together, event by event, given the event's total."""
     from scipy.stats import hypergeom
 
     namings = len(table)

@@ -1,8 +1,7 @@
-"""The base class of framework mechanisms: choose slots, test them in that order, name those that pass (P5.1).
+"""Base class of framework mechanisms: choose slots, test them in that order, name those that pass (P5.1).
 
-A mechanism of this shape says how slots are chosen and with which chances; the rest is here. What is chosen must depend
-on the slots' counts alone and treat slots alike (P1.5); the order is the one of the choice, never that of labels or of
-true counts (P1.6).
+A subclass defines how slots are chosen and the law of that choice. The choice must depend on the slots' counts alone
+and treat slots equally (P1.5); the order is that of the choice, never that of labels or of true counts (P1.6).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from crestline.randomness.unit_points import Floats
 
 @dataclass(frozen=True)
 class SlotLaw:
-    """The law of the chosen slots: their orders (`NO_SLOT` after the last), how many were wanted, and their chances."""
+    """Law of the chosen slots: their orders (`NO_SLOT` after the last), the numbers wanted, and the probabilities."""
 
     orders: Slots
     wanted: Slots
@@ -44,11 +43,11 @@ class Framework(BuiltIn):
 
     @abstractmethod
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
-        """Slots chosen in each trial, in order (`NO_SLOT` after the last), and how many were wanted."""
+        """Slots chosen in each trial, in order (`NO_SLOT` after the last), and the number wanted."""
 
     @abstractmethod
     def slot_law(self, view: Histogram) -> SlotLaw:
-        """The law of `choose`, for small histograms."""
+        """Law of `choose`, for small histograms."""
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         view = slot_view(histogram, self.k_bar)
@@ -59,7 +58,7 @@ class Framework(BuiltIn):
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for small histograms."""
+        """Exact probability of every selection, for small histograms; ParameterError if there are too many outcomes."""
         given = self.slot_law(slot_view(histogram, self.k_bar))
         lengths = self._pass_count_law(histogram, given.orders)
         law: defaultdict[Selection, float] = defaultdict(float)
@@ -72,20 +71,20 @@ class Framework(BuiltIn):
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
-        """How many users above the first item left out a chosen item must be to pass the test with this chance."""
+        """Users by which a chosen item must exceed the first item left out to pass the test with this probability."""
         return margin(self.test, chance)
 
     def _count_passes(self, histogram: Histogram, chosen: Slots, entropy: Entropy) -> Slots:
-        """How many of the chosen slots pass; all, when nothing was left out that could be confused with them (P0.8)."""
+        """Number of chosen slots that pass; all if nothing was left out that could be confused with them (P0.8)."""
         sizes: Slots = (chosen != NO_SLOT).sum(axis=1)
         if histogram.next_count is None or not sizes.any():
             return sizes
         gaps = histogram.array - np.int64(histogram.next_count) - histogram.unit
-        # Slot 0 has the largest gap, so it may stand where no slot was chosen: what it passes there is not counted.
+        # Slot 0 has the largest gap, so it may replace a slot that was not chosen: its passes are not counted there.
         return np.minimum(self.test.count_passes(gaps[np.maximum(chosen, 0)], histogram.unit, entropy), sizes)
 
     def _pass_count_law(self, histogram: Histogram, orders: Slots) -> Floats:
-        """The chance of each number of passes, for every order of slots."""
+        """Probability of each number of passes, for every order of slots."""
         rows, width = orders.shape
         sizes = (orders != NO_SLOT).sum(axis=1)
         if histogram.next_count is None or not width:
@@ -107,7 +106,7 @@ def slot_view(histogram: Histogram, k_bar: int) -> Histogram:
 
 
 def selections_of_slots(histogram: Histogram, chosen: Slots, passed: Slots, wanted: Slots) -> list[Selection]:
-    """The labels of the slots that passed, cut at an empty slot; fewer than wanted is a stop."""
+    """Labels of the slots that passed, cut at an empty slot; fewer than wanted is a stop."""
     width = chosen.shape[1]
     kept = np.where(np.arange(width) < passed[:, None], chosen, NO_SLOT)
 
@@ -118,7 +117,7 @@ def selections_of_slots(histogram: Histogram, chosen: Slots, passed: Slots, want
 
 
 def check_test(test: GapTest, name: str = "test") -> GapTest:
-    """The test, or an error when it lacks one of the methods of a `GapTest`."""
+    """The test; raises MechanismError if it lacks a method of `GapTest`."""
     if not all(hasattr(test, name) for name in ("delta", "cost", "count_passes", "pass_count_law", "margin_for_all")):
         raise MechanismError("test must be a LaplaceTest, an ExponentialTest or a JointTest, or have their methods")
     return test

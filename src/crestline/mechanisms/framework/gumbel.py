@@ -40,9 +40,16 @@ from crestline.randomness.unit_points import Floats
 
 @value
 class RestrictedGumbel(OneShotBase):
-    """Chooses k slots by Gumbel noise, then names those that pass the test; `epsilon` is per drawn item.
+    """Chooses k slots by Gumbel noise, then names those that pass the test.
 
-    `lazy` draws one item at a time and stops at the first that fails: the same law, and only drawn items are paid for.
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for each drawn item.
+        test: Test that decides how many of the chosen items are named.
+        lazy: Whether to draw one item at a time and stop at the first that fails: the same law, and only drawn items
+            are paid for.
+        slack: Failure probability of the accountant.
     """
 
     epsilon: Number = field(positive_number)
@@ -55,14 +62,14 @@ class RestrictedGumbel(OneShotBase):
 
     def __post_init__(self) -> None:
         if self.lazy and not isinstance(self.test, SparseTest):
-            raise ParameterError("lazy needs a test that looks at one item at a time: LaplaceTest or ExponentialTest")
+            raise ParameterError("lazy needs a test of one item at a time: LaplaceTest or ExponentialTest")
         super().__post_init__()
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
+        """The instance with the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
-        The split names most items on a public reference (split/split.py). A contribution bound does not help here.
+        The split names most items on a public reference (split/split.py). A contribution bound has no effect.
         """
         delta, _ = total.split_delta()
         slots = total.slots(SLOTS)
@@ -73,7 +80,7 @@ class RestrictedGumbel(OneShotBase):
         return self._cost_of_items(self.k)
 
     def settlement_cost(self, selection: Selection) -> Cost:
-        """When lazy, only the drawn items are paid for; the one that failed is one of them (P5.4, U6)."""
+        """Cost of all k items; if lazy, of the drawn items, which include the one that failed (P5.4, U6)."""
         return self._cost_of_items(min(self.k, len(selection) + selection.stopped)) if self.lazy else self.cost()
 
     def scores(self, view: CountsWithUnit) -> LinearScores:
@@ -92,7 +99,7 @@ class RestrictedGumbel(OneShotBase):
         return result
 
     def _release_lazily(self, histogram: Histogram, view: Histogram, trials: int, entropy: Entropy) -> list[Selection]:
-        """Draw, test, stop: no more than one item is drawn that will not be named."""
+        """Draw, test, stop: at most one item is drawn that will not be named."""
         slots, rows, scores = view.k_bar, np.arange(trials), self.scores(view)
         passes = _LazyTest(self.test, histogram, trials, entropy)
         empty = np.array([isinstance(histogram.name(slot), Padding) for slot in range(slots)])
@@ -115,10 +122,10 @@ class RestrictedGumbel(OneShotBase):
 
 
 class _LazyTest:
-    """A test that is asked one item at a time: the threshold's noise is drawn once, an item's when it is asked."""
+    """Test of one item at a time: the threshold's noise is drawn once, an item's when it is tested."""
 
     def __init__(self, test: GapTest, histogram: Histogram, trials: int, entropy: Entropy) -> None:
-        assert isinstance(test, SparseTest)  # the constructor says so
+        assert isinstance(test, SparseTest)  # the constructor checks it
         self._test, self._histogram, self._entropy = test, histogram, entropy
         self._trials = trials
         self._threshold = test.threshold(trials, entropy)

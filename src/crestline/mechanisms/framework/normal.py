@@ -32,7 +32,15 @@ from crestline.randomness.scores import LinearScores
 class RestrictedNormal(OneShotBase):
     """Chooses k slots by Gaussian noise, then names those that pass the test.
 
-    `sigma` is the standard deviation of the noise, in users. The number of items does not enter the cost.
+    The number of items does not enter the cost.
+
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        sigma: Standard deviation of the noise, in users.
+        test: Test that decides how many of the chosen items are named.
+        contribution: Public bound on the items of one user; None: no bound.
+        slack: Failure probability of the accountant.
     """
 
     sigma: Number = field(positive_number)
@@ -45,7 +53,7 @@ class RestrictedNormal(OneShotBase):
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
+        """The instance with the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
         The split names most items on a public reference (split/split.py).
         """

@@ -28,7 +28,7 @@ from crestline.randomness.scores import LinearScores
 
 @value
 class _PureOneShot(OneShotBase):
-    """`epsilon` is for the whole choice: each of the k items has the rate `epsilon / k` (P8.1, monotone counts)."""
+    """Base class; `epsilon` is for the whole choice: k items of rate `epsilon / k` each (P8.1, monotone counts)."""
 
     epsilon: Number = field(positive_number)
     test: ConvertedField[GapTest, GapTest] = field(check_test)
@@ -38,9 +38,9 @@ class _PureOneShot(OneShotBase):
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """Takes the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
+        """The instance with the one-sided test, and ten slots for each item wanted unless `k_bar` is given.
 
-        The split names most items on a public reference (split/split.py). A contribution bound does not help here.
+        The split names most items on a public reference (split/split.py). A contribution bound has no effect.
         """
         delta, _ = total.split_delta()
         slots = total.slots(SLOTS)
@@ -56,13 +56,29 @@ class _PureOneShot(OneShotBase):
 
 @value
 class RestrictedPermuteAndFlip(_PureOneShot):
-    """Chooses k slots by exponential noise (permute-and-flip where k is 1), then names those that pass the test."""
+    """Chooses k slots by exponential noise (permute-and-flip for k = 1), then names those that pass the test.
+
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for the whole choice.
+        test: Test that decides how many of the chosen items are named.
+        slack: Failure probability of the accountant.
+    """
 
     noise = EXPONENTIAL
 
 
 @value
 class RestrictedLaplace(_PureOneShot):
-    """Chooses k slots by Laplace noise, added once to every count, then names those that pass the test."""
+    """Chooses k slots by Laplace noise, added once to every count, then names those that pass the test.
+
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for the whole choice.
+        test: Test that decides how many of the chosen items are named.
+        slack: Failure probability of the accountant.
+    """
 
     noise = LAPLACE

@@ -1,4 +1,4 @@
-"""Framework mechanisms that choose by noise: the k largest of the slots' noisy counts, in their noisy order."""
+"""Base class of framework mechanisms that choose by noise: the k largest noisy counts of the slots, in noisy order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from crestline.randomness.unit_points import Floats
 
 @value
 class OneShotBase(Framework):
-    """Independent noise of one law on every count: equivariant (P1.5), and the order is the noisy one."""
+    """Adds independent noise of one law to every count: equivariant (P1.5), and the order is the noisy one."""
 
     k: Whole = field(check_k)
     k_bar: Whole = field(check_k_bar)
@@ -42,12 +42,12 @@ class OneShotBase(Framework):
 
     @property
     def scale(self) -> Fraction:
-        """The factor that the noise is multiplied by."""
+        """Factor of the noise."""
         return Fraction(1)
 
     @abstractmethod
     def scores(self, view: CountsWithUnit) -> LinearScores:
-        """The scores that the noise is added to, one for each slot."""
+        """Scores that the noise is added to, one for each slot."""
 
     def choose(self, view: Histogram, trials: int, entropy: Entropy) -> tuple[Slots, Slots]:
         table = build_keys(self.scores(view), self.noise, entropy.uniforms(trials, view.k_bar), scale=self.scale)
@@ -69,9 +69,9 @@ class OneShotBase(Framework):
         return SlotLaw(orders, np.full(len(orders), self.k), self.order_chances(self.scores(view).approx, orders))
 
     def order_chances(self, scores: Floats, orders: Slots) -> Floats:
-        """The probability of each given order of slots."""
+        """Probability of each given order of slots."""
         return order_chances(scores, self.noise, orders, float(self.scale))
 
     def margin_for_all(self, chance: float = 0.95) -> float:
-        """All k are named with this chance when all slots exceed the next count by so many users (P5.6)."""
+        """Users by which all slots must exceed the next count for all k to be named with this probability (P5.6)."""
         return self.test.margin_for_all(self.k, chance)

@@ -37,12 +37,18 @@ def _adopt_black_box(mechanism: Mechanism, name: str) -> BuiltIn:
 
 @value
 class Restricted(Framework):
-    """A black box chooses among nameless slots; the test decides which of them are named.
+    """Lets a black box choose among slots without labels; the test decides which of them are named.
 
-    The black box gets a `Histogram` of all `k_bar` slots, as over a public list: counts in descending order, and
-    names that are numbers in random order, drawn anew for every release. It returns a `Selection`: a tuple is tested in
-    that order, a frozenset in a fresh random order. It is refused when its choice depends on names or on the order of
+    The black box gets a `Histogram` of all `k_bar` slots, as over a public list: counts in descending order, and names
+    that are numbers in random order, drawn anew for every release. It returns a `Selection`: a tuple is tested in that
+    order, a frozenset in a uniformly random order. It is refused if its choice depends on names or on the order of
     equal counts.
+
+    Attributes:
+        mechanism: The black box: `guarantee()` and `release(histogram, entropy)`.
+        k_bar: Slots that it sees.
+        test: Test that decides how many of the chosen items are named.
+        slack: Failure probability of the accountant.
     """
 
     mechanism: ConvertedField[Mechanism, BuiltIn] = field(_adopt_black_box)
@@ -54,18 +60,18 @@ class Restricted(Framework):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.mechanism.cost()  # one that cannot be charged is refused here
+        self.mechanism.cost()  # raises if it cannot be charged
         check_equivariance(self.mechanism, self.k_bar)
 
     @property
     def ordered(self) -> bool:
-        """Whether the black box's order means anything; a set is tested in a random one."""
+        """Whether the order of the black box carries information; a set is tested in random order."""
         return self.mechanism.ordered
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> NoReturn:
-        """Always an error: without a black box the framework has nothing to fit to a budget."""
-        raise MechanismError("Restricted needs a black box of your own: give Restricted(mechanism, k_bar, test) itself")
+        """Raise MechanismError: the caller must supply the black box."""
+        raise MechanismError("Restricted needs a black box of your own: pass Restricted(mechanism, k_bar, test)")
 
     def cost(self) -> Cost:
         return self.mechanism.cost() + self.test.cost()
@@ -84,12 +90,12 @@ class Restricted(Framework):
     def slot_law(self, view: Histogram) -> SlotLaw:
         law = self.mechanism.law
         if law is None:
-            raise MechanismError("the black box does not state its law; add law(histogram) to audit it exactly")
+            raise MechanismError("the black box does not state its law: add law(histogram) to audit it exactly")
         return order_law(law(view), {slot: slot for slot in range(view.k_bar)})
 
 
 def _hide_names(view: Histogram, entropy: Entropy) -> tuple[Histogram, dict[int, int]]:
-    """The slots under random names, ties in random order: a black box cannot tell slots of equal count apart."""
+    """The slots under random names, ties in random order: a black box cannot distinguish slots of equal count."""
     names, places = np.array(draw_subsets(view.k_bar, view.k_bar, 2, entropy))
     ranked = np.lexsort((places, -view.array))
     labels = tuple(names[ranked].tolist())

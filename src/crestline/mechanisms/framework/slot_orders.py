@@ -1,7 +1,7 @@
-"""From what a mechanism over slots returned to the order in which slots are tested.
+"""Order in which the slots of a mechanism's selection are tested.
 
-A tuple is tested as it is. A set has no order, so it gets a fresh uniformly random one: never that of labels, of
-slots or of counts (P1.5, P1.6).
+A tuple is tested in its order. A set has no order, so it gets a uniformly random one: never that of labels, of slots
+or of counts (P1.5, P1.6).
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from crestline.randomness.sampling import draw_subsets
 
 
 def chosen_slots(selection: Selection, slots: Mapping[Label, int]) -> list[int]:
-    """The slots behind a mechanism's items, in its order (a set: by slot); nothing else may be named, nothing twice."""
+    """Slots of a mechanism's items, in its order (of a set: by slot).
+
+    Raises:
+        MechanismError: It did not return a `Selection`, or an item is not in the histogram or occurs twice.
+    """
     if not isinstance(selection, Selection):
         raise MechanismError("release() must return a Selection: items (a tuple or a frozenset) and stopped")
     places = [slots.get(label) for label in selection.items]
@@ -37,7 +41,7 @@ def chosen_slots(selection: Selection, slots: Mapping[Label, int]) -> list[int]:
 def orders_to_test(
     drawn: Sequence[Selection], slots: Sequence[Mapping[Label, int]], entropy: Entropy
 ) -> tuple[Slots, Slots]:
-    """The slots of each selection in the order to be tested, and how many were wanted; `slots` says what names mean."""
+    """Slots of each selection in the order to be tested, and the number wanted; `slots` maps names to slots."""
     rows = [chosen_slots(selection, names) for selection, names in zip(drawn, slots, strict=True)]
     orders = _pad_rows(rows)
     sets = np.array([not isinstance(selection.items, tuple) for selection in drawn])
@@ -47,7 +51,7 @@ def orders_to_test(
 
 
 def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> SlotLaw:
-    """The law of those orders; every order of a set is equally likely."""
+    """Law of those orders; every order of a set is equally likely."""
     drawn: list[Selection] = []
     rows: list[list[int]] = []
     chances: list[float] = []
@@ -62,7 +66,7 @@ def order_law(law: Mapping[Selection, float], slots: Mapping[Label, int]) -> Slo
 
 
 def _wanted_lengths(drawn: Sequence[Selection], rows: Sequence[list[int]]) -> Slots:
-    """One more than there are, where the mechanism itself stopped: that stays a stop."""
+    """Number of slots; one more where the mechanism itself stopped, so that the result is a stop."""
     pairs = zip(drawn, rows, strict=True)
     return np.array([len(row) + one.stopped for one, row in pairs], dtype=np.int64)
 
@@ -76,7 +80,7 @@ def _pad_rows(rows: Sequence[list[int]]) -> Slots:
 
 
 def _shuffle_rows(orders: Slots, entropy: Entropy) -> Slots:
-    """Each row in a fresh uniformly random order, `NO_SLOT` kept last."""
+    """Each row in a uniformly random order, `NO_SLOT` kept last."""
     rows, width = orders.shape
     mixed = np.take_along_axis(orders, np.array(draw_subsets(width, width, rows, entropy)), axis=1)
     front = np.argsort(mixed == NO_SLOT, axis=1, kind="stable")

@@ -1,1 +1,1 @@
-"""Mechanisms that see only the k_bar largest counts and stop where a noisy threshold for the unseen items comes up."""
+"""Mechanisms that see only the k_bar largest counts, and stop at a noisy threshold for the items they do not see."""

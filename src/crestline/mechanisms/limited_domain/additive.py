@@ -1,4 +1,4 @@
-"""What the limited domain with Laplace and with Gaussian noise share: noise on every slot and on ⊥ (P4).
+"""Base class of the limited domain with Laplace and with Gaussian noise: noise on every slot and on ⊥ (P4).
 
     v_j = x_j + noise        v_⊥ = b + 1 + T + noise        labels in descending order until ⊥, an empty slot, or k
 
@@ -55,31 +55,39 @@ class AdditiveNoise(OverSlots):
 
     @classmethod
     def for_budget(cls, *, counts: bool = False, **total: Unpack[TotalArguments]) -> Self:
-        """The instance within a total (epsilon, delta); with `counts` it publishes the noisy counts."""
+        """Return the instance within a total (epsilon, delta).
+
+        Args:
+            counts: Whether to publish noisy counts; needs a contribution bound.
+            **total: `k`, `epsilon`, `delta`, `k_bar`, `contribution`.
+
+        Raises:
+            ParameterError: `counts` is true and there is no contribution bound.
+        """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), counts=counts)
 
     @classmethod
     @abstractmethod
     def fit(cls, total: PrivacyTotal, *, counts: bool = False) -> Self:
-        """The instance within a total."""
+        """The instance within a total; `counts` as in `for_budget`."""
 
     @property
     @abstractmethod
     def scale(self) -> Fraction:
-        """The scale of the noise, in users."""
+        """Scale of the noise, in users."""
 
     @property
     def bottom_scale(self) -> Fraction:
-        """The scale of the noise of ⊥, in users."""
+        """Scale of the noise of ⊥, in users."""
         return self.scale
 
     @abstractmethod
     def bottom_height(self, unstable: int) -> Fraction:
-        """T: by how many users ⊥ exceeds the first count left out, when one user can swap `unstable` slots (P2.3)."""
+        """T: users by which ⊥ exceeds the first count left out, if one user can swap `unstable` slots (P2.3)."""
 
     @abstractmethod
     def margin_over_stop(self, chance: Exact) -> Fraction:
-        """By how many users a count must exceed the score of ⊥ for its key to be the larger with this chance (P2.3)."""
+        """Users by which a count must exceed the score of ⊥ for its key to be larger with this probability (P2.3)."""
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         base = self._grid_base(histogram)
@@ -96,7 +104,7 @@ class AdditiveNoise(OverSlots):
                 drawn = np.where(exceeds_threshold(noisy, stop, order), order, histogram.k_bar)
             named = select_ranked_rows(histogram, drawn, histogram.k_bar, self.k)
             if self.counts:
-                # The number that is printed is the very key that was ranked, rounded: post-processing (P4.1, P4.2).
+                # The published number is the key that was ranked, rounded: post-processing (P4.1, P4.2).
                 values = round_to_grid(noisy, Fraction(self.grid), order) * self.grid + base
                 named = list(map(_add_counts, named, values.tolist()))
             result += named
@@ -111,7 +119,7 @@ class AdditiveNoise(OverSlots):
         return result
 
     def _release_table(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
-        """One release for every row, relative to a multiple of the grid near its next count."""
+        """One release for every row; scores are relative to a multiple of the grid near the row's next count."""
         rows, unit, base = len(table), table.unit, table.next_counts - table.next_counts % self.grid
         scores, scale = LinearScores(table.array - base[:, None], Fraction(1)), self.scale * unit
         noisy = build_keys(scores, self.noise, entropy.uniforms(rows, self.k_bar), scale=scale)
@@ -126,7 +134,11 @@ class AdditiveNoise(OverSlots):
         return list(map(_add_counts, named, values.tolist()))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for small histograms; without counts only."""
+        """Exact probability of every selection, for small histograms.
+
+        Raises:
+            ParameterError: Counts are published, or there are too many outcomes.
+        """
         if self.counts:
             raise ParameterError("the law of published counts is not written down: ask for it without counts")
         scores, scales = self._scores_and_scales(histogram)
@@ -134,18 +146,18 @@ class AdditiveNoise(OverSlots):
         return ordered_law(scores, self.noise, scales, labels, self.k)
 
     def length_law(self, histogram: Histogram) -> list[float]:
-        """The exact probability of returning 0, 1, …, k items (P4.3)."""
+        """Exact probability of returning 0, 1, …, k items (P4.3)."""
         scores, scales = self._scores_and_scales(histogram)
         items, stops = np.split(scores, [histogram.filled])
         scale = float(self.scale * histogram.unit)
         return length_law(items, stops, self.noise, scale, scales[histogram.filled :], self.k)
 
     def margin(self, chance: float = 0.95) -> float:
-        """How many users above the first item left out an item must be to beat ⊥ with this chance."""
+        """Users by which an item must exceed the first item left out to come before ⊥ with probability `chance`."""
         return 1 + float(self.bottom_height(self._most_unstable_slots) + self.margin_over_stop(chance))
 
     def margin_for_all(self, chance: float = 0.95) -> float:
-        """All k are returned with this chance when the k-th count exceeds the next by so many users (P4.3)."""
+        """Users by which the k-th count must exceed the next for all k to be returned with this probability (P4.3)."""
         return self.margin(1 - (1 - chance) / self.k)
 
     @property
@@ -158,23 +170,23 @@ class AdditiveNoise(OverSlots):
         return 0 if near is None else near - near % self.grid
 
     def _relative_counts(self, histogram: Histogram, base: int) -> Scores:
-        """The count of each slot, relative to the base."""
+        """Count of each slot, relative to the base."""
         check_slots(histogram, self.k_bar)
         self._check_unit(histogram.unit)
         return LinearScores(histogram.array - np.int64(base), Fraction(1))
 
     def _check_unit(self, unit: int) -> None:
-        """Refuse counts that one user moves by more than the noise is charged for."""
+        """Refuse counts that one user moves by more than the noise covers."""
 
     def _bottom_score(self, histogram: Histogram, base: int) -> Fraction | None:
-        """The score of ⊥ before noise, relative to the base; None when nothing was left out (P0.8)."""
+        """Score of ⊥ before noise, relative to the base; None if nothing was left out (P0.8)."""
         if histogram.next_count is None:
             return None
         unstable = unstable_slots(histogram, self.k_bar, self.contribution)
         return histogram.next_count - base + histogram.unit * (1 + self.bottom_height(unstable))
 
     def _scores_and_scales(self, histogram: Histogram) -> tuple[Floats, Floats]:
-        """Scores and scales of the noise, slots first and ⊥ last, if there is one."""
+        """Scores and scales of the noise: slots first, then ⊥ if there is one."""
         base = self._grid_base(histogram)
         counts, bottom = self._relative_counts(histogram, base).approx, self._bottom_score(histogram, base)
         scales = [float(self.scale * histogram.unit)] * len(counts)

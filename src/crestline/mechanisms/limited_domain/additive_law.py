@@ -1,4 +1,4 @@
-"""The exact law of noisy keys in descending order until a stop, and of how many come before it (P4.3)."""
+"""Exact law of noisy keys in descending order until a stop, and of the number of keys before it (P4.3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label
     result: defaultdict[Selection, float] = defaultdict(float)
     for length in range(0 if stops else most, most + 1):
         lists = list(ordered_choices(range(slots), length))
-        ending = () if length == most else (slots,)  # a shorter list is one where ⊥ comes next
+        ending = () if length == most else (slots,)  # after a shorter list, ⊥ comes next
         orders = np.array([(*order, *ending) for order in lists], dtype=np.int64)
         chances = order_chances(scores, law, orders, scales).tolist()
         for order, chance in zip(lists, chances, strict=True):
@@ -40,7 +40,7 @@ def ordered_law(scores: Floats, law: Law, scales: Floats, labels: Sequence[Label
 
 
 def length_law(items: Floats, stops: Floats, law: Law, scale: float, scales: Floats, k: int) -> list[float]:
-    """Probability of 0, 1, …, k items; given the largest key that stops, they beat it independently.
+    """Probability of 0, 1, …, k items; given the largest key that stops, they exceed it independently.
 
     `scale` is that of the items' noise, `scales` are those of the keys that stop.
     """
@@ -52,7 +52,7 @@ def length_law(items: Floats, stops: Floats, law: Law, scale: float, scales: Flo
     start, end = float((stops - below * scales).min()), float((stops + above * scales).max())
     grid = quadrature_between(start, end, kinks, piece=min(scale, float(scales.min())))
     cdf, density = (part((grid.points - stops[:, None]) / scales[:, None]) for part in (law.cdf, law.density))
-    # The density of the largest of the keys that stop: one of them is there, the others below.
+    # Density of the largest of the keys that stop: one of them is at the point, the others below.
     weight = sum(density[i] / scales[i] * np.prod(np.delete(cdf, i, axis=0), axis=0) for i in range(len(stops)))
     beats = law.survival((grid.points - items[:, None]) / scale)
     return [float(value) for value in grid.integral(count_law(beats, most) * weight)] + [0.0] * (k - most)

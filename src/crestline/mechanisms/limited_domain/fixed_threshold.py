@@ -47,7 +47,13 @@ _MOST_ITEMS = 16  # more would take too long to list
 class FixedThreshold(BuiltIn):
     """Names each of the k largest items whose noisy count exceeds a threshold above the next count.
 
-    `epsilon` and `delta` are for each item. The mechanism sees k items and the next count, so its k_bar is k.
+    Attributes:
+        k: Items wanted; also its `k_bar`, since it sees k items and the next count.
+        epsilon: ε for each item.
+        delta: δ for each item, at most one half.
+        noise: `"logistic"` or `"laplace"`.
+        contribution: Public bound on the items of one user; None: no bound.
+        slack: Failure probability of the accountant.
     """
 
     k: Whole = field(whole_number)
@@ -68,7 +74,12 @@ class FixedThreshold(BuiltIn):
 
     @classmethod
     def for_budget(cls, *, noise: str = LOGISTIC.name, **total: Unpack[TotalArguments]) -> Self:
-        """The instance within a total (epsilon, delta). It sees exactly k items, so `k_bar` changes nothing."""
+        """Return the instance within a total (epsilon, delta).
+
+        Args:
+            noise: `"logistic"` or `"laplace"`.
+            **total: `k`, `epsilon`, `delta`, `contribution`; `k_bar` has no effect, since it sees exactly k items.
+        """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), noise=noise)
 
     @classmethod
@@ -95,7 +106,11 @@ class FixedThreshold(BuiltIn):
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for small histograms."""
+        """Exact probability of every selection, for small histograms.
+
+        Raises:
+            ParameterError: There are more than 16 slots.
+        """
         chances = self._chances(histogram)
         if len(chances) > _MOST_ITEMS:
             raise ParameterError("the law has too many outcomes: it is for small histograms only")
@@ -105,13 +120,13 @@ class FixedThreshold(BuiltIn):
         return dict(law)
 
     def length_law(self, histogram: Histogram) -> list[float]:
-        """The exact probability of returning 0, 1, …, k items."""
+        """Exact probability of returning 0, 1, …, k items."""
         chances = self._chances(histogram)[: histogram.filled]
         lengths = count_law(chances[:, None], len(chances)).ravel()
         return [float(chance) for chance in lengths] + [0.0] * (self.k - len(chances))
 
     def margin(self, chance: float = 0.95) -> float:
-        """How many users above the first item left out an item must be to be named with this chance."""
+        """Users by which an item must exceed the first item left out to be named with probability `chance`."""
         odds = np.log(chance / (1 - chance))
         tail = odds if self.noise == LOGISTIC.name else np.sign(chance - 0.5) * -np.log(2 * min(chance, 1 - chance))
         return 1 + (self._threshold_height.approx + float(tail)) / float(self.epsilon)
@@ -124,7 +139,7 @@ class FixedThreshold(BuiltIn):
         return ln(1 / (2 * self.delta))  # P7.1
 
     def _gaps(self, histogram: Histogram) -> NDArray[np.int64] | None:
-        """`count - next count - unit` for every slot; None when nothing was left out: then all are named (P0.8)."""
+        """`count - next count - unit` for every slot; None if nothing was left out: then all are named (P0.8)."""
         check_slots(histogram, self.k)
         if histogram.next_count is None:
             return None
@@ -139,7 +154,7 @@ class FixedThreshold(BuiltIn):
         return exceeds_threshold(noisy, noiseless_keys(RealScores([self._threshold_height]), trials))
 
     def _chances(self, histogram: Histogram) -> Floats:
-        """Each slot's chance to be named."""
+        """Probability of each slot to be named."""
         gaps = self._gaps(histogram)
         if gaps is None:
             return np.ones(histogram.k_bar)
@@ -151,10 +166,10 @@ class FixedThreshold(BuiltIn):
 
 
 def _swappable_items(k: int, contribution: int | None) -> int:
-    """How many of the k items one user can swap for others (P0.8)."""
+    """Number of the k items that one user can swap for others (P0.8)."""
     return k if contribution is None else min(contribution, k)
 
 
 def _step(noise: str, epsilon: Fraction) -> Step:
-    """The cost of testing one item: with logistic noise, an exponential mechanism with two outcomes (P7.2)."""
+    """Cost of testing one item: with logistic noise, an exponential mechanism with two outcomes (P7.2)."""
     return BoundedRange(epsilon, theorem="P7.2") if noise == LOGISTIC.name else PureDP(epsilon, theorem="P7.1")

@@ -45,19 +45,30 @@ from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.slot_checks import check_contribution
 from crestline.randomness.laws.gaussian import GAUSSIAN
 
-# Slots for each item wanted, when the caller does not say. Without a bound the noise grows with their number (P12.1);
-# with one it does not, and the rarer the first item that is left out, the smaller the count that must be exceeded.
-_SLOTS, _SLOTS_BOUNDED = 2, 100  # a matter of utility: any number keeps the promise
+# Slots for each item wanted, by default. Without a bound the noise grows with their number (P12.1); with one it does
+# not, and the rarer the first item that is left out, the smaller the count that must be exceeded.
+_SLOTS, _SLOTS_BOUNDED = 2, 100  # for utility: any number keeps the promise
 # The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
 _ROUNDING = 1 - Fraction(2, 10**11)
 
 
 @value
 class LimitedDomainGauss(AdditiveNoise):
-    """Adds Gaussian noise to every count and to ⊥, and names items by falling noisy count until ⊥.
+    """Adds Gaussian noise to every count and to ⊥, and names items by descending noisy count until ⊥.
 
-    `sigma` is the standard deviation of the noise, in users; `bottom` that of ⊥'s, the same unless given. The number of
-    items does not enter the cost.
+    The number of named items does not enter the cost.
+
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        sigma: Standard deviation of the noise, in users.
+        delta: δ for failures.
+        contribution: Public bound on the items of one user; None: no bound.
+        counts: Whether to publish the noisy counts; needs `contribution`.
+        grid: Published counts are rounded to multiples of it.
+        threshold: `"union"`, the exact tail of the largest noise, or `"closed"`, a union bound.
+        slack: Failure probability of the accountant.
+        bottom: Standard deviation of the noise of ⊥; `sigma` by default.
     """
 
     sigma: Number = field(positive_number)
@@ -79,7 +90,7 @@ class LimitedDomainGauss(AdditiveNoise):
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, counts: bool = False) -> Self:
-        """Two fifths of δ are for failures, the rest for the noise.
+        """Two fifths of δ are for failures, the rest is for the noise.
 
         That share minimises the margin to within one percent, from ε = 0.1 to 3, δ = 1e-3 to 1e-8, 1 to 100 slots.
         """
@@ -111,7 +122,7 @@ class LimitedDomainGauss(AdditiveNoise):
         return unit * self.sigma
 
     def spread(self, chance: float = 0.95) -> float:
-        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
+        """Error of a published count, in users and before rounding, that is not exceeded with probability `chance`."""
         unit = gaussian_threshold((1 - chance) / 2)  # of the difference of two noises: √2 times that of one
         return float(self.sigma * unit) / math.sqrt(2)
 
@@ -121,7 +132,7 @@ class LimitedDomainGauss(AdditiveNoise):
 
 
 def mu_squared(k_bar: int, contribution: int | None, counts: bool, sigma: Fraction, bottom: Fraction) -> Fraction:
-    """μ² of P4.2 for k_bar slots with noise of `sigma` and ⊥ with noise of `bottom`: of the numbers, or their order."""
+    """μ² of P4.2 for k_bar slots with noise `sigma` and ⊥ with noise `bottom`: of the numbers, or of their order."""
     slot, stop = 1 / sigma**2, 1 / bottom**2
     if counts:
         return number_distance_squared(k_bar, k_bar + 1 if contribution is None else contribution, slot, stop)
@@ -129,12 +140,12 @@ def mu_squared(k_bar: int, contribution: int | None, counts: bool, sigma: Fracti
 
 
 def least_sigma(epsilon: Exact, delta: Exact, sensitivity_squared: Exact) -> Fraction:
-    """The least σ with which Gaussian noise is charged no more than `epsilon`, as the accountant rounds it."""
+    """Least σ whose Gaussian noise costs at most `epsilon`, as the accountant rounds it."""
     return sigma_for(positive_number(epsilon, "epsilon") * _ROUNDING, delta, sensitivity_squared)
 
 
 def _bottom_noise_ratio(k_bar: int, contribution: int | None) -> Fraction:
-    """How small to make ⊥'s noise, relative to a slot's, for the smallest lead at equal cost.
+    """Ratio of the noise of ⊥ to that of a slot that gives the smallest margin at equal cost.
 
     If a user moves ⊥ and n slots, and ⊥'s weight is r times a slot's, μ² grows with n + r and the variance of a slot
     against ⊥ with (n + r)(1 + 1/r), which is least at r = √n.

@@ -44,14 +44,22 @@ from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.scores import LinearScores, RealScores, Scores, concat_scores
 
-_SLOTS = 5  # slots for each item wanted, when the caller does not say: utility
+_SLOTS = 5  # slots for each item wanted, by default: for utility
 
 
 @value
 class LimitedDomain(OverSlots):
-    """Draws items by falling noisy count until k are drawn or ⊥ comes up; `epsilon` is per drawn item.
+    """Draws items by descending Gumbel key until k are drawn or ⊥ is.
 
-    `strict` looks only at items above the next count; `sharp` gives ⊥ the least weight that keeps the promise.
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for each drawn item.
+        delta: δ for failures.
+        contribution: Public bound on the items of one user; None: no bound.
+        strict: Whether to see only items above the next count (P3.4).
+        sharp: Whether to give ⊥ the least weight that keeps the promise.
+        slack: Failure probability of the accountant.
     """
 
     epsilon: Number = field(positive_number)
@@ -74,7 +82,7 @@ class LimitedDomain(OverSlots):
         return self._cost_of_items(self.k)
 
     def settlement_cost(self, selection: Selection) -> Cost:
-        """Only the drawn items are paid for; ⊥ counts as one (P10.6)."""
+        """Cost of the drawn items; ⊥ counts as one (P10.6)."""
         return self._cost_of_items(min(self.k, len(selection) + selection.stopped))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
@@ -88,7 +96,7 @@ class LimitedDomain(OverSlots):
         return result
 
     def release_each(self, table: HistogramTable, entropy: Entropy) -> list[Selection]:
-        if self.strict:  # how many slots are looked at differs between groups
+        if self.strict:  # the number of slots above the next count differs between groups
             return super().release_each(table, entropy)
         check_table(table, self.k_bar)
         stop = RealScores(
@@ -102,33 +110,33 @@ class LimitedDomain(OverSlots):
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for small histograms."""
+        """Exact probability of every selection, for small histograms; ParameterError for more than 200,000 outcomes."""
         scores, slots = self._scores(histogram)
         labels = [histogram.name(position) for position in range(slots)]
         return exact_law(scores.approx, labels, self.k)
 
     def length_law(self, histogram: Histogram) -> list[float]:
-        """The exact probability of returning 0, 1, …, k items (P3.6, Q3)."""
+        """Exact probability of returning 0, 1, …, k items (P3.6, Q3)."""
         scores, slots = self._scores(histogram)
         # the empty slots and ⊥ end the list: together they are one key, whose weight is the sum of theirs
         items, stops = np.split(scores.approx, [min(slots, histogram.filled)])
         return length_law(items, float(np.logaddexp.reduce(stops)) if len(stops) else None, self.k)
 
     def shortfall(self, beta: float = 0.05) -> float:
-        """With probability 1 - beta, no returned item is this many users below the true k-th count (P3.6, Q1)."""
+        """Bound on the users by which a returned item is below the k-th count, with probability 1 - beta (P3.6, Q1)."""
         return math.log(self.k * self.k_bar / beta) / float(self.epsilon)
 
     def margin(self, chance: float = 0.95) -> float:
-        """How many users above the first item left out an item must be to beat ⊥ with this chance (P3.6)."""
+        """Users by which an item must exceed the first left out to come before ⊥ with this probability (P3.6)."""
         return 1 + (self._largest_bottom_weight + math.log(chance / (1 - chance))) / float(self.epsilon)
 
     def margin_for_all(self, chance: float = 0.95) -> float:
-        """All k are returned with this chance when the k-th count exceeds the next by so many users (P3.6, Q2)."""
+        """Users by which the k-th count must exceed the next for all k to be returned with this probability."""
         return 1 + (self._largest_bottom_weight + math.log(self.k / (1 - chance))) / float(self.epsilon)
 
     @property
     def _largest_bottom_weight(self) -> float:
-        """`ln W` where as many slots as possible can be swapped."""
+        """`ln W` for the largest number of slots that one user can swap."""
         bound = self.k_bar if self.contribution is None or self.strict else min(self.contribution, self.k_bar)
         return self._bottom_weight(bound).approx
 
@@ -136,12 +144,12 @@ class LimitedDomain(OverSlots):
         return repeat_step(BoundedRange(self.epsilon, theorem="P2.1"), items, delta=self.delta)
 
     def _bottom_weight(self, unstable: int) -> Real:
-        """`ln W`: the logarithm of the weight of ⊥ (P3.1)."""
+        """`ln W`: logarithm of the weight of ⊥ (P3.1)."""
         weight = Fraction(unstable) / self.delta
         return ln(weight * (1 - self.delta) if self.sharp else weight)
 
     def _bottom_offset(self, unstable: int) -> Real:
-        """`ε (b + 1) + ln W` less `ε b`, kept together with its doubles: it depends on parameters alone."""
+        """`ε (b + 1) + ln W` less `ε b`, cached with its doubles, since it depends on parameters alone."""
         if unstable not in self._bottom_offsets:
             self._bottom_offsets[unstable] = self._bottom_weight(unstable) + self.epsilon
         return self._bottom_offsets[unstable]
@@ -151,7 +159,7 @@ class LimitedDomain(OverSlots):
         return {}
 
     def _scores(self, histogram: Histogram) -> tuple[Scores, int]:
-        """Keys' scores, slots first and ⊥ last (absent when nothing was left out), and the number of slots."""
+        """Scores of the keys, slots first and ⊥ last (absent if nothing was left out), and the number of slots."""
         return histogram.keep(self, lambda: self._compute_scores(histogram))
 
     def _compute_scores(self, histogram: Histogram) -> tuple[Scores, int]:

@@ -27,15 +27,24 @@ from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.slot_checks import check_contribution
 from crestline.randomness.laws.laplace import LAPLACE
 
-# Slots for each item wanted, when the caller does not say; with a bound their number does not enter the noise.
-_SLOTS, _SLOTS_BOUNDED = 5, 100  # a matter of utility: any number keeps the promise
+# Slots for each item wanted, by default; with a bound their number does not enter the noise.
+_SLOTS, _SLOTS_BOUNDED = 5, 100  # for utility: any number keeps the promise
 
 
 @value
 class LimitedDomainLaplace(AdditiveNoise):
-    """Adds Laplace noise to every count and to ⊥, and names items by falling noisy count until ⊥.
+    """Adds Laplace noise to every count and to ⊥, and names items by descending noisy count until ⊥.
 
-    `epsilon` is for each item of one user. `counts` publishes the noisy counts, rounded to multiples of `grid`.
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for each item of one user; the scale of the noise is 1/epsilon.
+        delta: δ for failures.
+        contribution: Public bound on the items of one user; None: no bound.
+        counts: Whether to publish the noisy counts; needs `contribution`.
+        grid: Published counts are rounded to multiples of it.
+        threshold: `"union"`, the exact tail of the largest noise, or `"closed"`, a union bound.
+        slack: Failure probability of the accountant.
     """
 
     epsilon: Number = field(positive_number)
@@ -51,7 +60,7 @@ class LimitedDomainLaplace(AdditiveNoise):
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, counts: bool = False) -> Self:
-        """The instance within the total that needs the smallest margin.
+        """The instance within the total that has the smallest margin.
 
         Either steps are simply added up and all of δ is for failures, or half of δ pays for a tighter composition.
         """
@@ -83,15 +92,15 @@ class LimitedDomainLaplace(AdditiveNoise):
         return unit / self.epsilon
 
     def spread(self, chance: float = 0.95) -> float:
-        """The error of a published count, in users and before rounding, that is not exceeded with this chance."""
+        """Error of a published count, in users and before rounding, that is not exceeded with probability `chance`."""
         return -math.log(1 - chance) / float(self.epsilon)
 
     def cost(self) -> Cost:
-        """One pure step for each number that one user moves; the list of steps with the smallest zCDP cost."""
+        """One pure step for each number that one user moves; of two valid lists, the one with the smaller zCDP cost."""
         return min(self._possible_costs(), key=lambda cost: cost.rho)
 
     def guarantee(self) -> Guarantee:
-        """The promise, computed from whichever of the two valid lists of steps gives the smaller ε."""
+        """The promise, from the one of two valid lists of steps that gives the smaller ε."""
         promises = (total(cost, self.slack, theorem=self.theorem) for cost in self._possible_costs())
         return min(promises, key=attrgetter("epsilon"))
 

@@ -1,4 +1,4 @@
-"""The exact output law of peeling with a stop, and of its length (P3.1, P3.6 Q3)."""
+"""Exact output law of peeling with a stop, and of its length (P3.1, P3.6 Q3)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.unit_points import Floats
 
 _MOST_OUTCOMES = 200_000  # more would take too long to list
-_STEP = 0.04  # fine enough for hundreds of items: the chance of so many changes over the inverse of their root
-_CERTAIN = 50.0  # a lead of this much is beaten with probability exp(-e^50): no float is that small
+_STEP = 0.04  # fine enough for hundreds of items: probabilities change over the inverse root of their number
+_CERTAIN = 50.0  # a lead of this size is exceeded with probability exp(-e^50): no float is that small
 
 
 def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
@@ -35,7 +35,9 @@ def exact_law(scores: Floats, labels: Sequence[Label], k: int) -> Mapping[Select
             if len(law) > _MOST_OUTCOMES:
                 raise ParameterError("the law has too many outcomes: it is for small histograms only")
             continue
-        best = max(logs[column] for column in left)  # of those left: a leader that is drawn must not make them vanish
+        best = max(
+            logs[column] for column in left
+        )  # of those left: relative to a drawn leader their weights could underflow
         weights = [math.exp(logs[column] - best) for column in left]
         mass = math.fsum(weights)
         pending += [
@@ -54,5 +56,5 @@ def length_law(items: Floats, stop: float | None, k: int) -> list[float]:
     nodes = np.arange(-below, above, _STEP)
     weight = _STEP * GUMBEL.density(nodes)
     reach = np.minimum(items[:, None] - stop - nodes, _CERTAIN)
-    beats = -np.expm1(-np.exp(reach))  # given the key that stops, items beat it independently
+    beats = -np.expm1(-np.exp(reach))  # given the key that stops, items exceed it independently
     return [float(value) for value in count_law(beats, most) @ weight] + [0.0] * (k - most)

@@ -37,14 +37,20 @@ from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.gumbel import GUMBEL
 from crestline.randomness.scores import LinearScores, Scores, SumScores, WeightedLogScores
 
-_SLOTS = 10  # slots for each item wanted, when the caller does not say: utility
+_SLOTS = 10  # slots for each item wanted, by default: for utility
 
 
 @value
 class OptimalThreshold(BuiltIn):
     """Chooses k_bar between `k` and `k_bar_max`, then draws items as `LimitedDomain` does.
 
-    `epsilon` is per drawn item, and once more for the choice of k_bar.
+    Attributes:
+        k: Items wanted.
+        k_bar_max: Most slots that it may see.
+        epsilon: ε for each drawn item, and once more for the choice of k_bar.
+        delta: δ for failures.
+        contribution: Public bound on the items of one user; None: no bound.
+        slack: Failure probability of the accountant.
     """
 
     k: Whole = field(check_k)
@@ -65,14 +71,14 @@ class OptimalThreshold(BuiltIn):
 
     @property
     def k_bar(self) -> int:
-        """What the histogram must hold: all slots that may be chosen."""
+        """Slots that the histogram must hold: all that may be chosen."""
         return self.k_bar_max
 
     def cost(self) -> Cost:
         return self._cost_of_items(self.k)
 
     def settlement_cost(self, selection: Selection) -> Cost:
-        """The choice of k_bar, and the drawn items; ⊥ counts as one (P10.6)."""
+        """Cost of the choice of k_bar and of the drawn items; ⊥ counts as one (P10.6)."""
         return self._cost_of_items(min(self.k, len(selection) + selection.stopped))
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
@@ -85,13 +91,13 @@ class OptimalThreshold(BuiltIn):
         return result
 
     def k_bar_law(self, histogram: Histogram) -> dict[int, float]:
-        """The exact probability of each k_bar."""
+        """Exact probability of each k_bar."""
         scores = self._scores(histogram).approx
         chances = peeling_chances(scores, np.arange(len(scores))[:, None])
         return {self.k + place: float(chance) for place, chance in enumerate(chances)}
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for small histograms."""
+        """Exact probability of every selection, for small histograms."""
         law: defaultdict[Selection, float] = defaultdict(float)
         for k_bar, chosen in self.k_bar_law(histogram).items():
             for selection, chance in self._limited_domain(k_bar).law(histogram.cut_to(k_bar)).items():
@@ -99,11 +105,11 @@ class OptimalThreshold(BuiltIn):
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
-        """How many users above the first item left out an item must be to beat ⊥ with this chance, for any k_bar."""
+        """Users by which an item must exceed the first left out to come before ⊥ with a probability, for any k_bar."""
         return self._limited_domain(self.k_bar_max).margin(chance)
 
     def shortfall(self, beta: float = 0.05) -> float:
-        """With probability 1 - beta, no returned item is this many users below the true k-th count (P3.6, Q1)."""
+        """Bound on the users by which a returned item is below the k-th count, with probability 1 - beta (P3.6, Q1)."""
         return self._limited_domain(self.k_bar_max).shortfall(beta)
 
     def _cost_of_items(self, items: int) -> Cost:
@@ -122,7 +128,7 @@ class OptimalThreshold(BuiltIn):
         return [result[trial] for trial in range(len(chosen))]
 
     def _scores(self, histogram: Histogram) -> Scores:
-        """For i from k to k_bar_max: `-ε h_(i+1) - ln min(Δ, i)`, h relative to the last so that it stays small."""
+        """For i from k to k_bar_max: `-ε h_(i+1) - ln min(Δ, i)`, h relative to the last so that it is small."""
         check_slots(histogram, self.k_bar_max)
         if histogram.next_count is None:  # public: it depends on the length of the public list alone
             raise HistogramError(

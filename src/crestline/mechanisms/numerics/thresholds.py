@@ -67,8 +67,7 @@ def laplace_union_threshold(m: int, delta: Exact) -> Fraction:
 
 
 def gaussian_union_threshold(m: int, delta: Exact, shared: Exact = 1) -> Fraction:
-    """t for m Gaussian noises of variance 1 against a common one of standard deviation `shared`: exact, not a union
-    bound."""
+    """t for m Gaussian noises of variance 1 against a common one of deviation `shared`: exact, no union bound."""
     return _cached_gaussian_union(
         whole_number(m, "m"), positive_number(delta, "delta"), positive_number(shared, "shared")
     )

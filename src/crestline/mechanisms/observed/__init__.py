@@ -1,2 +1,1 @@
-"""Mechanisms that compare every observed item with a threshold (P17), and the sieve, which finds heavy buckets first
-(P18)."""
+"""Mechanisms with a threshold over all observed items (P17), and the sieve, which finds heavy buckets first (P18)."""

@@ -87,8 +87,7 @@ def share_passing(
 
 
 def users_needed(users: ItemCountEstimate, setting: SieveSetting, bar: float) -> float:
-    """Approximate number of users an item needs for its weights to add up to `bar`: each is given the mean weight of a
-    pair."""
+    """Approximate number of users whose weights add up to `bar`, at the mean weight of a pair."""
     return bar / _mean_and_variation(users, setting)[0]
 
 

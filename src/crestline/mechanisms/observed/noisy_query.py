@@ -1,5 +1,4 @@
-"""Noisy queries: whole numbers with Gaussian noise of a given share of μ², rounded to a public grid with certainty
-(P18.7)."""
+"""Noisy queries: whole numbers with Gaussian noise of a share of μ², rounded to a public grid (P18.7)."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class Observed(BuiltIn):
         return ApproxDP(self.promise.epsilon, self.promise.delta, theorem=self.theorem)
 
     def guarantee_in_groups(self, groups: int) -> Guarantee | None:
-        """The certificate for all groups of a user at once (P15.1); None for more groups than it covers."""
+        """The certificate for all groups of a user at once (P15.1); None without a promise, or for more groups."""
         kept = self.promise
         return None if kept is None or groups > (self.groups or 1) else replace(kept, theorem=_IN_GROUPS)
 
@@ -262,8 +262,7 @@ class Observed(BuiltIn):
         return float((norm if self.noise == GAUSSIAN.name else laplace).ppf(chance))
 
     def _promise_holds(self, promise: ApproxDP) -> bool:
-        """Whether a promise holds for users of `groups` groups: all their items move, and each group may name a new
-        item."""
+        """Whether a promise holds for users of `groups` groups: all items move, and each group may name a new one."""
         moved, new = self.contribution * (self.groups or 1), delta_in_all(self.delta, self.groups or 1)
         if self.noise == LAPLACE.name:
             return moved / self.scale <= promise.epsilon and new <= promise.delta
@@ -287,8 +286,7 @@ class Observed(BuiltIn):
 
 
 def delta_in_each(delta: Fraction, groups: int) -> Fraction:
-    """`1 - (1-δ)^(1/c)`, rounded down: the probability for each of c releases with which one of them names something
-    new with δ."""
+    """`1 - (1-δ)^(1/c)`, rounded down: δ of each of c releases, one of which names something new with δ."""
     if groups == 1:
         return delta
     with precision():

@@ -26,8 +26,7 @@ from crestline.randomness.scores import LinearScores, RealScores
 
 @dataclass(frozen=True)
 class ReleasedRanks:
-    """Items that one release names: their ranks, largest noisy score first, and their noisy scores in steps of the
-    grid."""
+    """Items of one release: their ranks, largest noisy score first, and noisy scores in steps of the grid."""
 
     ranks: list[int]
     values: list[int]

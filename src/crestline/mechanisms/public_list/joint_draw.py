@@ -38,10 +38,10 @@ def _draw_batch(values: SequenceValues, trials: int, entropy: Entropy) -> Indice
 
 
 def _draw_of_value(values: SequenceValues, value: int, trials: int, entropy: Entropy) -> Indices:
-    """Uniform sequences of exactly this value, by the first place that attains it.
+    """Uniform sequences of exactly this value, drawn by the first position that attains it.
 
-    Items that may stand at a place are the first so many ranks, and those of later places include those of earlier
-    ones: so a shuffle of a growing prefix returns every sequence with the same probability.
+    The items allowed at a position are a prefix of the ranks, and the prefixes of later positions contain those of
+    earlier ones: so a shuffle of a growing prefix returns every sequence with the same probability.
     """
     inside, below = (np.array(numbers, dtype=np.int64) for numbers in values.candidates_at(value))
     upto = list(accumulate(values.first_attaining_counts(value)))
@@ -58,8 +58,8 @@ def _draw_of_value(values: SequenceValues, value: int, trials: int, entropy: Ent
 def _draw_beyond(values: SequenceValues, trials: int, entropy: Entropy) -> Indices:
     """Sequences of trials that drew the last column, which holds every sequence, each with the weight of the horizon.
 
-    A uniform sequence is kept with probability `exp(-rate · (value - horizon))` if its value does lie beyond; otherwise
-    nothing was drawn, and all is drawn again. What is kept has the weight it should have.
+    A uniform sequence is kept with probability `exp(-rate · (value - horizon))` if its value is beyond the horizon;
+    otherwise the trial is drawn again from all columns. So every sequence beyond the horizon has its own weight.
     """
     ranks = np.array(draw_subsets(values.domain.items, values.k, trials, entropy), dtype=np.int64)
     short = values.leading - values.domain.counts_at(ranks)

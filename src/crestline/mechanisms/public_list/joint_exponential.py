@@ -1,4 +1,4 @@
-"""Joint exponential mechanism: one draw among all ordered k-lists of a public list, scored by their worst place.
+"""Joint exponential mechanism: one draw among all ordered k-lists of a public list, scored by their worst position.
 
 Seed        GillenwaterJosephMunozRibero2022, Algorithm 1
 Guarantee   ε-DP; one step of ε-bounded range (P14.4)
@@ -36,9 +36,12 @@ _VALUES = PerHistogramCache[SequenceValues]()
 
 @value
 class JointExponential(BuiltIn):
-    """Draws one list of k items of a public list, by how far its worst place falls short. A baseline.
+    """Draws one ordered list of k items of a public list, by the largest shortfall of its positions. A baseline.
 
-    `epsilon` is for the whole selection.
+    Attributes:
+        k: Items wanted.
+        epsilon: ε for the whole selection.
+        slack: Failure probability of the accountant.
     """
 
     k: Whole = field(whole_number)
@@ -49,9 +52,9 @@ class JointExponential(BuiltIn):
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """All of δ is slack.
+        """The instance within a total; all of δ is slack.
 
-        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        `k_bar` and `contribution` have no effect, since the whole list is read and every count may move.
         """
         return cls(total.k, per_step_epsilon(1, total.epsilon, total.delta), slack=total.delta)
 
@@ -67,7 +70,7 @@ class JointExponential(BuiltIn):
         return select_rows(draw_sequences(values, n, entropy), lambda row: self._selection(histogram, row))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every list, for small histograms."""
+        """Exact probability of every list, for small histograms."""
         counts = count_levels(histogram).all_counts()
         many = min(self.k, len(counts))
         if not many:
@@ -80,12 +83,12 @@ class JointExponential(BuiltIn):
         return {self._selection(histogram, row): chance for row, chance in pairs}
 
     def shortfall(self, items: int, beta: float = 0.05) -> float:
-        """With probability 1 - beta no returned item is this many users below the one that belongs at its place."""
+        """Bound on the users by which a returned item is below the item of its true rank, with probability 1 - beta."""
         lists = log_sequences(items, min(self.k, items))
         return 2 * (lists - math.log(beta)) / float(self.epsilon)
 
     def _rate(self, histogram: Histogram) -> Fraction:
-        return unit_rate(self.epsilon / 2, histogram)  # the score moves either way by one
+        return unit_rate(self.epsilon / 2, histogram)  # one user moves the score by one, up or down
 
     def _selection(self, histogram: Histogram, ranks: list[int]) -> Selection:
         return select_ranks(histogram, ranks, self.k, ordered=True)

@@ -1,9 +1,9 @@
-"""The values that the joint exponential mechanism tells apart, and the sequences behind each (P14.4).
+"""Values of sequences under the joint exponential mechanism, and the number of sequences of each value (P14.4).
 
-A sequence of k different items has the value v = the largest amount by which one of its items falls short of the item
-that belongs there. With `n_i(v)` items of a count within v of the i-th (i from 0), `Π (n_i(v) - i)` sequences have a
-value of at most v. Values beyond a public horizon are not listed: together they are one column, with a weight that is
-an upper bound.
+A sequence of k different items has the value v = the largest amount by which one of its items is below the item of
+that rank. With `n_i(v)` items of a count within v of the i-th (i from 0), `Π (n_i(v) - i)` sequences have a value of
+at most v. Values beyond a public horizon are not listed: together they are one column, with a weight that is an upper
+bound.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from crestline.randomness.unit_points import Floats
 
 # Sixteen times the rounding of one operation, for each of the numbers that are added up.
 ROUNDING = 2.0**-49
-# All sequences beyond the horizon weigh less than e^-this times the best one: a matter of time, not of the law.
-BEYOND = 60.0  # how far values are listed: time, not the law
+# All sequences beyond the horizon weigh less than e^-60 times the best one. The horizon affects time, not the law.
+BEYOND = 60.0
 
 
 @dataclass(frozen=True)
 class SequenceValues:
-    """Scores of all values up to the horizon, `ln(number of sequences) - rate · value`; then, if any are left out, one
-    column for all that lie beyond: `ln(all sequences) - rate · horizon`."""
+    """Scores of all values up to the horizon: `ln(number of sequences) - rate · value`.
+
+    If larger values exist, one last column is for all of them: `ln(all sequences) - rate · horizon`.
+    """
 
     domain: CountLevels
     k: int
@@ -50,7 +52,7 @@ class SequenceValues:
 
     @cached_property
     def _value_table(self) -> tuple[Indices, Floats, int]:
-        """The values, ascending; the logarithm of the number of sequences of each; and how many numbers it adds up."""
+        """The values, ascending; the logarithm of the number of sequences of each; and the count of numbers summed."""
         value, growth = self._growth_events()
         order = np.argsort(value, kind="stable")
         value, growth = value[order], growth[order]
@@ -62,15 +64,15 @@ class SequenceValues:
         return distinct, logs, len(value)
 
     def _growth_events(self) -> tuple[Indices, Floats]:
-        """Where `ln(n_i - i)` grows, and by how much: `k` events at zero that start it, then one for each group."""
+        """Values where `ln(n_i - i)` grows, and by how much: `k` events at zero, then one for each count level."""
         starts, counts, sizes = self.domain.starts, self.domain.counts, self.domain.sizes
         values, growths = [np.zeros(self.k, dtype=np.int64)], [np.zeros(self.k)]
         for i, count in enumerate(self.leading.tolist()):
-            own = int(np.searchsorted(starts, i, side="right"))  # the first group below that of rank i
+            own = int(np.searchsorted(starts, i, side="right"))  # the first count level below that of rank i
             last = int(np.searchsorted(-counts, self.horizon - count, side="right"))
             growths[0][i] = math.log(int(starts[own]) - i)
             values.append(count - counts[own:last])
-            # not the logarithm of a ratio near one: N(v) - N(v-) hangs on the last digits of a small growth
+            # not the logarithm of a ratio near one: N(v) - N(v-) needs the last digits of a small growth
             growths.append(np.log1p(sizes[own:last] / (starts[own:last] - i)))
         return np.concatenate(values), np.concatenate(growths)
 
@@ -103,9 +105,9 @@ class SequenceValues:
         return arb(fmpz(number)).log() - rational_ball(self.rate * value)
 
     def candidates_at(self, value: int) -> tuple[list[int], list[int]]:
-        """`n_i - i` for every i: of items at most `value` short, and of items less than that short.
+        """`n_i - i` for every i: of items at most `value` below their rank, and of items less than `value` below it.
 
-        The latter fall by one at most from place to place, so that one of them is 0 before any is negative.
+        The latter fall by at most one from position to position, so that one of them is 0 before any is negative.
         """
         places, counts = np.arange(self.k), -self.domain.counts
         upto = np.searchsorted(counts, value - self.leading, side="right")
@@ -114,7 +116,7 @@ class SequenceValues:
         return inside, below
 
     def first_attaining_counts(self, value: int) -> list[int]:
-        """For each place: how many sequences of exactly this value attain it there first (P14.4)."""
+        """For each position the number of sequences of exactly this value that attain it there first (P14.4)."""
         inside, below = self.candidates_at(value)
         before = [1, *accumulate(below, mul)][: self.k]
         after = [1, *accumulate(reversed(inside), mul)][: self.k][::-1]
@@ -123,11 +125,11 @@ class SequenceValues:
 
 
 def log_sequences(items: int, k: int) -> float:
-    """The logarithm of the number of all sequences of `k` different items."""
+    """Logarithm of the number of all sequences of `k` different items."""
     return sum(math.log(items - i) for i in range(k))
 
 
 def sequence_values(domain: CountLevels, k: int, rate: Fraction) -> SequenceValues:
-    """The values of a public list with at least k items; the horizon depends on public numbers only."""
+    """Values of a public list with at least k items; the horizon depends on public numbers only."""
     reach = Fraction(log_sequences(domain.items, k) + BEYOND) / rate
     return SequenceValues(domain, k, rate, min(LARGEST_COUNT, math.ceil(reach)))

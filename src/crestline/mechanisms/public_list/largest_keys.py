@@ -1,8 +1,8 @@
-"""The k largest of `rate · count + noise` over a public list, in order, at the cost of its groups (D9).
+"""The k largest of `rate · count + noise` over a public list, in order, in time proportional to its count levels (D9).
 
-One draw gives the largest noise of a whole group. Only the k groups with the largest maxima can hold one of the k
-largest keys; of those, further order statistics are drawn until the last one drawn of every group is not needed.
-Which items of a group carry them is a uniform choice.
+One draw gives the largest noise of a whole count level. Only the k levels with the largest maxima can hold one of the
+k largest keys; of those, further order statistics are drawn until the last one drawn of every level is not needed. The
+items of a level that have them are a uniform choice.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from crestline.randomness.sampling import LazyShuffle, draw_ints
 from crestline.randomness.scores import LinearScores, LogScores
 from crestline.randomness.uniforms import Uniforms, interleave, select_columns
 
-_FIRST_DEPTH = 4  # how deep to look at first
+_FIRST_DEPTH = 4  # order statistics of each level drawn at first
 
 
 def draw_top_ranks(domain: CountLevels, k: int, rate: Fraction, law: Law, trials: int, entropy: Entropy) -> Indices:
-    """For each trial the ranks of the items with the `k` largest keys, largest first; `k` of them must exist."""
+    """For each trial the ranks of the items with the `k` largest keys, largest first; `k` items must exist."""
     tables = [
         _draw_batch(domain, k, LinearScores(domain.counts, rate), law, rows, entropy)
         for rows in batch_sizes(trials, max(domain.number_of_levels, k))
@@ -45,8 +45,8 @@ class LargestKeys:
     """The `k` largest keys of every row, in order.
 
     keys      a table of keys that holds them
-    columns   which columns of the table they are, largest first
-    ranks     the items that carry them, counted through all groups
+    columns   their columns in the table, largest first
+    ranks     the items that have them, counted through all count levels
     """
 
     keys: Keys
@@ -63,13 +63,14 @@ def draw_top_keys(
     entropy: Entropy,
     scale: Fraction = Fraction(1),
 ) -> LargestKeys:
-    """The `k` largest of `score + scale · noise` for each trial; `k` items must exist, `scores` has one for a group."""
+    """The `k` largest of `score + scale · noise` for each trial; `scores` has one for each level of at least `k`
+    items."""
     uniforms = entropy.uniforms(rows, domain.number_of_levels)
     copies = None if domain.items == domain.number_of_levels else LogScores(domain.sizes)
     maxima = Keys(scores, law, OnePerKey(uniforms, copies), scale)
     chosen = largest_columns(maxima, min(k, domain.number_of_levels))
     sizes = domain.sizes[chosen]
-    if (sizes == 1).all():  # then these are k groups: no fewer than k items exist
+    if (sizes == 1).all():  # then these are k levels: no fewer than k items exist
         return LargestKeys(maxima, chosen, domain.starts[chosen])
     parts = [select_columns(uniforms, chosen)]
     keys, columns, depth = _draw_order_statistics(
@@ -86,9 +87,9 @@ class LargestKeysOfRows:
     """The `k` largest keys of every row of a table of classes, in order.
 
     keys      a table of keys that holds them
-    columns   which columns of the table they are, largest first; columns without a key follow, where a row has too few
+    columns   their columns in the table, largest first; columns without a key follow if a row has too few
     classes   the class of each, as a column of the table of classes
-    ranks     which order statistic of its class each is, from 0
+    ranks     its number among the order statistics of its class, from 0
     """
 
     keys: Keys
@@ -100,8 +101,10 @@ class LargestKeysOfRows:
 def draw_top_of_rows(
     scores: LinearScores, sizes: Indices, k: int, law: Law, uniforms: Uniforms, entropy: Entropy, scale: Fraction
 ) -> LargestKeysOfRows:
-    """The `k` largest of `score + scale · noise` of every row, where each row has classes of its own: as many equal
-    scores as `sizes` says, none where it is zero. `uniforms` are those of the classes' maxima."""
+    """The `k` largest of `score + scale · noise` of every row, where each row has its own classes of equal scores.
+
+    `sizes` has the number of items of each class, zero for none; `uniforms` are those of the classes' maxima.
+    """
     maxima = Keys(scores, law, OrderStatistics(uniforms, sizes, 1), scale)
     chosen = largest_columns(maxima, min(k, sizes.shape[1]))
     there = np.take_along_axis(sizes, chosen, axis=1)
@@ -124,13 +127,13 @@ def _draw_order_statistics(
     entropy: Entropy,
     scale: Fraction,
 ) -> tuple[Keys, Indices, int]:
-    """The `k` largest keys of the chosen groups: a table with `depth` ranks for each group, their columns, the depth.
+    """The `k` largest keys of the chosen levels: a table with `depth` ranks for each level, their columns, the depth.
 
-    `parts` holds the uniforms of the groups' maxima; those of deeper ranks are drawn when they are needed.
+    `parts` holds the uniforms of the levels' maxima; those of deeper ranks are drawn when they are needed.
     """
     rows, groups = sizes.shape
     deepest = min(k, int(sizes.max()))
-    depth = min(_FIRST_DEPTH, deepest) if groups == k else deepest  # fewer groups than k: the maxima do not suffice
+    depth = min(_FIRST_DEPTH, deepest) if groups == k else deepest  # fewer levels than k: the maxima do not suffice
     have = 1
     while True:
         parts.append(entropy.uniforms(rows, groups * (depth - have)))
@@ -146,7 +149,7 @@ def _draw_order_statistics(
 
 
 def draw_members(groups: Indices, ranks: Indices, sizes: Indices, entropy: Entropy) -> Indices:
-    """Which item of its group carries each order statistic: uniform, and never the same item twice."""
+    """The item of its level that has each order statistic: uniform, and never the same item twice."""
     result = draw_ints(entropy.uniforms(*groups.shape), sizes - ranks)
     repeated = np.flatnonzero(ranks.any(axis=1))
     for row in repeated:

@@ -6,8 +6,8 @@ Assumes     the list of items is public, every item listed or counted; a user mo
 Numerics    exact: integer counts, rational ε, ideal keys decided with certainty (P11)
 Proof note  docs/proofs/lipschitz.md
 
-One class holds the exponential mechanism and peeling (Gumbel), permute-and-flip (exponential, k = 1), report-noisy-max
-(Laplace), and their one-shot top-k relatives.
+By its noise it is the exponential mechanism or peeling (Gumbel), permute-and-flip (exponential, k = 1),
+report-noisy-max (Laplace), or a one-shot top-k variant of these.
 """
 
 from __future__ import annotations
@@ -40,10 +40,16 @@ from crestline.randomness.laws.gumbel import GUMBEL
 
 @value
 class Lipschitz(BuiltIn):
-    """Names the k items of a public list with the largest noisy counts; `epsilon` is for the whole selection.
+    """Names the k items of a public list with the largest noisy counts.
 
-    `monotone` says that all counts move in one direction when a user comes or goes, as numbers of users do; scores
-    that may move either way by one need twice the noise.
+    Attributes:
+        k: Items wanted.
+        epsilon: ε for the whole selection.
+        noise: Name of one of the five noises of P8.1.
+        ordered: Whether to release a list; otherwise a set.
+        monotone: Whether all counts move in one direction when a user is added or removed, as numbers of users do;
+            otherwise the noise doubles.
+        slack: Failure probability of the accountant.
     """
 
     k: Whole = field(whole_number)
@@ -57,15 +63,18 @@ class Lipschitz(BuiltIn):
 
     @classmethod
     def for_budget(cls, *, noise: str = GUMBEL.name, **total: Unpack[TotalArguments]) -> Self:
-        """The instance within a total (epsilon, delta).
+        """Return the instance within a total (epsilon, delta).
 
-        The whole public list is seen, and every count may move: `k_bar` and `contribution` change nothing.
+        Args:
+            noise: Name of one of the five noises of P8.1.
+            **total: `k`, `epsilon`, `delta`; `k_bar` and `contribution` have no effect, since the whole list is read
+                and every count may move.
         """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), noise=noise)
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, noise: str = GUMBEL.name) -> Self:
-        """Gumbel noise composes its k steps; all of δ is slack."""
+        """The instance within a total; Gumbel noise composes its k steps, and all of δ is slack."""
         k, delta_slack = total.k, total.delta
         if lipschitz_noise(noise) == GUMBEL.name:
             return cls(k, k * per_step_epsilon(k, total.epsilon, delta_slack), slack=delta_slack)
@@ -82,7 +91,7 @@ class Lipschitz(BuiltIn):
         return select_rows(ranks, lambda row: self._selection(histogram, row))
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for small histograms."""
+        """Exact probability of every selection, for small histograms; ParameterError if there are too many outcomes."""
         counts = count_levels(histogram).all_counts()
         drawn = min(self.k, len(counts))
         if not drawn:
@@ -97,13 +106,13 @@ class Lipschitz(BuiltIn):
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
-        """By how many users an item must exceed another to come before it with this chance."""
+        """Users by which an item must exceed another to come before it with probability `chance`."""
         return winning_margin(LAWS[self.noise], 1 - chance) / float(self._unit_rate())
 
     def shortfall(self, items: int, beta: float = 0.05) -> float:
-        """With probability 1 - beta, no item this many users below the k-th count is returned, among `items` in all.
+        """Bound on the users by which a returned item is below the k-th count, with probability 1 - beta.
 
-        A union over the pairs of one item of the true top k and one outside it.
+        A union bound over the pairs of one item of the true top k and one outside it, of `items` in all.
         """
         pairs = self.k * max(1, items - self.k)
         return winning_margin(LAWS[self.noise], beta / pairs) / float(self._unit_rate())

@@ -10,8 +10,8 @@ from crestline.randomness.laws import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, LAPLAC
 from crestline.randomness.laws.law import Law
 
 NOISES = tuple(law.name for law in (GUMBEL, EXPONENTIAL, LAPLACE, LOGISTIC, HALF_LOGISTIC))
-_FAR = 45.0  # beyond, every density is nought
-_FARTHEST = 800.0  # the upper end of a search: margins lie far below
+_FAR = 45.0  # every density is negligible beyond
+_FARTHEST = 800.0  # the upper end of a search: margins are far below
 
 
 def lipschitz_noise(noise: str, name: str = "noise") -> str:
@@ -20,7 +20,7 @@ def lipschitz_noise(noise: str, name: str = "noise") -> str:
 
 
 def winning_margin(law: Law, losing: float) -> float:
-    """The difference of scores at which the lower key exceeds the higher one with probability `losing`.
+    """Difference of scores at which the lower key exceeds the higher one with probability `losing`.
 
     `losing`, at most one half, is `∫ f(z) S(z + margin) dz`, computed without cancellation: it may be tiny.
     """

@@ -1,1 +1,1 @@
-"""Mechanisms made of others: a set that is put in order, and a paid look that decides which mechanism answers."""
+"""Mechanisms made of others: a set that is put in order, and noisy queries that choose which mechanism answers."""

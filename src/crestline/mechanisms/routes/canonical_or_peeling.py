@@ -1,14 +1,14 @@
-"""Canonical or peeling: a paid look at a public list decides which of the two selects the k items.
+"""Canonical or peeling: a private test of a public list decides which of the two selects the k items.
 
 Seed        new in crestline (P20): ShekelyanLoukides2022's canonical mechanism, peeling, and a coin between them
 Guarantee   (ε, δ) with the choice published (P20.3): the coin is one step of bounded range, and each way fits after it
 Assumes     the list of items is public, every item listed or counted; a user moves each count by at most the step
-Numerics    exact: the coin's log odds are rational and its throw is decided with certainty (P11), as is what follows
+Numerics    exact: the coin's log odds are rational and it is drawn with certainty (P11), as are both mechanisms
 Proof note  docs/proofs/canonical_or_peeling.md
 
-The canonical mechanism has the exact set where the best k stand out together, and a random one where they do not.
-Peeling degrades slowly, but seldom has all k right. A set was chosen by the former, a list by the latter: that is how
-the choice is published.
+The canonical mechanism returns the exact set if the best k clearly lead together, and a random one if they do not.
+Peeling degrades slowly, but seldom has all k right. The type of the selection publishes the choice: the canonical
+mechanism returns a set, peeling a list.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.logistic import LOGISTIC
 
-# docs/decisions/public-lists.md has what other numbers give.
+# Other values are compared in docs/decisions/public-lists.md.
 _GAMMA = Fraction(2, 3)  # P20.1
-_LEAN = Fraction("7.6")  # a clear case is decided wrongly once in two thousand times (P20.2)
-_MOST, _ENOUGH = Fraction(7, 100), 21  # the look costs so much of ε at most, and no more than so much over ln C(d, k)
-_USUAL_LIST = 10**4  # how long a public list is taken to be before it is known
-_DIGITS = 6  # to which the steps of peeling are found
-_LATEST = Fraction(999, 1000)  # of the rate, at most, that is kept back
+_LEAN = Fraction("7.6")  # log odds with which a clear case is decided wrongly once in two thousand times (P20.2)
+_MOST, _ENOUGH = Fraction(7, 100), 21  # the coin's share of ε is at most 7% and at most 21/ln C(d, k)
+_USUAL_LIST = 10**4  # assumed length of a public list before it is known
+_DIGITS = 6  # digits to which the steps of peeling are found
+_LATEST = Fraction(999, 1000)  # largest `eta`
 _LOG_ODDS = PerHistogramCache[Fraction]()
 
 _NumberOrNone: TypeAlias = ConvertedField[Exact | None, Fraction | None]
@@ -57,11 +57,20 @@ def _proportion_or_none(given: Exact | None, name: str) -> Fraction | None:
 
 @value
 class CanonicalOrPeeling(BuiltIn):
-    """`look` is the ε of the coin, `epsilon` that of the canonical mechanism, `step` that of each of k peeling steps.
+    """Tests whether the best k clearly lead, then selects by the canonical mechanism or by peeling.
 
-    `eta` says by how much the coin looks ahead: at the rate `(1 - eta) epsilon`, so that it falls to peeling before the
-    canonical mechanism fails. Unless given it depends on the length of the list, such that both are as likely where the
-    best k just begin to stand out. `lean` is the log odds of the canonical mechanism where they clearly do.
+    Attributes:
+        k: Items wanted.
+        look: ε of the coin.
+        epsilon: ε of the canonical mechanism.
+        step: ε of each of k peeling steps.
+        gamma: Weight of the lowest count taken against the largest left out, at least one half.
+        noise: Noise of the canonical mechanism, one of the five of P8.1.
+        eta: The coin uses the rate `(1 - eta) epsilon`, so that it changes to peeling before the canonical mechanism
+            fails. By default it depends on the length of the list, such that both are equally likely where the best k
+            just begin to lead.
+        lean: Log odds of the canonical mechanism if the best k clearly lead.
+        slack: Failure probability of the accountant, for peeling.
     """
 
     k: Whole = field(whole_number)
@@ -85,12 +94,17 @@ class CanonicalOrPeeling(BuiltIn):
 
     @classmethod
     def for_budget(cls, *, noise: str = EXPONENTIAL.name, **total: Unpack[TotalArguments]) -> Self:
-        """The instance within a total (epsilon, delta); as in `Lipschitz`, `k_bar` and `contribution` do nothing."""
+        """Return the instance within a total (epsilon, delta).
+
+        Args:
+            noise: Noise of the canonical mechanism, one of the five of P8.1.
+            **total: `k`, `epsilon`, `delta`; as in `Lipschitz`, `k_bar` and `contribution` have no effect.
+        """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), noise=noise)
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, noise: str = EXPONENTIAL.name) -> Self:
-        """All of δ is slack, for peeling."""
+        """The instance within a total; all of δ is slack, for peeling."""
         k, delta_slack, look = total.k, total.delta, total.epsilon * _share(total.k)
         roughly = per_step_epsilon(k, total.epsilon - look, delta_slack, Renyi() if delta_slack else None)
         step = largest_within(
@@ -103,27 +117,28 @@ class CanonicalOrPeeling(BuiltIn):
 
     @property
     def canonical(self) -> Canonical:
-        """What selects a set."""
+        """The mechanism that selects a set."""
         return Canonical(self.k, self.epsilon, self.gamma, self.noise)
 
     @property
     def peeling(self) -> Lipschitz:
-        """What selects a list."""
+        """The mechanism that selects a list."""
         return Lipschitz(self.k, self.k * self.step)
 
     def guarantee(self) -> Guarantee:
-        """The worse of the two ways, each with the look before it (P20.3)."""
+        """The larger of the two promises, each with the coin before it (P20.3)."""
         peeled = total_epsilon(_peeling_cost(self.look, self.step, self.k), self.slack)
         return ApproxDP(max(self.look + self.epsilon, peeled), self.slack, theorem=self.theorem)
 
     def cost(self) -> Cost:
-        """The look and the dearer way, by whatever a ledger adds up."""
+        """Cost of the coin and of the more expensive mechanism, in each measure that a ledger adds up."""
         return self._look_cost + self._cost_of_either(max)
 
     def settlement_cost(self, selection: Selection) -> Cost:
-        """The look and the way that was taken: a set is the canonical mechanism's, a list was peeled (P10.5).
+        """Cost of the coin and of the mechanism that answered: a set is the canonical mechanism's, a list peeling's
+        (P10.5).
 
-        Nothing at all comes of an empty list only, which tells nothing: the cheaper way is charged.
+        Only an empty list of items returns nothing, which reveals nothing: then the cheaper mechanism is charged.
         """
         if not selection.items:
             return self._look_cost + self._cost_of_either(min)
@@ -140,7 +155,7 @@ class CanonicalOrPeeling(BuiltIn):
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         items = count_levels(histogram)
-        if items.items <= self.k:  # there is only one subset, and nothing to look at
+        if items.items <= self.k:  # there is only one subset, and nothing to test
             return self.canonical.release_many(histogram, n, entropy)
         heads = self.coin_for(items).draw(self._log_odds(histogram), n, entropy)
         sets = iter(self.canonical.release_many(histogram, int(heads.sum()), entropy))
@@ -148,7 +163,7 @@ class CanonicalOrPeeling(BuiltIn):
         return [next(sets) if head else next(lists) for head in heads.tolist()]
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every set and of every list, for small histograms."""
+        """Exact probability of every set and of every list, for small histograms."""
         if count_levels(histogram).items <= self.k:
             return self.canonical.law(histogram)
         taken = self.canonical_chance(histogram)
@@ -157,11 +172,11 @@ class CanonicalOrPeeling(BuiltIn):
         return sets | lists
 
     def canonical_chance(self, histogram: Histogram) -> float:
-        """The probability that the canonical mechanism is taken, for a public list with more than k items."""
+        """Probability of the canonical mechanism, for a public list with more than k items."""
         return float(LOGISTIC.cdf(np.array(float(self._log_odds(histogram)))))
 
     def coin_for(self, items: CountLevels) -> ClearChoiceTest:
-        """The coin for a public list of some length, which is public."""
+        """The coin for a public list; it depends on the list's length, which is public."""
         rate = (1 - self._lead_share(items.items)) * self.epsilon
         return ClearChoiceTest(self.k, self.gamma, rate, self.look, self.lean)
 
@@ -170,8 +185,11 @@ class CanonicalOrPeeling(BuiltIn):
         return _LOG_ODDS.get(histogram, self, lambda: self.coin_for(items).log_odds(items, histogram.unit))
 
     def _lead_share(self, items: int) -> Fraction:
-        """`eta`. Where the best k just begin to stand out at the full rate, `q` is about `eta ln C(d, k)`, and the
-        coin's log odds are to be zero there: `eta/(1 - eta) = lean · gamma · epsilon/(look · ln C(d, k))`."""
+        """`eta`, or its default for a list of this length.
+
+        Where the best k just begin to lead at the full rate, `q` is about `eta ln C(d, k)`, and the coin's log odds
+        are to be zero there: `eta/(1 - eta) = lean · gamma · epsilon/(look · ln C(d, k))`.
+        """
         if self.eta is not None:
             return self.eta
         ratio = float(self.lean * self.gamma * self.epsilon / self.look) / log_subsets_bound(items, self.k)
@@ -179,10 +197,10 @@ class CanonicalOrPeeling(BuiltIn):
 
 
 def _share(k: int) -> Fraction:
-    """Which part of ε is for the look."""
+    """Share of ε for the coin."""
     return min(_MOST, Fraction(round(10**5 * _ENOUGH / log_subsets_bound(max(_USUAL_LIST, 10 * k), k)), 10**5))
 
 
 def _peeling_cost(look: Fraction, each: Fraction, k: int) -> Cost:
-    """The look, and then k steps of peeling."""
+    """Cost of the coin and of k steps of peeling."""
     return repeat_step(BoundedRange(look)) + repeat_step(BoundedRange(each), k)

@@ -1,9 +1,9 @@
-"""A coin that says whether the canonical mechanism has a clear choice, from all its subsets at once (P20.2).
+"""A coin that decides whether the canonical mechanism has a clear choice, from all its subsets at once (P20.2).
 
-What it looks at is `q`, the logarithm of the weight of all k-subsets relative to the best k, at a rate below the one
-that will be used: near 0 where the best k stand out, up to `ln C(d, k)` where they drown in the number of subsets.
-One user moves it by at most `rate · gamma`, so a coin whose log odds fall with `q` at the right slope is one step of
-bounded range. The coin is thrown exactly: `q` is replaced by a rational that is certainly near it.
+It depends on `q`, the logarithm of the weight of all k-subsets relative to the best k, at a rate below the one that
+will be used: near 0 if the best k clearly lead, up to `ln C(d, k)` if all subsets are alike. One user moves it by at
+most `rate · gamma`, so a coin whose log odds fall with `q` at the right slope is one step of bounded range. The coin
+is drawn exactly: `q` is replaced by a rational that is certainly near it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from crestline.randomness.keys import build_keys, noiseless_keys
 from crestline.randomness.laws.logistic import LOGISTIC
 from crestline.randomness.scores import EqualScores, RealScores
 
-_NEAR = Fraction(1, 1000)  # how far `q` may be off, as a part of what one user moves it by (P20.2)
+_NEAR = Fraction(1, 1000)  # largest error of `q`, relative to its change by one user (P20.2)
 _FAR = 2**62  # no count is larger
 _FIRST_BITS, _DIGITS = 128, 40
 
 
 def log_subsets_bound(items: int, k: int) -> float:
-    """An upper bound on `ln C(items, k)`, good to a few units: `C(d, k) ≤ (e d/k)^k`."""
+    """Upper bound on `ln C(items, k)`, accurate to a few units: `C(d, k) ≤ (e d/k)^k`."""
     return k * (1 + math.log(items / k))
 
 
 @dataclass(frozen=True)
 class ClearChoiceTest:
-    """`rate` is the `c'` of P20.2 for one user, `epsilon` what the coin costs, `lean` its log odds at `q = 0`."""
+    """`rate` is the `c'` of P20.2 for one user, `epsilon` the cost of the coin, `lean` its log odds at `q = 0`."""
 
     k: int
     gamma: Fraction
@@ -48,16 +48,16 @@ class ClearChoiceTest:
 
     @property
     def tau(self) -> Fraction:
-        """How far the rational that stands for `q` may be from it; a public number."""
+        """Largest distance of the rational that replaces `q` from it; a public number."""
         return self.rate * self.gamma * _NEAR
 
     @property
     def slope(self) -> Fraction:
-        """By how much the log odds fall where `q` rises by one: one user moves its rational by this much at most."""
+        """Fall of the log odds when `q` rises by one. With it, one user moves the log odds by at most `epsilon`."""
         return self.epsilon / (self.rate * self.gamma + 2 * self.tau)
 
     def log_odds(self, domain: CountLevels, step: int) -> Fraction:
-        """The log odds of the canonical mechanism for a public list with more than k items."""
+        """Log odds of the canonical mechanism for a public list with more than k items."""
         return self.lean - self.slope * self._total(domain, step)
 
     def draw(self, log_odds: Fraction, trials: int, entropy: Entropy) -> NDArray[np.bool_]:
@@ -66,7 +66,7 @@ class ClearChoiceTest:
         return exceeds_threshold(noisy, noiseless_keys(EqualScores(1), trials)).ravel()
 
     def _total(self, domain: CountLevels, step: int) -> Fraction:
-        """A rational within `tau` of `q`: a quarter of that for counts that are cut, the rest for rounding."""
+        """A rational within `tau` of `q`: a quarter of that for the capped losses, the rest for rounding."""
         total = ClassTotal(self._cap_losses(subset_classes(domain, self.k, self.gamma, self.rate / step)), Fraction(0))
         allowed, bits = self.tau / 2, _FIRST_BITS
         if total.error <= allowed:
@@ -80,8 +80,10 @@ class ClearChoiceTest:
             bits *= 2
 
     def _cap_losses(self, classes: SubsetClasses) -> SubsetClasses:
-        """Losses so large that all subsets with them weigh next to nothing together count as that large: so doubles
-        are precise, however large counts are."""
+        """The classes with losses capped where all subsets beyond the cap together have a negligible weight.
+
+        So doubles are accurate for counts of any size.
+        """
         items = int(classes.last[-1]) + 1 + self.k
         needless = 1 + log_subsets_bound(items, self.k) - math.log(self.tau / 8)
         return replace(
@@ -92,5 +94,5 @@ class ClearChoiceTest:
 
 
 def _largest_loss(needless: float, rate: Fraction) -> int:
-    """The count at which a loss is so large; it exceeds all counts where the rate is tiny, or zero."""
+    """The count at which a loss reaches `needless`; it exceeds all counts if the rate is tiny, or zero."""
     return min(_FAR, math.ceil(Fraction(needless) / rate)) if rate else _FAR

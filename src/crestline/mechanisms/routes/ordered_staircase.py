@@ -1,6 +1,6 @@
-"""Ordered staircase: the largest set that stands, and then its items in the order of their noisy counts.
+"""Ordered staircase: the set of the staircase, and then its items in the order of their noisy counts.
 
-Seed        the staircase (P19.1), followed by noisy counts of its items that only their order is shown of
+Seed        the staircase (P19.1), followed by noisy counts of its items of which only the order is released
 Guarantee   (ε + ε_order, δ) by basic composition: the staircase (P19.2), then Laplace noise up to a shift (P2.7)
 Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
 Numerics    exact: integer counts, rational rates, ideal noise decided with certainty (P11)
@@ -37,16 +37,21 @@ from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import LinearScores
 
-# Shares of a total ε for the order: what is taken when nothing is known of the lead, and from where to where it may go
-# when something is (docs/decisions/auto.md).
+# Shares of a total ε for the order: the default for an unknown lead, and those allowed for a known one
+# (docs/decisions/auto.md).
 _ORDER = Fraction(1, 5)
 _SHARES = tuple(Fraction(n, 20) for n in range(2, 7))
-_ROOM = 1.5  # a set is safe when it leads by so many times its margin
+_ROOM = 1.5  # a set is safe if it leads by this multiple of its margin
 
 
 @value
 class OrderedStaircase(BuiltIn):
-    """`staircase` chooses the set, `order` is the ε that its order costs; zero is for one item, which has none."""
+    """Names the items of a staircase's set in the order of their noisy counts.
+
+    Attributes:
+        staircase: The mechanism that chooses the set.
+        order: ε of the order; zero only for one item, which has no order.
+    """
 
     staircase: Staircase
     order: Number = field(non_negative_number)
@@ -60,19 +65,25 @@ class OrderedStaircase(BuiltIn):
 
     @classmethod
     def for_budget(cls, *, share: Exact = _ORDER, **total: Unpack[TotalArguments]) -> Self:
-        """The instance within a total (epsilon, delta): all of both, a `share` of ε for the order."""
+        """Return the instance within a total (epsilon, delta).
+
+        Args:
+            share: Share of ε for the order.
+            **total: `k`, `epsilon`, `delta`, `k_bar`; `contribution` has no effect.
+        """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), share=share)
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, share: Exact = _ORDER) -> Self:
-        """All of ε and δ; ten slots for each item wanted unless said."""
+        """The instance that spends all of ε and δ; ten slots for each item wanted unless `k_bar` is given."""
         order = Fraction(0) if total.k == 1 else probability(share, "share") * total.epsilon
         return cls(Staircase.fit(replace(total, epsilon=total.epsilon - order)), order)
 
     def for_lead(self, lead: float) -> OrderedStaircase:
-        """The same total, divided for a set that leads by so many users: what the set does not need goes to the order.
+        """Return an instance with the same total, divided for a set with this lead in users.
 
-        The lead must be a released number. Whatever it is, the promise is the same.
+        What the set does not need goes to the order. The lead must be a released number; the promise is the same for
+        every lead.
         """
         if self.k == 1:
             return self
@@ -112,7 +123,7 @@ class OrderedStaircase(BuiltIn):
         return result
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every list, for small histograms."""
+        """Exact probability of every list, for small histograms."""
         slot_of, law = _slots(histogram), dict[Selection, float]()
         for chosen, chance in self.staircase.law(histogram).items():
             members = sorted(slot_of[item] for item in chosen.items)
@@ -121,11 +132,11 @@ class OrderedStaircase(BuiltIn):
         return law
 
     def margin(self, chance: float = 0.95) -> float:
-        """All k items are named with this chance when the k-th leads the first item left out by so many users."""
+        """Users by which the k-th item must lead the first left out for all k to be named with probability `chance`."""
         return self.staircase.margin(chance)
 
     def _rate(self, size: int, histogram: Histogram) -> Fraction:
-        """The rate of the noise in the counts of so many items: no more than half of them move up to a shift (P2.7)."""
+        """Rate of the noise in the counts of `size` items: no more than half of them move up to a shift (P2.7)."""
         return self.order / max(1, order_sensitivity(size, None)) / histogram.unit
 
     def _order_chances(self, histogram: Histogram, members: Sequence[int]) -> list[tuple[tuple[int, ...], float]]:
@@ -140,5 +151,5 @@ class OrderedStaircase(BuiltIn):
 
 
 def _slots(histogram: Histogram) -> dict[Label, int]:
-    """The slot of each item; empty slots, which are in no set, come last."""
+    """Slot of each item; empty slots, which are in no set, are omitted."""
     return {histogram.name(slot): slot for slot in range(min(histogram.filled, histogram.k_bar))}

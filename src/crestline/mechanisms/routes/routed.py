@@ -1,9 +1,9 @@
-"""Routed: a small noisy look at the data decides which of two mechanisms answers, and the answer says which.
+"""Routed: a noisy query of the data decides which of two mechanisms answers, and the answer names it.
 
 Seed        new in crestline (P18.5 a): slots where the leaders lead clearly, the sieve where they do not
 Guarantee   (ε_gate + ε, δ) by basic composition, where both mechanisms are (ε, δ)-DP; the choice is released
 Assumes     distinct pairs of a user and an item, all views in one snapshot; parameters chosen without the data
-Numerics    exact: the ideal noisy lead rounded to whole users with certainty (P11), and what the two mechanisms say
+Numerics    exact: the ideal noisy lead rounded to whole users with certainty (P11), and those of the two mechanisms
 Proof note  docs/proofs/routed.md
 """
 
@@ -39,12 +39,12 @@ from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import LinearScores
 
 FEW = 10
-"""Up to so many items the ordered staircase is the better of the mechanisms that look at slots."""
+"""Up to this number of items the ordered staircase is the better of the mechanisms that see slots."""
 
-# The noise of the look is this part of the lead that decides, so that it seldom decides wrongly far from it; but the
-# look costs at most this share of ε.
+# Scale of the query's noise as a share of the deciding lead, so that the choice is seldom wrong far from it; and the
+# largest share of ε for the query.
 _NOISE, _MOST = Fraction(2, 5), Fraction(1, 20)
-# Below its margin for all k items the staircase still names the part that stands: docs/decisions/auto.md.
+# Below its margin for all k items the staircase still names a smaller set: docs/decisions/auto.md.
 _STANDS = 0.6
 # Restricted Gumbel is better than the sieve from a lead of about 3 √k ln(1/δ)/ε users on: docs/decisions/auto.md.
 _PEELING = 3.0
@@ -53,7 +53,14 @@ _FAR = 37  # e^-37 is below the rounding of a double
 
 @value
 class Routed(PairMechanismBase):
-    """`gate` is the ε of the look. `slots` answers from a noisy lead of `needed` users on, and `pairs` otherwise."""
+    """Answers by `slots` if a noisy lead is at least `needed` users, and by `pairs` otherwise.
+
+    Attributes:
+        gate: ε of the noisy lead.
+        needed: Lead in users from which on `slots` answers.
+        slots: Mechanism that sees slots.
+        pairs: Mechanism that sees pairs of a user and an item.
+    """
 
     gate: Number = field(positive_number)
     needed: Whole = field(whole_number)
@@ -64,14 +71,19 @@ class Routed(PairMechanismBase):
 
     def __post_init__(self) -> None:
         if self.slots.k is None or self.slots.k_bar is None or self.slots.k != self.pairs.k:
-            raise ParameterError("both mechanisms must name the same number of items, and one of them look at slots")
+            raise ParameterError("both mechanisms must name the same number of items, and the first must see slots")
         if any(promise.epsilon is None for promise in self._promises):
             raise ParameterError("both mechanisms must promise one epsilon and one delta")
         super().__post_init__()
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """All of ε and δ, whichever way is taken; ten slots for each item wanted unless said."""
+        """The instance that spends all of ε and δ in either way; ten slots for each item wanted unless `k_bar` is
+        given.
+
+        Raises:
+            ParameterError: The total has a contribution bound; the sieve chooses its own.
+        """
         if total.contribution is not None:
             raise ParameterError("Routed finds its own bound on items: leave contribution out, or take Observed")
         kind = OrderedStaircase if total.k <= FEW else RestrictedGumbel
@@ -93,30 +105,36 @@ class Routed(PairMechanismBase):
         return self.slots.guarantee(), self.pairs.guarantee()
 
     def guarantee(self) -> Guarantee:
-        """Basic composition: the look, then the worse of the two promises."""
+        """Basic composition: the noisy lead, then the larger of the two promises."""
         epsilons = [promise.epsilon or Fraction(0) for promise in self._promises]
         deltas = [promise.delta for promise in self._promises]
         return ApproxDP(self.gate + max(epsilons), max(deltas), theorem=self.theorem)
 
     def cost(self) -> Cost:
-        """The look and the dearer way, for a ledger that adds up ρ: one that adds up ε refuses it beforehand."""
+        """Cost of the noisy lead and of the more expensive mechanism, as ρ.
+
+        A ledger that adds up ε refuses it beforehand.
+        """
         ways = self._most_expensive_slots().cost(), self.pairs.cost()
         rho, delta = max(way.rho for way in ways), max(way.delta for way in ways)
         return self._look_cost() + repeat_step(ZCDP(rho, theorem=self.theorem), delta=delta)
 
     def settlement_cost(self, selection: Selection) -> Cost:
-        """The look and the way that was taken, which the selection says (P10.5); at least the cheaper of the two."""
-        if selection.route is None:  # what is charged at the very least, before anything was released
+        """Cost of the noisy lead and of the mechanism that answered, which the selection names (P10.5).
+
+        Without a route, the least cost of any selection.
+        """
+        if selection.route is None:  # the least cost, before anything is released
             return self._look_cost() + min((self.slots.cost(), self.pairs.cost()), key=lambda way: way.rho)
         return self._look_cost() + self.answering_mechanism(selection).settlement_cost(selection)
 
     def answering_mechanism(self, selection: Selection) -> AnyMechanism:
-        """The mechanism that the look chose."""
-        assert selection.route is not None, "a routed selection says which way it took"
+        """The mechanism that the noisy lead chose."""
+        assert selection.route is not None, "a routed selection has a route"
         return self._mechanism_for_lead(selection.route.lead)
 
     def _mechanism_for_lead(self, lead: int) -> AnyMechanism:
-        """What answers when the look released this lead; the noise of the look is taken off where a set is weighed."""
+        """The mechanism that answers for this released lead, less one noise scale where a set's lead is weighed."""
         if lead < self.needed:
             return self.pairs
         return (
@@ -124,13 +142,14 @@ class Routed(PairMechanismBase):
         )
 
     def release_many(self, pairs: PairViews, n: int, entropy: Entropy) -> list[Selection]:
-        """The slots are read and the look is taken, whatever they hold; then one of the two answers."""
+        """Return `n` independent releases: slots are read and the lead released in every case, then one mechanism
+        answers."""
         slots = pairs.slots(self.k_bar)
         true = LinearScores(np.array([self._true_lead(slots)], dtype=np.int64), Fraction(1))
         noisy = build_keys(true, LAPLACE, entropy.uniforms(n, 1), scale=1 / self.gate)
         leads = round_to_grid(noisy, Fraction(1))[:, 0].tolist()
         often = Counter(leads)
-        ways = {lead: self._mechanism_for_lead(lead) for lead in often}  # once for each lead: few of them differ
+        ways = {lead: self._mechanism_for_lead(lead) for lead in often}  # once for each lead, since few differ
         wanted: Counter[AnyMechanism] = Counter()
         for lead, times in often.items():
             wanted[ways[lead]] += times
@@ -142,7 +161,7 @@ class Routed(PairMechanismBase):
 
     @property
     def law(self) -> Law | None:
-        """The exact probability of every outcome, the noisy lead included, where both mechanisms have a law."""
+        """Exact probability of every outcome, including the noisy lead; None unless both mechanisms have a law."""
         return None if self.slots.law is None or self.pairs.law is None else self._law
 
     def _law(self, view: Histogram) -> Mapping[Selection, float]:
@@ -159,18 +178,18 @@ class Routed(PairMechanismBase):
         return law
 
     def _most_expensive_slots(self) -> BuiltIn:
-        """Of the ways to divide a total between a set and its order, the one that costs most: least for the order."""
+        """The most expensive way to divide a total between a set and its order: the least share for the order."""
         return self.slots.for_lead(0) if isinstance(self.slots, OrderedStaircase) else self.slots
 
     def _lead_law(self, true: int) -> Iterator[tuple[int, float]]:
-        """Every noisy lead that is not too rare for a double, with its probability."""
+        """Every noisy lead whose probability is not negligible in a double, with its probability."""
         reach = math.ceil(_FAR / self.gate)
         edges = np.arange(-reach, reach + 2, dtype=np.float64) - 0.5
         chances = np.diff(LAPLACE.cdf(np.multiply(edges, float(self.gate), dtype=np.float64)))
         yield from zip(range(true - reach, true + reach + 1), chances.tolist(), strict=True)
 
     def _true_lead(self, slots: Histogram) -> int:
-        """By how many users the k-th item leads the first one left out, one less: a user moves it by at most one."""
+        """Users by which the k-th item leads the first one left out, less one; one user moves it by at most one."""
         assert slots.next_count is not None, "slots of an unknown domain always leave something out"
         return int(slots.array[self.k - 1]) - slots.next_count - 1
 

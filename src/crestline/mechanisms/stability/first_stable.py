@@ -32,9 +32,14 @@ NONE_STABLE = QueryAnswer(None, stopped=True)
 
 @value
 class FirstStable(SparseQueries):
-    """Answers the first of at most `queries` queries whose answer no small change of the data could alter.
+    """Answers the first of several queries whose answer no small change of the data could alter.
 
-    `epsilon` and `delta` are for all queries together; a `share` of `epsilon` is for the noise of the threshold.
+    Attributes:
+        queries: Most queries in one release.
+        epsilon: ε for all queries together.
+        delta: δ for all queries together.
+        share: Share of ε for the noise of the threshold; by default 0.22, or 0.37 for Laplace noise.
+        noise: `"exponential"` or `"laplace"`.
     """
 
     queries: Whole = field(whole_number)
@@ -53,7 +58,12 @@ class FirstStable(SparseQueries):
         return repeat_step(PureDP(self.epsilon, theorem="P2.5"), delta=self.delta)
 
     def release(self, queries: Iterable[StableAnswer], entropy: Entropy) -> QueryAnswer:
-        """The first stable query and its value, or a stop. Queries are computed one by one, and only while needed."""
+        """Return the first stable query and its value, or a stop.
+
+        Args:
+            queries: The queries; each is computed only when it is tested.
+            entropy: Source of random bits.
+        """
         bar = self._noisy_threshold(1, entropy)
         for index, query in enumerate(islice(queries, self.queries)):
             if exceeds_threshold(self._noisy_distances(distance_scores([query]), 1, entropy), bar).item():
@@ -61,7 +71,7 @@ class FirstStable(SparseQueries):
         return NONE_STABLE
 
     def release_many(self, queries: Sequence[StableAnswer], n: int, entropy: Entropy) -> list[QueryAnswer]:
-        """`n` independent releases on the same queries, vectorised. Each costs as much."""
+        """Return `n` independent releases on the same queries, vectorised; each must be charged."""
         asked = queries[: self.queries]
         if not asked:
             return [NONE_STABLE] * n
@@ -73,7 +83,7 @@ class FirstStable(SparseQueries):
         return [answers[index] for index in first]
 
     def law(self, queries: Sequence[StableAnswer]) -> Mapping[QueryAnswer, float]:
-        """The exact probability of every answer to queries fixed in advance."""
+        """Exact probability of every answer to queries fixed in advance."""
         asked = queries[: self.queries]
         chances = first_success_law(
             distance_scores(asked).approx, float(self.threshold), self._distance_rate, self._threshold_rate, self._law

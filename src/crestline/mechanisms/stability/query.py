@@ -1,9 +1,8 @@
 """Stability queries: any function of the data, answered when no small change of the data could alter it (P14.1).
 
-The caller computes the value and its distance to instability: a number that moves by at most one when a user comes or
-goes, and that is zero (or less) on both sides wherever the values differ. `stable_top_set` and `stable_mode` do this
-for
-the items with the largest counts; any other function is as good when its author can prove the two properties.
+The caller computes the value and its distance to instability: a number that moves by at most one when a user is added
+or removed, and that is zero (or less) on both sides wherever the values differ. `stable_top_set` and `stable_mode` do
+this for the items with the largest counts; the author of any other function must prove the two properties.
 """
 
 from __future__ import annotations
@@ -22,7 +21,12 @@ from crestline.randomness.scores import RealScores
 
 @dataclass(frozen=True, repr=False)
 class StableAnswer:
-    """What a query says about the data, and how many users would have to come or go before it could say otherwise."""
+    """Value of a query on the data, and its distance to instability. Both are private.
+
+    Attributes:
+        value: The value.
+        distance: Lower bound on the number of users to add or remove before the value can change.
+    """
 
     value: Any
     distance: int | Fraction
@@ -37,9 +41,12 @@ class StableAnswer:
 
 @dataclass(frozen=True)
 class QueryAnswer:
-    """The released answer to query number `index`, from 0; a stop (⊥) has no value.
+    """Released answer to one query.
 
-    Of `FirstStable`, a stop means that no query was stable, and has no index either.
+    Attributes:
+        index: Number of the query, from 0; None if `FirstStable` found no stable query.
+        value: The value; None for a stop.
+        stopped: Whether the query was not stable (⊥).
     """
 
     index: int | None
@@ -48,7 +55,11 @@ class QueryAnswer:
 
 
 def stable_top_set(histogram: Histogram) -> StableAnswer:
-    """The set of a histogram's items, its first `k_bar`: stable while it leads the next count (P14.1)."""
+    """Return the set of a histogram's first `k_bar` items, with its lead over the next count (P14.1).
+
+    Raises:
+        HistogramError: The histogram is not cut and padded, or nothing was left out of it.
+    """
     if isinstance(histogram, CountHistogram) or not histogram.padded or histogram.next_count is None:
         raise HistogramError("a stable set is cut from more items: make the histogram with from_counts and padding")
     lead = Fraction(histogram.counts[-1] - histogram.next_count, histogram.unit) - 1
@@ -57,14 +68,14 @@ def stable_top_set(histogram: Histogram) -> StableAnswer:
 
 
 def stable_mode(counts: Mapping[Label, int]) -> StableAnswer:
-    """The value that most users have, None when nobody has any: stable while it leads the runner-up (P14.1).
+    """Return the value that most users have, with its lead over the runner-up (P14.1); None for empty counts.
 
-    `counts` are numbers of distinct users; ties go to the first in byte order.
+    `counts` are numbers of distinct users; of equal counts the first in byte order is taken.
     """
     first = stable_top_set(Histogram.from_counts(counts, 1))
     return StableAnswer(next(iter(first.value), None), first.distance)
 
 
 def distance_scores(queries: Sequence[StableAnswer]) -> RealScores:
-    """The distances of some queries, as exact scores."""
+    """Distances of some queries, as exact scores."""
     return RealScores([Real(Fraction(query.distance)) for query in queries])

@@ -1,4 +1,4 @@
-"""The exact law of a sparse vector that stops at its first success, and of a uniformly random subset (P2.5, P6.1)."""
+"""Exact law of a sparse vector that stops at its first success, and of a uniformly random subset (P2.5, P6.1)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MOST_OUTCOMES = 20_000  # more would take too long to list
 
 
 def first_success_law(gaps: Floats, threshold: float, tested: Fraction, shared: Fraction, noise: Law) -> list[float]:
-    """Gaps are tested in the order given. The chances of no success, of the last one, …, of the first one.
+    """Probabilities of no success, of the last gap, …, of the first one; gaps are tested in the order given.
 
     A gap passes when it and its noise, of rate `tested`, exceed the threshold and its noise, of rate `shared`, drawn
     once. Given that noise the tests are independent.
     """
     a, b = float(tested), float(shared)
     below, above = noise_support(noise)
-    # The noise of the threshold in its own units: a gap's chance has a kink where gap and threshold meet.
+    # The noise of the threshold in its own units: a gap's probability has a kink where gap and threshold are equal.
     grid = quadrature_between(-below, above, [0.0, *(b * (gaps - threshold)).tolist()], piece=min(1.0, b / a))
     weight = grid.weights * noise.density(grid.points)
     passes = noise.survival(a * (threshold + grid.points / b - gaps[:, None]))
@@ -38,7 +38,7 @@ def first_success_law(gaps: Floats, threshold: float, tested: Fraction, shared: 
 
 
 def subset_law(labels: Sequence[Label], k: int) -> Mapping[Selection, float]:
-    """A uniformly random choice of k labels, or all of them when there are no more."""
+    """Law of a uniformly random choice of k labels, or of all if there are no more."""
     size = min(k, len(labels))
     many = math.comb(len(labels), size)
     if many > _MOST_OUTCOMES:

@@ -32,12 +32,16 @@ Transcript = tuple[QueryAnswer, ...]
 
 @value
 class StableAnswers(SparseQueries):
-    """Answers every query whose answer no small change of the data could alter, until `failures` of them failed.
+    """Answers adaptive queries that no small change of the data could alter, until `failures` of them were not stable.
 
-    At most `queries` are asked; `epsilon` and `delta` are for them all.
-
-    `one_direction` says that all distances move in the same direction when a user comes or goes; with one failure the
-    noise is then halved (P2.4). `share` of `epsilon` is for the noise of the threshold.
+    Attributes:
+        queries: Most queries in one interaction.
+        failures: Unstable queries that end the interaction.
+        epsilon: ε for the whole interaction.
+        delta: δ for the whole interaction.
+        share: Share of ε for the noise of the threshold.
+        one_direction: Whether all distances move in the same direction when a user is added or removed; with one
+            failure this halves the noise (P2.4).
     """
 
     queries: Whole = field(whole_number)
@@ -52,7 +56,9 @@ class StableAnswers(SparseQueries):
 
     def __post_init__(self) -> None:
         if self.one_direction and self.failures != 1:
-            raise ParameterError("one_direction needs failures=1: it helps only when the first failure ends it")
+            raise ParameterError(
+                "one_direction needs failures=1: it has an effect only if the first failure ends the interaction"
+            )
 
     def cost(self) -> Cost:
         step: Step = PureDP(self.epsilon, theorem=self.theorem)
@@ -61,11 +67,11 @@ class StableAnswers(SparseQueries):
         return repeat_step(step, delta=self.delta)
 
     def open(self, entropy: Entropy) -> Interaction:
-        """Start an interaction; its whole price is due now, however many queries will be asked."""
+        """Start an interaction. Its whole cost must be charged before, whatever the number of queries."""
         return Interaction(self, entropy)
 
     def release_many(self, queries: Sequence[StableAnswer], n: int, entropy: Entropy) -> list[Transcript]:
-        """`n` independent interactions that ask the same queries in the same order, vectorised."""
+        """Return `n` independent interactions with the same queries in the same order, vectorised."""
         asked = queries[: self.queries]
         if not asked:
             return [()] * n
@@ -82,7 +88,7 @@ class StableAnswers(SparseQueries):
         return result
 
     def law(self, queries: Sequence[StableAnswer]) -> Mapping[Transcript, float]:
-        """The exact probability of every transcript of a few queries that are fixed in advance."""
+        """Exact probability of every transcript of a few queries that are fixed in advance."""
         asked = queries[: self.queries]
         passes, weight = self._pass_chances(distance_scores(asked).approx)
         law: defaultdict[Transcript, float] = defaultdict(float)
@@ -98,7 +104,7 @@ class StableAnswers(SparseQueries):
 
     @property
     def _distance_rate(self) -> Fraction:
-        """The rate of the noise on a distance: a failure is paid for `failures` times, in either direction."""
+        """Rate of the noise on a distance: `failures` failures are paid for, in either direction."""
         return (self.epsilon - self._threshold_rate) / (1 if self.one_direction else 2 * self.failures)
 
     def _build_transcript(self, queries: Sequence[StableAnswer], passed: Sequence[bool]) -> Transcript:
@@ -112,7 +118,7 @@ class StableAnswers(SparseQueries):
         return tuple(answers)
 
     def _pass_chances(self, gaps: Floats) -> tuple[Floats, Floats]:
-        """For each query its chance to pass at every node of the threshold's noise, and the weights of the nodes."""
+        """Probability of each query to pass at every node of the threshold's noise, and the weights of the nodes."""
         a, b, bar = float(self._distance_rate), float(self._threshold_rate), float(self.threshold)
         below, above = noise_support(LAPLACE)
         kinks = [0.0, *(b * (gaps - bar)).tolist()]
@@ -122,7 +128,7 @@ class StableAnswers(SparseQueries):
 
 
 class Interaction:
-    """One interaction with an analyst. Made by `StableAnswers.open`; not to be copied or asked from several threads."""
+    """One interaction with an analyst, made by `StableAnswers.open`. Not to be copied or shared between threads."""
 
     def __init__(self, mechanism: StableAnswers, entropy: Entropy) -> None:
         self._mechanism = mechanism
@@ -133,11 +139,15 @@ class Interaction:
 
     @property
     def is_over(self) -> bool:
-        """Whether no further query will be answered; the analyst may know."""
+        """Whether no further query will be answered; public."""
         return self._asked == self._mechanism.queries or self._failed == self._mechanism.failures
 
     def answer(self, query: StableAnswer) -> QueryAnswer:
-        """The query's value if it is stable, otherwise a stop for this query alone, which counts as a failure."""
+        """Return the query's value if it is stable, otherwise a stop, which counts as a failure.
+
+        Raises:
+            MechanismError: The interaction is over.
+        """
         if self.is_over:
             raise MechanismError("this interaction has ended: open another one, at the full price again")
         index = self._asked

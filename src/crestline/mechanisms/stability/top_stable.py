@@ -50,12 +50,12 @@ from crestline.randomness.laws import EXPONENTIAL
 from crestline.randomness.sampling import draw_subsets
 from crestline.randomness.scores import LinearScores
 
-_SLOTS = 2  # slots for each item wanted, when the caller does not say: utility
-_INNER_SHARE = Fraction(1, 4)  # of a total, for the inner selection
+_SLOTS = 2  # slots for each item wanted, by default: for utility
+_INNER_SHARE = Fraction(1, 4)  # share of a total for the inner selection
 
 
 def _adopt_inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
-    """The inner selection. What it would refuse once the stable set is known (that depends on rows) is refused here."""
+    """The inner mechanism, refused here if it cannot select from a stable set: a later error would depend on rows."""
     if inner is None:
         return None
     adopted = adopt_slot_mechanism(inner, "inner must be a mechanism for a public list, with guarantee() and release()")
@@ -64,7 +64,7 @@ def _adopt_inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
             "inner selects from the stable set, which is a public list by then: take a mechanism for a public list, "
             "such as Lipschitz"
         )
-    adopted.cost()  # one that cannot be charged is refused here
+    adopted.cost()  # raises if it cannot be charged
     return adopted
 
 
@@ -72,10 +72,15 @@ def _adopt_inner(inner: Mechanism | None, name: str) -> BuiltIn | None:
 class TopStable(SparseVector, OverSlots):
     """Finds the largest set of leading items that no small change could alter, and names k of them.
 
-    `share` of `epsilon` is for the noise of the threshold. `inner` selects k items when more than k are stable.
-
-    Without `inner` those k are a uniformly random choice. With it they are a selection by any private mechanism for a
-    public list of items: the stable set is public by then.
+    Attributes:
+        k: Items wanted.
+        k_bar: Slots that it sees.
+        epsilon: ε for finding the set.
+        delta: δ for finding the set.
+        share: Share of `epsilon` for the noise of the threshold; by default 0.22, or 0.37 for Laplace noise.
+        noise: `"exponential"` or `"laplace"`.
+        inner: Mechanism for a public list that selects k items if more are stable; None: a uniformly random choice.
+        slack: Failure probability of the accountant for the inner selection.
     """
 
     epsilon: Number = field(positive_number)
@@ -98,16 +103,18 @@ class TopStable(SparseVector, OverSlots):
     def for_budget(
         cls, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE, **total: Unpack[TotalArguments]
     ) -> Self:
-        """The instance within a total (epsilon, delta). A contribution bound is no help.
+        """Return the instance within a total (epsilon, delta).
 
-        Where more than k items may be stable, `inner_share` of both is for peeling the best k of them; with a share of
-        zero they are drawn uniformly.
+        Args:
+            noise: `"exponential"` or `"laplace"`.
+            inner_share: Share of both for peeling the best k if more may be stable; zero: they are drawn uniformly.
+            **total: `k`, `epsilon`, `delta`, `k_bar`; `contribution` has no effect.
         """
         return cls.fit(PrivacyTotal.from_arguments(cls, total), noise=noise, inner_share=inner_share)
 
     @classmethod
     def fit(cls, total: PrivacyTotal, *, noise: str = EXPONENTIAL.name, inner_share: Exact = _INNER_SHARE) -> Self:
-        """Takes two slots for each item wanted unless `k_bar` is given."""
+        """The instance within a total; two slots for each item wanted unless `k_bar` is given."""
         k, slots = total.k, total.slots(_SLOTS)
         share = proportion(inner_share, "inner_share") if slots > k else Fraction(0)
         delta_failure, delta_slack = total.split_delta(1 - share)
@@ -142,14 +149,19 @@ class TopStable(SparseVector, OverSlots):
         return result
 
     def stable_law(self, histogram: Histogram) -> list[float]:
-        """The exact probability that the first 0 (none), 1, …, k_bar items are the stable set."""
+        """Exact probability that the stable set is the first 0 (none), 1, …, k_bar items."""
         gaps = self._gaps(histogram) / histogram.unit
         return first_success_law(
             gaps[::-1], float(self.threshold), self._distance_rate, self._threshold_rate, self._law
         )
 
     def law(self, histogram: Histogram) -> Mapping[Selection, float]:
-        """The exact probability of every selection, for small histograms."""
+        """Exact probability of every selection, for small histograms.
+
+        Raises:
+            ParameterError: There are too many outcomes.
+            MechanismError: The inner mechanism has no law.
+        """
         law: defaultdict[Selection, float] = defaultdict(float)
         for size, found in enumerate(self.stable_law(histogram)):
             labels = self._labels(histogram, size)
@@ -162,7 +174,7 @@ class TopStable(SparseVector, OverSlots):
         return dict(law)
 
     def margin(self, chance: float = 0.95) -> float:
-        """If i ≥ k items lead all others by this many users, k items are named with at least this chance (P6.3)."""
+        """Users by which i ≥ k items must lead all others for k items to be named with probability `chance` (P6.3)."""
         return 1 + float(self._distance_for_chance(chance))
 
     @property
@@ -177,7 +189,7 @@ class TopStable(SparseVector, OverSlots):
         return -np.diff(np.append(histogram.array, histogram.next_count)) - histogram.unit
 
     def _draw_stable_size(self, gaps: NDArray[np.int64], unit: int, trials: int, entropy: Entropy) -> NDArray[np.int64]:
-        """The largest i whose test passes in each trial; 0 where none does."""
+        """The largest i whose test passes in each trial; 0 if none does."""
         bar = self._noisy_threshold(trials, entropy, unit)
         passed = exceeds_threshold(self._noisy_distances(LinearScores(gaps, Fraction(1)), trials, entropy, unit), bar)
         last: NDArray[np.int64] = len(gaps) - np.argmax(passed[:, ::-1], axis=1)
@@ -194,7 +206,7 @@ class TopStable(SparseVector, OverSlots):
     def _select_from_stable_set(
         self, histogram: Histogram, size: int, trials: int, entropy: Entropy
     ) -> Sequence[Selection]:
-        """k of the first `size` items; that set is already released, so it may be used as a public list."""
+        """Selections of k of the first `size` items; that set is released, so it may be used as a public list."""
         labels = self._labels(histogram, size)
         if len(labels) <= self.k:
             return [select_set(labels, self.k)] * trials
@@ -207,7 +219,7 @@ class TopStable(SparseVector, OverSlots):
     def _inner_law(self, inner: BuiltIn, histogram: Histogram, size: int) -> Mapping[Selection, float]:
         law = inner.law
         if law is None:
-            raise MechanismError("the inner selection does not state its law; add law(histogram) to audit it exactly")
+            raise MechanismError("the inner mechanism has no law: add law(histogram) to audit it exactly")
         return law(self._as_public_list(histogram, size))
 
     def _labels(self, histogram: Histogram, size: int) -> list[Any]:

@@ -1,1 +1,1 @@
-"""The framework's tests: an item is named only if its count is clearly above the first count left out."""
+"""Tests of the framework: an item is named only if its count clearly exceeds the first count left out."""

@@ -1,12 +1,11 @@
-"""What the framework asks of a test that decides which chosen items may be named, and the joint test (P2.4, P9.3).
+"""Interface of a test that decides which chosen items may be named, and the joint test (P2.4, P9.3).
 
     LaplaceTest        sparse vector with Laplace noise; stops at the first failure        sparse.py
     ExponentialTest    the same with one-sided noise: smaller threshold, smaller variance  sparse.py
     JointTest          all or nothing, by the smallest gap
 
-A gap is `count - next_count - unit`: what is left of an item's lead when one user, who may stand behind both, is taken
-away. One user moves all gaps in one direction. Gaps are whole numbers in units of the count; a test divides them by
-the histogram's unit.
+A gap is `count - next_count - unit`: an item's lead without one user, who may have both items. One user moves all gaps
+in one direction. Gaps are whole numbers in units of the count; a test divides them by the histogram's unit.
 """
 
 from __future__ import annotations
@@ -37,40 +36,41 @@ Orders = NDArray[np.int64]
 
 
 class GapTest(Protocol):
-    """What the framework asks of a test."""
+    """Interface of a test of chosen items."""
 
     @property
     def delta(self) -> Fraction:
-        """The chance, at most, that an item passes whose gap is not positive and which is tested first of its kind."""
+        """Largest probability that an item without a positive gap passes if it is tested first of such items."""
         ...
 
     def cost(self) -> Cost: ...
 
     def count_passes(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
-        """How many of each row's items pass before the first failure."""
+        """Number of each row's items that pass before the first failure."""
         ...
 
     def pass_count_law(self, gaps: Floats, orders: Orders) -> Floats:
-        """The chances of 0, 1, … passes for each row of slots in `orders`; `gaps` of all slots, in users."""
+        """Probabilities of 0, 1, … passes for each row of slots in `orders`; `gaps` of all slots, in users."""
         ...
 
     def margin_for_all(self, k: int, chance: float) -> float:
-        """By how many users each of k items must exceed the first item left out for all to pass with a chance (P5.6).
+        """Users by which each of k items must exceed the first item left out for all to pass with a probability
+        (P5.6).
 
-        One more than their gaps: see above.
+        One more than their gaps.
         """
         ...
 
 
 def pass_chance(test: GapTest, gaps: Sequence[float]) -> float:
-    """The exact chance that items with these gaps, in users, all pass (P5.6)."""
+    """Exact probability that items with these gaps, in users, all pass (P5.6)."""
     order = np.arange(len(gaps))[None, :]
     (lengths,) = test.pass_count_law(np.array(gaps, dtype=np.float64), order)
     return float(lengths[-1])
 
 
 def margin(test: GapTest, wanted: float) -> float:
-    """By how many users one item must exceed the first item left out to pass with the wanted chance."""
+    """Users by which one item must exceed the first item left out to pass with the wanted probability."""
 
     def is_enough(gap: float) -> bool:
         return pass_chance(test, [gap]) >= wanted
@@ -86,7 +86,12 @@ def margin(test: GapTest, wanted: float) -> float:
 
 @value
 class JointTest:
-    """One test for all of the chosen items, by the smallest gap: all are named or none (P9.3)."""
+    """One test for all of the chosen items, by the smallest gap: all are named or none (P9.3).
+
+    Attributes:
+        epsilon: ε of the test.
+        delta: δ of the test.
+    """
 
     epsilon: Number = field(positive_number)
     delta: Number = field(probability)
@@ -101,7 +106,7 @@ class JointTest:
         )
         above = exceeds_threshold(
             noisy, noiseless_keys(RealScores([self._threshold_log_odds]), trials)
-        )  # a coin of chance 1/(1 + odds e^{-ε g})
+        )  # passes with probability 1/(1 + odds e^{-ε g})
         return np.where(above.ravel(), k, 0)
 
     def pass_count_law(self, gaps: Floats, orders: Orders) -> Floats:

@@ -1,6 +1,6 @@
-"""Tests that share one noisy threshold: exact chances by quadrature over that noise (P2.3, P5.6).
+"""Exact law of tests that share one noisy threshold, by quadrature over its noise (P2.3, P5.6).
 
-Given the threshold's noise the tests are independent, so the chance that several items pass is one integral of a
+Given the threshold's noise the tests are independent, so the probability that several items pass is one integral of a
 product.
 """
 
@@ -22,7 +22,7 @@ class SharedThreshold:
     weight: Floats
 
     def lengths(self, orders: NDArray[np.int64]) -> Floats:
-        """For each row of slots, tested in that order until the first failure: the chances that 0, 1, … pass."""
+        """Probabilities that 0, 1, … slots pass, for each row of slots tested in order until the first failure."""
         rows, k = orders.shape
         reached = np.ones((rows, k + 2))
         running = np.broadcast_to(self.weight, (rows, len(self.weight)))

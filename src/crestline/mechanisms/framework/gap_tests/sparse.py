@@ -36,19 +36,19 @@ _FAR = 42.0  # e^-42 is below the rounding of a double
 
 
 class SparseTest(ABC):
-    """One noisy threshold for all; fresh noise for each item; stop at the first failure (P2.4)."""
+    """One noisy threshold for all; independent noise for each item; stop at the first failure (P2.4)."""
 
     @abstractmethod
     def threshold(self, trials: int, entropy: Entropy) -> Keys:
-        """The noisy threshold of every trial: one column."""
+        """Noisy threshold of every trial: one column."""
 
     @abstractmethod
     def noisy_gaps(self, gaps: Gaps, unit: int, entropy: Entropy) -> Keys:
-        """The gaps with fresh noise."""
+        """Gaps with independent noise."""
 
     @abstractmethod
     def table(self, gaps: Floats) -> SharedThreshold:
-        """Each slot's chance to pass, given the threshold's noise."""
+        """Probability of each slot to pass, given the threshold's noise."""
 
     def count_passes(self, gaps: Gaps, unit: int, entropy: Entropy) -> Orders:
         above = exceeds_threshold(self.noisy_gaps(gaps, unit, entropy), self.threshold(len(gaps), entropy))
@@ -61,7 +61,12 @@ class SparseTest(ABC):
 
 @value
 class LaplaceTest(SparseTest):
-    """`epsilon` is split in halves between the threshold and the items (P5.2)."""
+    """Test with Laplace noise that stops at the first failure (P5.2).
+
+    Attributes:
+        epsilon: ε of the test, half for the threshold and half for the items.
+        delta: δ of the test.
+    """
 
     epsilon: Number = field(positive_number)
     delta: Number = field(probability)
@@ -94,7 +99,13 @@ class LaplaceTest(SparseTest):
 
 @value
 class ExponentialTest(SparseTest):
-    """One-sided noise: rate `epsilon1` for the threshold, `epsilon2` for each item (P5.3)."""
+    """Test with one-sided noise that stops at the first failure (P5.3).
+
+    Attributes:
+        epsilon1: Rate of the noise of the threshold.
+        epsilon2: Rate of the noise of each item.
+        delta: δ of the test.
+    """
 
     epsilon1: Number = field(positive_number)
     epsilon2: Number = field(positive_number)

@@ -1,1 +1,1 @@
-"""How the framework divides a total (ε, δ) between choosing items and testing them."""
+"""Division of a total (ε, δ) between choosing items and testing them."""

@@ -1,6 +1,6 @@
 """Framework mechanisms within a total (ε, δ): the split first, by an estimate; then the noise, by the accountant.
 
-What is returned was charged by the accountant and fits. The estimate only decides which split is tried.
+The accountant checks that the result is within the total. The estimate only decides which split is tried.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from crestline.randomness.laws import LAWS
 from crestline.randomness.laws.gaussian import GAUSSIAN
 from crestline.randomness.laws.gumbel import GUMBEL
 
-_DIGITS = 6  # the budget is used up to so many digits
-SLOTS = 10  # for each item wanted, when the caller does not say (P12.1): utility
+_DIGITS = 6  # digits to which the budget is used up
+SLOTS = 10  # for each item wanted, by default (P12.1): for utility
 _ALL_OF_DELTA = (Fraction(1),)
 
 
 @dataclass(frozen=True)
 class FittedFramework:
-    """What a budget buys: the size of the choice's steps, the test, and the accountant's slack."""
+    """Parameters within a budget: the size of the choice's steps, the test, and the accountant's slack."""
 
     size: Fraction
     test: ExponentialTest
@@ -37,7 +37,7 @@ class FittedFramework:
 
 @lru_cache(maxsize=256)
 def fit_gumbel(k: int, k_bar: int, epsilon: Fraction, delta: Fraction) -> FittedFramework:
-    """`size` is the ε of each of k bounded-range steps."""
+    """Parameters for Gumbel noise; `size` is the ε of each of k bounded-range steps."""
 
     def step_scale(split: Split) -> float:
         test = split.exponential_test(epsilon, delta)
@@ -51,7 +51,7 @@ def fit_gumbel(k: int, k_bar: int, epsilon: Fraction, delta: Fraction) -> Fitted
 
 @lru_cache(maxsize=256)
 def fit_normal(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, squared: Fraction) -> FittedFramework:
-    """`size` is the μ² of one Gaussian step; `squared` its squared sensitivity, in users."""
+    """Parameters for Gaussian noise; `size` is the μ² of one step, `squared` its squared sensitivity, in users."""
 
     def noise_scale(split: Split) -> float:
         return largest_mu(float(epsilon), float(split.slack(delta)), split.exponential_test(epsilon, delta))
@@ -66,7 +66,10 @@ def fit_normal(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, squared: 
 
 @lru_cache(maxsize=256)
 def fit_pure(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, noise: str) -> FittedFramework:
-    """`size` is the ε of one pure step of the rate `size / k`. Choice and test are added up, so δ is all the test's."""
+    """Parameters for pure noise; `size` is the ε of one pure step of the rate `size / k`.
+
+    Choice and test are added up, so all of δ is for the test.
+    """
 
     def scale(split: Split) -> float:
         return k / float(epsilon * (1 - split.test))
@@ -78,7 +81,7 @@ def fit_pure(k: int, k_bar: int, epsilon: Fraction, delta: Fraction, noise: str)
 def _fit_parts(
     split: Split, epsilon: Fraction, delta: Fraction, times: int, step: Callable[[Fraction], Step], guess: float
 ) -> FittedFramework:
-    """The largest steps that fit beside the test."""
+    """The largest steps that fit in addition to the test."""
     test, slack = split.exponential_test(epsilon, delta), split.slack(delta)
 
     def total_of_size(size: Fraction) -> Fraction:

@@ -1,9 +1,9 @@
-"""The split of a budget between choosing and testing: the one that names most items on a public reference.
+"""Split of a budget between choosing and testing: the one that names most items on a public reference.
 
-A total (ε, δ) is shared three ways: how much ε the test gets, how much of that its threshold, and how much δ the
-failures of the test (the rest is slack for the accountant). None of it may depend on the data. The reference is a power
-law, scaled so that about half of the items are named: where everything or nothing passes, no split matters. See
-docs/decisions/split-of-the-budget.md.
+A total (ε, δ) is divided by three shares: of ε for the test, of the test's ε for its threshold, and of δ for the
+failures of the test (the rest is slack for the accountant). None of them may depend on the data. The reference is a
+power law, scaled so that about half of the items are named: where everything or nothing passes, all splits are equal.
+See docs/decisions/split-of-the-budget.md.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.mechanisms.framework.split.expected_items import RankedCounts, expected_items, power_law_counts
 from crestline.randomness.laws.law import Law
 
-EXPONENT = 0.6  # between rank k and rank 10 k, popularity data fall like this, give or take 0.2
+EXPONENT = 0.6  # counts of real data fall with this exponent, ± 0.2, between rank k and rank 10 k
 
 TESTS = tuple(Fraction(n, 20) for n in range(1, 19))
 THRESHOLDS = tuple(Fraction(n, 20) for n in range(8, 20))
 _PERCENTS = (1, 2, 5, 10, 15, 20, 25, 35, 50, 65, 80, 90)  # the shares of δ that are tried
 FAILURES = tuple(Fraction(n, 100) for n in _PERCENTS)
-_START = (6, 7, 6)  # places in the three: 0.35, 0.75, 0.25
+_START = (6, 7, 6)  # indices of the three shares: 0.35, 0.75, 0.25
 
-_DOUBLINGS = 60  # when a search gives up
+_DOUBLINGS = 60  # steps after which a search ends
 _LARGEST = 600.0  # the logarithm of more users than there are, and of a number that a float still holds
 
 
@@ -48,7 +48,7 @@ class Split:
 
 
 Scale = Callable[[Split], float]
-"""The scale of the noise, in users, that is left for the choice; infinite when nothing is left."""
+"""Scale of the noise, in users, that remains for the choice; infinite if no budget does."""
 
 
 def best_split(
@@ -60,7 +60,7 @@ def best_split(
     scale: Scale,
     failures: tuple[Fraction, ...] = FAILURES,
 ) -> Split:
-    """The split, on a grid of round shares, that names most items on the reference; found by climbing."""
+    """The split, on a grid of round shares, that names most items on the reference; found by hill climbing."""
     values: dict[tuple[int, int, int], float] = {}
 
     def split_at(place: tuple[int, int, int]) -> Split:
@@ -88,7 +88,7 @@ def best_split(
 
 
 def _grid_neighbours(place: tuple[int, int, int], sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
-    """A place, and its neighbours one step away in one direction."""
+    """A point of the grid, and its neighbours one step away in one direction."""
     yield place
     for axis in range(3):
         for step in (-1, 1):
@@ -99,29 +99,29 @@ def _grid_neighbours(place: tuple[int, int, int], sizes: tuple[int, int, int]) -
 
 
 def _scale_until(shape: RankedCounts, enough: Callable[[RankedCounts], bool]) -> RankedCounts:
-    """The shape with as many users as it takes for `enough`: by doubling, then halving the bracket."""
+    """The shape scaled to the users at which `enough` becomes true: by doubling, then bisection."""
     low, high = 0.0, 1.0
     for _ in range(_DOUBLINGS):
         if enough(shape.scaled_by(math.exp(high))):
             break
         low, high = high, min(1.5 * high, _LARGEST)
-    # how close to half of k: any head near it will do
+    # few turns: any scale near half of k items suffices
     _, found = bisect_floats(lambda users: enough(shape.scaled_by(math.exp(users))), low, high, turns=12)
     return shape.scaled_by(math.exp(found))
 
 
 def largest_mu(epsilon: float, slack: float, test: ExponentialTest) -> float:
-    """About the μ of a Gaussian loss that fits (epsilon, slack) beside the test's two-point loss; 0 if none does.
+    """Approximate μ of a Gaussian loss that fits (epsilon, slack) with the test's two-point loss; 0 if none does.
 
     Many small bounded-range steps of one ε lose about as much as Gaussian noise with `μ = ε √k / 2`. This guides
-    searches; an accountant has the last word.
+    searches; the accountant decides.
     """
     above, below = float(test.epsilon1 + test.epsilon2), float(test.epsilon2)
 
     def delta_needed(mu: float) -> float:
         return max(_two_point_delta(mu, epsilon, above, below), _two_point_delta(mu, epsilon, below, above))
 
-    highest = 2 * math.sqrt(epsilon) + epsilon + 1  # the upper end of a search: the room only guides
+    highest = 2 * math.sqrt(epsilon) + epsilon + 1  # the upper end of a search
     return bisect_floats(lambda mu: delta_needed(mu) > slack, 0.0, highest, turns=40)[0]
 
 
@@ -132,7 +132,7 @@ def _two_point_delta(mu: float, epsilon: float, above: float, below: float) -> f
 
 
 def _gaussian(mu: float, epsilon: float) -> float:
-    """P2.6."""
+    """δ of a Gaussian loss at ε (P2.6)."""
     growth = math.exp(min(epsilon, 700.0))  # the cap only keeps the exponential finite
     return _normal_cdf(mu / 2 - epsilon / mu) - growth * _normal_cdf(-mu / 2 - epsilon / mu)
 
