@@ -18,7 +18,7 @@ from crestline.guarantees.optimum.registry import adaptive_step, has_worst_case,
 from crestline.mechanisms.third_party import cost_of
 
 KINDS = get_args(Step)
-WITH_WORST_CASE = [kind for kind in KINDS if kind.__name__ not in ("ZCDP", "Either")]
+WITH_WORST_CASE = [kind for kind in KINDS if kind.__name__ not in ("ZCDP", "WorstOfSteps")]
 CALCULATIONS: list[tuple[Any, list[type]]] = [
     (curve_of, [*KINDS]),
     (has_worst_case, [*KINDS]),

@@ -3,8 +3,8 @@
     scripts/house             prints every figure, and fails when one is above its ceiling
     scripts/house --all       the same with everything that is counted
 
-A ceiling is what has been reached so far: a figure may become better, and then its ceiling is lowered here. At its goal
-a figure has no ceiling of its own any more.
+A ceiling is what has been reached so far. A commit that makes a figure better lowers its ceiling here; one that makes
+it worse raises the ceiling and gives its reason beside it. At its goal a figure has no ceiling of its own any more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.house import figures
+from tools.house import figures, traces
 from tools.house.cycles import cycles
 from tools.house.rooms import silent_cases
 
@@ -23,21 +23,31 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "crestline"
 
 @dataclass(frozen=True)
 class Figure:
-    """Something that is counted in the source; `ceiling` is where it stands, `goal` where it shall go."""
+    """A count of the source: a number, or what is counted."""
 
     name: str
-    found: Callable[[Path], Sequence[str]]
-    ceiling: int
-    goal: int
+    count: Callable[[Path], float | Sequence[str]]
+    ceiling: float
+    goal: float
 
 
+# The ceiling of lines was 45,949 before names became longer: wrapped lines, and no other change.
 FIGURES = (
+    Figure("lines, templates and styles included", figures.lines, 46_674, 42_000),
+    Figure("files", figures.files, 429, 260),
+    Figure("functions", figures.functions, 3_828, 3_100),
+    Figure("per cent of lines that are imports", figures.import_share, 10.5, 6.5),
+    Figure("functions named by a participle alone", figures.participles, 9, 9),
+    Figure("modules that one other module imports", figures.imported_once, 121, 30),
+    Figure("annotations outside sources that are an alias of Any", figures.any_aliases, 96, 60),
+    Figure("names of mechanisms outside mechanisms and prepare/auto_rules.py", figures.mechanism_names, 7, 0),
+    Figure("modules that read question.by", figures.readers_of_by, 18, 4),
+    Figure("functions that a second top_k runs", traces.functions_of_top_k, 447, 180),
+    Figure("modules that a second top_k runs", traces.modules_of_top_k, 80, 40),
     Figure("functions outside commands with more than 7 parameters", figures.wide_functions, 0, 0),
     Figure("mechanism: Any", figures.any_mechanisms, 0, 0),
     Figure("annotations that are Any", figures.any_annotations, 14, 14),
-    Figure("hasattr and getattr on mechanisms, outside adopt and audit", figures.probes, 0, 0),
-    Figure("folders with more than 12 modules", figures.crowded_folders, 0, 0),
-    Figure("modules in the largest folder", figures.largest_folder, 12, 12),
+    Figure("hasattr and getattr on mechanisms, outside third_party and audit", figures.probes, 0, 0),
     Figure("package cycles, imports inside functions included", cycles, 0, 0),
     Figure("notes to the mutation runner", figures.notes_to_tools, 0, 0),
     Figure("cases of the import test that assert nothing", silent_cases, 0, 0),
@@ -48,21 +58,23 @@ FIGURES = (
 def main(arguments: Sequence[str], source: Path = SOURCE) -> int:
     worse = 0
     for figure in FIGURES:
-        found = figure.found(source)
+        found = figure.count(source)
+        listed = () if isinstance(found, int | float) else found
+        number = found if isinstance(found, int | float) else len(found)
         ceiling = max(figure.ceiling, figure.goal)
-        worse += len(found) > ceiling
-        print(f"{len(found):5d}  {figure.name}{_remark(len(found), ceiling, figure.goal)}")
-        for one in found if "--all" in arguments or len(found) > ceiling else ():
-            print(f"         {one}")
+        worse += number > ceiling
+        print(f"{number:8,}  {figure.name}{_remark(number, ceiling, figure.goal)}")
+        for one in listed if "--all" in arguments or number > ceiling else ():
+            print(f"            {one}")
     return 1 if worse else 0
 
 
-def _remark(now: int, ceiling: int, goal: int) -> str:
+def _remark(now: float, ceiling: float, goal: float) -> str:
     if now > ceiling:
-        return f"  (TOO MANY: at most {ceiling}, see tools/house/__main__.py)"
+        return f"  (TOO MANY: at most {ceiling:,}, see tools/house/__main__.py)"
     if now <= goal:
-        return "" if ceiling == goal else f"  (goal reached: the ceiling of {ceiling} can go)"
-    return f"  (goal {goal}" + (f"; lower the ceiling of {ceiling})" if now < ceiling else ")")
+        return "" if ceiling == goal else f"  (goal reached: the ceiling of {ceiling:,} can go)"
+    return f"  (goal {goal:,}" + (f"; lower the ceiling of {ceiling:,})" if now < ceiling else ")")
 
 
 if __name__ == "__main__":

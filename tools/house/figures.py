@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,11 @@ from pathlib import Path
 MOST_PARAMETERS = 7
 # What a mechanism is called where it is asked for an attribute that it may not have.
 _A_MECHANISM = re.compile(r"(^|\.)(mechanism|inner|selection|whole_one)$|\.load\(\)$")
+_IRREGULAR = re.compile(
+    "kept|told|drawn|held|said|found|made|given|shown|sent|left|known|taken|written|met|paid|spent|won|lost|seen|done|gone"
+    "|built"
+)
+_NO_PARTICIPLES = {"speed", "need", "seed", "feed", "embed", "shed"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Placed = ast.stmt | ast.arg  # what has a line
 
@@ -96,23 +100,116 @@ def _is_probe(call: ast.Call) -> bool:
     return asks and _A_MECHANISM.search(ast.unparse(call.args[0])) is not None
 
 
-def crowded_folders(source: Path, most: int = 12) -> list[str]:
-    """Folders with more than a dozen modules, `__init__` not counted."""
-    return [f"{folder}: {many}" for folder, many in _folders(source).most_common() if many > most]
+def lines(source: Path) -> int:
+    """Lines of Python, templates and style sheets."""
+    kinds = ("*.py", "*.html", "*.jinja", "*.css", "*.js", "*.xml")
+    return sum(path.read_text(encoding="utf-8").count("\n") for kind in kinds for path in source.rglob(kind))
 
 
-def largest_folder(source: Path) -> list[str]:
-    """The modules of the folder that has most."""
-    largest = _folders(source).most_common(1)[0][0]
-    return [name for name in map(str, _members(source)) if str(Path(name).parent) == largest]
+def files(source: Path) -> int:
+    """Python files."""
+    return len(modules(source))
 
 
-def _members(source: Path) -> list[Path]:
-    return [path.relative_to(source) for path in modules(source) if path.name != "__init__.py"]
+def functions(source: Path) -> int:
+    """Functions and methods, nested ones included."""
+    return sum(1 for _ in _nodes(source, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
-def _folders(source: Path) -> Counter[str]:
-    return Counter(str(path.parent) for path in _members(source))
+def import_share(source: Path) -> float:
+    """Lines of import statements, in per cent of all lines of Python."""
+    imports = sum(
+        (node.end_lineno or node.lineno) - node.lineno + 1 for _, node in _nodes(source, ast.Import, ast.ImportFrom)
+    )
+    return round(100 * imports / sum(path.read_text(encoding="utf-8").count("\n") for path in modules(source)), 1)
+
+
+def participles(source: Path) -> list[str]:
+    """Functions named by a past participle alone, such as `kept`: it says neither what is done nor to what."""
+    return [
+        f"{place}  {node.name}"
+        for place, node in _nodes(source, ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(node, _Function) and _is_participle(node.name.strip("_"))
+    ]
+
+
+def _is_participle(name: str) -> bool:
+    regular = re.fullmatch(r"[a-z]+ed", name) is not None and name not in _NO_PARTICIPLES
+    return _IRREGULAR.fullmatch(name) is not None or regular
+
+
+def imported_once(source: Path) -> list[str]:
+    """Modules that exactly one other module imports: pieces of it that stand in a file of their own."""
+    names = {".".join((source.name, *_member(path, source))): path for path in modules(source)}
+    importers: dict[str, set[str]] = {name: set() for name in names}
+    for name, path in names.items():
+        for target in _imported(path):
+            if target in importers:
+                importers[target].add(name)
+    return [name for name, by in sorted(importers.items()) if len(by) == 1 and names[name].name not in ("__init__.py",)]
+
+
+def _member(path: Path, source: Path) -> tuple[str, ...]:
+    parts = path.relative_to(source).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """Every dotted name that a module imports, as a module or from one."""
+    for node in nodes_of(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def any_aliases(source: Path) -> list[str]:
+    """Annotations outside `sources` that name an alias of `Any`, such as `Column = Any`."""
+    aliases = {
+        target.id
+        for path in modules(source)
+        for node in nodes_of(path)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and ast.unparse(node.value) == "Any"
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and target.id[0].isupper()
+    }
+    return [
+        f"{place}  {name}: {kind}"
+        for place, name, kind in _annotations(source)
+        if not place.startswith("sources/") and aliases & set(re.findall(r"\w+", kind))
+    ]
+
+
+def mechanism_names(source: Path) -> list[str]:
+    """Strings outside `mechanisms` and the rules of `auto` that name a mechanism of the catalogue."""
+    catalogue = source / "mechanisms" / "catalogue.py"
+    if not catalogue.exists():
+        return []
+    names = {
+        argument.value
+        for node in nodes_of(catalogue)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "CatalogueEntry"
+        for argument in node.args[:1]
+        if isinstance(argument, ast.Constant)
+    }
+    return [
+        f"{inside}:{node.lineno}  {node.value}"
+        for path in modules(source)
+        for inside in [path.relative_to(source)]
+        if inside.parts[0] != "mechanisms" and inside.parts != ("prepare", "auto_rules.py")
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    ]
+
+
+def readers_of_by(source: Path) -> list[str]:
+    """Modules that read `question.by`."""
+    return [
+        str(path.relative_to(source))
+        for path in modules(source)
+        if re.search(r"\b(question|asked)\.by\b", path.read_text(encoding="utf-8"))
+    ]
 
 
 def notes_to_tools(source: Path) -> list[str]:

@@ -122,9 +122,9 @@ PARTS = {
     "JointTest": "framework.gap_tests.gap_test",
     "LaplaceTest": "framework.gap_tests.sparse",
     "NoisyCounts": "noisy_counts",
-    "Stable": "stability.query",
-    "most_frequent": "stability.query",
-    "stable_set": "stability.query",
+    "StableAnswer": "stability.query",
+    "stable_mode": "stability.query",
+    "stable_top_set": "stability.query",
 }
 
 

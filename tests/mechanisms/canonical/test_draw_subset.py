@@ -63,7 +63,7 @@ def test_one_uniform_for_each_class_for_the_lowest_rank_and_for_each_of_the_othe
 
 def test_only_a_choice_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of one lowest rank has no rank to find; one place cannot be taken twice."""
-    found, dealt = counted(monkeypatch, "lowest"), counted(monkeypatch, "distinct_ints")
+    found, dealt = counted(monkeypatch, "draw_lowest_rank"), counted(monkeypatch, "draw_distinct_ints")
     apart = SubsetSampler(count_levels(APART), 4, Fraction(1, 2), Fraction(1, 100)).draw(
         LAWS["gumbel"], 300, replay("apart")
     )

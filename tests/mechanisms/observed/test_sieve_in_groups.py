@@ -119,7 +119,7 @@ def spied(monkeypatch: pytest.MonkeyPatch, name: str, seen: Callable[..., Any]) 
 def test_every_bucket_of_every_group_gets_noise_and_no_key_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in a group of one user, and in one that is empty: nothing depends on how much is there."""
     keys, looks = list[bytes](), list[int]()
-    for name in ("loads", "observed"):
+    for name in ("bucket_loads", "observed_items"):
         spied(monkeypatch, name, lambda key, *_: keys.append(key))
 
     def counted(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> NoisyQuery:

@@ -53,10 +53,10 @@ class OverPairs(PairMechanismBase):
         return self.observed.cost()
 
     def law(self, pairs: Any) -> Mapping[Selection, float]:
-        return self.observed.law(pairs.observed(KEY, self.observed.weights))
+        return self.observed.law(pairs.observed_items(KEY, self.observed.weights))
 
     def release_many(self, pairs: Any, n: int, entropy: Entropy) -> list[Selection]:
-        return self.observed.release_many(pairs.observed(KEY, self.observed.weights), n, entropy)
+        return self.observed.release_many(pairs.observed_items(KEY, self.observed.weights), n, entropy)
 
 
 def routed(gate: str = "0.3", epsilon: str = "0.5", delta: str = "0.05", needed: int = 1) -> Routed:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.house import __main__ as house
-from tools.house import figures
+from tools.house import figures, traces
 from tools.house.cycles import cycles
 from tools.house.rooms import silent_cases
 
@@ -60,10 +60,50 @@ def test_probes_of_mechanisms_are_found_but_not_in_adopt_or_audit(source: Path) 
     assert figures.probes(source) == ["ask.py:2  hasattr(self.mechanism, 'law')", f"plan/plan.py:1  {probe}"]
 
 
-def test_modules_are_counted_by_folder(source: Path) -> None:
-    write(source, **{f"many__m{number:02d}": "" for number in range(13)}, many____init__="", few__a="", few__in__b="")
-    assert figures.crowded_folders(source) == ["many: 13"]
-    assert len(figures.largest_folder(source)) == 13
+def test_lines_files_functions_and_imports_are_counted(source: Path) -> None:
+    write(source, ask="import a\n\ndef f():\n    def g(): ...\n", web__page="from b import (\n    c,\n)\n")
+    (source / "web" / "style.css").write_text("a {}\n")
+    assert figures.lines(source) == 8
+    assert figures.files(source) == 2
+    assert figures.functions(source) == 2
+    assert figures.import_share(source) == 57.1
+
+
+def test_functions_named_by_a_participle_alone_are_found(source: Path) -> None:
+    write(source, ask="def _kept(): ...\ndef named(): ...\ndef speed(): ...\ndef read_named(): ...\n")
+    assert figures.participles(source) == ["ask.py:1  _kept", "ask.py:2  named"]
+
+
+def test_modules_that_one_other_module_imports_are_found(source: Path) -> None:
+    write(
+        source,
+        ask="from crestline.a import x\nfrom crestline.folder import b\n",
+        top="import crestline.a\n",
+        a="",
+        folder__b="from crestline import c\n",
+        c="",
+    )
+    assert figures.imported_once(source) == ["crestline.c", "crestline.folder.b"]
+
+
+def test_aliases_of_any_are_found_outside_sources(source: Path) -> None:
+    write(
+        source,
+        ask="Label: TypeAlias = Any\ndef f(x: Label) -> list[Label]: ...\n",
+        sources__table="def g(x: Label): ...\n",
+    )
+    assert sorted(figures.any_aliases(source)) == ["ask.py:2  f(): list[Label]", "ask.py:2  x: Label"]
+
+
+def test_names_of_mechanisms_and_readers_of_by_are_found(source: Path) -> None:
+    write(
+        source,
+        mechanisms__catalogue="CATALOGUE = (CatalogueEntry('Sieve', 'a'),)\n",
+        prepare__auto_rules="'Sieve'\n",
+        answer__text="x = 'Sieve' if question.by else 'a'\n",
+    )
+    assert figures.mechanism_names(source) == ["answer/text.py:1  Sieve"]
+    assert figures.readers_of_by(source) == ["answer/text.py"]
 
 
 def test_packages_that_import_one_another_are_found_wherever_the_import_stands(source: Path) -> None:
@@ -121,3 +161,10 @@ def test_modules_of_tests_that_the_type_checker_passes_over_are_listed(tmp_path:
         "[[tool.mypy.overrides]]\nmodule = ['tests.a', 'tests.b']\nignore_errors = true\n"
     )
     assert figures.unchecked_tests(source) == ["tests.a", "tests.b"]
+
+
+def test_functions_of_a_question_are_counted_by_file_and_name() -> None:
+    assert 40 < traces.modules_of_top_k(house.SOURCE) < traces.functions_of_top_k(house.SOURCE)
+    with traces._record_calls(Path(__file__).parent) as called:
+        write(Path(__file__).parent)
+    assert {name for _, name in called} == {"write"}

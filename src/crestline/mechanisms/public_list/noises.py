@@ -28,9 +28,8 @@ def winning_margin(law: Law, losing: float) -> float:
         raise ParameterError(f"the chance must be at least one half and less than one, not {1 - losing!r}")
 
     def is_enough(margin: float) -> bool:
-        grid = quadrature_between(
-            -_FAR, _FAR, [0.0, -margin], piece=1.0
-        )  # the survival has a kink where z + margin is zero
+        # The survival function has a kink where z + margin is zero.
+        grid = quadrature_between(-_FAR, _FAR, [0.0, -margin], piece=1.0)
         return float(grid.integral(law.density(grid.points) * law.survival(grid.points + margin))) <= losing
 
     return bisect_floats(is_enough, 0.0, _FARTHEST)[1]
