@@ -237,7 +237,7 @@ def test_what_cannot_be_charged_is_refused() -> None:
         def guarantee(self) -> Any:
             return "very private"
 
-    with pytest.raises(MechanismError, match="cost\\(\\) must be a Cost"):
+    with pytest.raises(MechanismError, match="cost\\(\\) must return a Cost"):
         adopt(Loose()).cost()
     with pytest.raises(MechanismError, match="guarantee\\(\\) must be"):
         adopt(Promising()).cost()

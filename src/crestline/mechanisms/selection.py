@@ -25,7 +25,7 @@ class Selection:
 
     Attributes:
         items: Named items: a tuple in the released order, or a frozenset.
-        stopped: Whether fewer than k items are named.
+        stopped: Whether the mechanism stopped early, with fewer items than wanted.
         counts: One noisy count for each item, in the order of `items`, where the mechanism publishes them.
         route: The choice of a mechanism that chose between two, and how it was made.
         coverage: Users with one of the named items, and without.
