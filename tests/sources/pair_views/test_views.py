@@ -108,7 +108,7 @@ def test_pairs_of_groups_are_named_as_they_were_read_and_nothing_is_left() -> No
         (pairs,) = list(table.histograms())
         assert (table.groups, pairs.users_with(1), pairs.users_with(2)) == (["g"], 9, 0)
         assert reading.labels_in is not None
-        assert reading.labels_in([("g", item) for item in pairs.observed_items(bytes(32), np.ones(1, int)).names([0])]) == [
-            "b"
-        ]
+        assert reading.labels_in(
+            [("g", item) for item in pairs.observed_items(bytes(32), np.ones(1, int)).names([0])]
+        ) == ["b"]
     assert engine.con.sql("select table_name from duckdb_tables() where temporary").fetchall() == []
