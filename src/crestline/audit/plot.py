@@ -1,4 +1,4 @@
-"""A picture of both output distributions of the worst pair, side by side, with the telling event marked."""
+"""Chart of both output distributions of the worst pair, with the event that distinguishes them marked."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _WITH, _WITHOUT = "with the user", "without the user"
 
 
 def plot(subject: AuditSubject, result: AttackResult) -> Picture:
-    """Draw the releases of both tables of a finding; the mechanism is run for it."""
+    """Chart of a finding; runs the mechanism on both tables."""
     return Picture(_pair_chart(rows(subject, result), subject, result))
 
 
 def rows(subject: AuditSubject, found: AttackResult) -> list[dict[str, Any]]:
-    """One row for each shown outcome and each of the two tables."""
+    """One row for each displayed outcome and each of the two tables."""
     tables = {_WITH: found.pair.with_user, _WITHOUT: found.pair.without}
     drawn = {name: subject.sample(counts, found.pair.shape, _TRIALS) for name, counts in tables.items()}
     name_of = (
@@ -56,7 +56,7 @@ def _outcome_name(outcome: Outcome) -> str:
 
 
 def _bin_names(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
-    """Outcomes with printed numbers are shown by the first number's bin."""
+    """Function from an outcome to the bin of its first printed number, or to its text if it has none."""
     values = sorted(float(o.numbers[0]) for sample in drawn.values() for o in sample if o.numbers)
     low, high = values[len(values) // 100], values[-1 - len(values) // 100]
     width = (high - low) / (_MOST - 4) or 1.0
@@ -79,7 +79,7 @@ def _count_shares(sample: Counter[Outcome], name_of: NameOf) -> Counter[str]:
 
 
 def _rows_in_event(drawn: Mapping[str, Counter[Outcome]], name_of: NameOf, result: AttackResult) -> set[str]:
-    """The rows that lie in the event, for the most part."""
+    """Rows of which more releases lie in the event than outside."""
     inside: Counter[str] = Counter()
     for sample in drawn.values():
         for outcome, times in sample.items():
@@ -88,7 +88,7 @@ def _rows_in_event(drawn: Mapping[str, Counter[Outcome]], name_of: NameOf, resul
 
 
 def _pair_chart(values: list[dict[str, Any]], subject: AuditSubject, result: AttackResult) -> Any:
-    """Two dots for each outcome on a logarithmic axis: what differential privacy bounds is their distance."""
+    """Chart with two dots for each outcome; on its logarithmic axis DP bounds their distance."""
     alt = import_altair()
     dots = [{**row, "probability": max(row["probability"], _FLOOR)} for row in values]
     order = list(dict.fromkeys(row["outcome"] for row in dots))
@@ -112,7 +112,7 @@ def _pair_chart(values: list[dict[str, Any]], subject: AuditSubject, result: Att
 
 
 def _probability_spans(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """From the smaller to the larger probability of each outcome."""
+    """The smaller and the larger probability of each outcome."""
     spans: dict[str, dict[str, Any]] = {}
     for dot in dots:
         chance = dot["probability"]

@@ -1,4 +1,4 @@
-"""A small data set that looks like a library's loans, made on the spot: nobody's data, so everybody may look."""
+"""The loans of an invented library, generated on the spot."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _THIRD = ("", " in Europe")
 
 
 def titles() -> list[str]:
-    """Four hundred invented titles."""
-    import numpy as np  # here: the command line's help must not wait for it
+    """Four hundred invented titles, in a fixed random order."""
+    import numpy as np  # imported here because the help of the command line must start quickly
 
     names = [f"{first} {second}{third}" for third in _THIRD for first in _FIRST for second in _SECOND]
     shuffled: list[str] = np.random.default_rng(7).permutation(names[:TITLES]).tolist()
@@ -57,10 +57,10 @@ def titles() -> list[str]:
 
 
 def write_loans(path: Path, *, without: str | None = None) -> None:
-    """Write `reader,title` rows as CSV; the same ones every time. `without` leaves one reader out."""
+    """Write `reader,title` rows as CSV, the same every time, without those of one reader if `without` names one."""
     import numpy as np
 
-    made = np.random.default_rng(2026)  # an invented data set, not a release: any generator will do
+    made = np.random.default_rng(2026)  # not a release, so the generator need not be secure
     weights = 1.0 / np.arange(1, TITLES + 1) ** 1.1
     weights /= weights.sum()
     names = titles()

@@ -1,4 +1,4 @@
-"""Find the counts at which a mechanism changes its mind: the edge of being named is where privacy is tested hardest."""
+"""Find the counts from which a mechanism names items: privacy is tested hardest there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LARGEST = 1 << 24
 
 
 def edges(subject: AuditSubject, shape: HistogramShape) -> tuple[int, ...]:
-    """For a few groups of items, alone in the table: the smallest count at which they are usually named."""
+    """For a few groups of items that are alone in the table: the smallest count at which they are usually named."""
     slots = shape.k_bar or len(shape.domain)
     names = list(shape.domain) or labels(slots + 1)
     groups = [names[:1], names[slots - 1 : slots], names[: min(subject.k, slots)], names[:slots]]
@@ -23,7 +23,9 @@ def edges(subject: AuditSubject, shape: HistogramShape) -> tuple[int, ...]:
 
 
 def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str]) -> int | None:
-    """By doubling and halving; None when the group is named already at count 0, or never."""
+    """Smallest count at which the group is named, by doubling and halving; None if count 0 suffices or none up to
+    2^24.
+    """
     if _names_group(subject, shape, group, 0):
         return None
     high = 1
@@ -39,6 +41,7 @@ def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str
 
 
 def _names_group(subject: AuditSubject, shape: HistogramShape, group: Sequence[str], count: int) -> bool:
+    """Whether at least half of the releases name the group: all its items, or one if it has more than k."""
     drawn = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
 
     def names_them(outcome: Outcome) -> bool:
@@ -49,7 +52,7 @@ def _names_group(subject: AuditSubject, shape: HistogramShape, group: Sequence[s
 
 
 def _named_items(outcome: Outcome) -> set[Hashable]:
-    """Every item that an outcome speaks of, also within the answers to several queries."""
+    """Every item in an outcome, also within answers to queries."""
     said: set[Hashable] = set()
     for name in outcome.names:
         value = name.value if isinstance(name, QueryAnswer) else name

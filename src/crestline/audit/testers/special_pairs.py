@@ -1,7 +1,7 @@
-"""Pairs built on purpose: ties, thresholds, empty data, one-user items, k = k_bar, users in every item.
+"""Pairs built on purpose: ties, thresholds, empty data, items of one user, k = k_bar, users with every item.
 
-`levels` are counts at which the mechanism was seen to change its mind (`probing.py`): privacy is lost at the edge of
-being named, at the cut, and where something appears out of nothing.
+`levels` are counts from which the mechanism names items (`find_edges`): privacy is lost at a threshold, at the cut,
+and where an item appears.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crestline.audit.neighbours import Counts, HistogramShape, NeighbourPair, la
 
 @dataclass(frozen=True)
 class SpecialPairs:
-    """The pairs that break most broken mechanisms; few, and never left out."""
+    """The few pairs that break most broken mechanisms."""
 
     k: int
     levels: tuple[int, ...]
@@ -35,7 +35,7 @@ class SpecialPairs:
             _ladder_moves(names, slots, self.levels),
             _moves_by_letter(names, slots, high) if not shape.domain else (),
         )
-        for turn in zip_longest(*families):  # in turn: whoever has time for a few pairs only gets some of each
+        for turn in zip_longest(*families):  # alternate, so that a short attack includes some of each family
             for without, moved, why in filter(None, turn):
                 made = make_pair(without, moved, shape, why, contribution)
                 if made is not None:
@@ -56,7 +56,7 @@ def _moves_from_nothing(names: list[str], slots: int, contribution: int | None, 
 
 
 def _moves_at_the_cut(names: list[str], slots: int, contribution: int | None, high: int) -> Iterator[_Move]:
-    """Ties across the cut, in either label order; the next count alone; every slot vanishing at once (P1.6 b, d)."""
+    """Ties across the cut, in either label order; the next count alone; all slots replaced at once (P1.6 b, d)."""
     if slots >= len(names):
         return
     inside, outside = names[:slots], names[slots:]
@@ -76,7 +76,7 @@ def _moves_at_the_cut(names: list[str], slots: int, contribution: int | None, hi
 
 
 def _moves_at_the_top(names: list[str], slots: int, high: int) -> Iterator[_Move]:
-    """Ties between popular items, and users in every item (P1.6 e)."""
+    """Ties between popular items, and users with every item (P1.6 e)."""
     shown = names[:slots]
     for base in (high, 18, 2):
         level = dict.fromkeys(shown, base)
@@ -91,7 +91,7 @@ def _moves_at_the_top(names: list[str], slots: int, high: int) -> Iterator[_Move
 
 
 def _moves_at_levels(names: list[str], slots: int, k: int, levels: Sequence[int]) -> Iterator[_Move]:
-    """Around the counts at which the mechanism changes its mind."""
+    """Counts around those from which the mechanism names items."""
     for level in levels:
         for size in sorted({1, min(k, slots), slots}):
             chosen = names[:size]
@@ -109,7 +109,7 @@ def _moves_at_levels(names: list[str], slots: int, k: int, levels: Sequence[int]
 
 
 def _ladder_moves(names: list[str], slots: int, levels: Sequence[int]) -> Iterator[_Move]:
-    """One item, then pairs, with wide gaps between: gaps that move in both directions at once (P2.5)."""
+    """One item, then pairs, with wide gaps between, some of which grow while others shrink (P2.5)."""
     shown = names[: slots + 1]
     for wide in levels[-2:]:
         heights = [wide * (1 + (len(shown) - place) // 2) + 3 * (place % 2) for place in range(len(shown))]
@@ -121,7 +121,7 @@ def _ladder_moves(names: list[str], slots: int, levels: Sequence[int]) -> Iterat
 
 
 def _moves_by_letter(names: list[str], slots: int, high: int) -> Iterator[_Move]:
-    """Every letter once as the newcomer: a choice that looks at names gives itself away (P1.6 a)."""
+    """Every letter once as the newcomer: a choice that depends on labels reveals itself (P1.6 a)."""
     for letter in string.ascii_lowercase:
         rest = [name for name in names if name != letter][: slots - 1]
         yield dict.fromkeys(rest, high), [letter], "one letter appears"
@@ -129,7 +129,7 @@ def _moves_by_letter(names: list[str], slots: int, high: int) -> Iterator[_Move]
 
 @dataclass(frozen=True)
 class VariedPairs:
-    """Random pairs in the same spirit: groups of items at telling counts, moved together or in part."""
+    """Random pairs: groups of items at counts near the thresholds, of which all, one or none move."""
 
     levels: tuple[int, ...]
     many: int
@@ -158,7 +158,7 @@ class VariedPairs:
 def neighbouring_pairs(
     given: NeighbourPair, contribution: int | None, steps: Sequence[int] = (1,)
 ) -> Iterator[NeighbourPair]:
-    """Pairs one small change away: one count up or down, one item more or less for the user."""
+    """Pairs with one small change: one count higher or lower, or one item of the user more or less."""
     names = list(dict.fromkeys([*given.with_user, *given.without]))[:8]
     moved = set(given.items_of_user)
     for label in names:

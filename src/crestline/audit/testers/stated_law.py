@@ -1,4 +1,4 @@
-"""Does a mechanism release what its stated law says? The exact attack is worth nothing otherwise."""
+"""Compare releases with the law that a mechanism states: the exact attack is valid only if they agree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def is_followed(
     clock: Callable[[], float],
     significance: float,
 ) -> bool:
-    """False when the releases of one of the two tables do not follow the law, beyond doubt."""
+    """Whether releases of both tables are consistent with the law.
+
+    If they follow it, False has probability at most `significance`.
+    """
     for counts in (pair.with_user, pair.without):
         law = subject.law(counts, pair.shape)
         start = clock()
@@ -35,7 +38,7 @@ def is_followed(
 
 
 def _fits_law(law: Law, learned: Sample, fresh: Sample, error: float) -> bool:
-    """The outcomes that come up too often in one sample must not do so in the next as well."""
+    """Whether outcomes that are too frequent in one sample are not significantly so in the next."""
     total = learned.total()
     often = [outcome for outcome, times in learned.items() if times > total * law.get(outcome, 0.0)]
     hits = sum(fresh[outcome] for outcome in often)
