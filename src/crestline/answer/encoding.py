@@ -89,14 +89,14 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
         raise ParameterError("this is not an answer written by crestline (or by a newer version of it)") from None
 
 
-def _encode_coverage(covered: CoverageCounts) -> dict[str, Any]:
+def _encode_coverage(coverage: CoverageCounts) -> dict[str, Any]:
     """JSON values of both numbers of users, and of the share that follows from them."""
     return {
-        "users": covered.users,
-        "all_users": covered.all_users,
-        "share": covered.share,
-        "spread": covered.spread,
-        "share_spread": covered.share_spread,
+        "users": coverage.users,
+        "all_users": coverage.all_users,
+        "share": coverage.share,
+        "spread": coverage.spread,
+        "share_spread": coverage.share_spread,
     }
 
 

@@ -77,8 +77,9 @@ def _groups_line(answer: Answer, groups: Sequence[GroupItems]) -> str:
     )
     if question.floor > 1:
         few = f"fewer than {question.floor} users"
-        seen = f"reading groups or naming items of {few}"  # queries of a sieve use all pairs of a group that is read
-        text += f", without {seen if answer.answered_by == SIEVE else f'looking at what {few} have'}"
+        # The queries of a sieve use all pairs of a group that is read.
+        by_sieve = f"reading groups or naming items of {few}"
+        text += f", without {by_sieve if answer.answered_by == SIEVE else f'looking at what {few} have'}"
     if question.groups is not None:
         return f"{text}. Every group of the public list is there, also where nothing in it could be named."
     return f"{text}. Of a group in which nothing could be named nothing is said, not even that it exists."
@@ -106,10 +107,10 @@ def _look_line(answer: Answer) -> str:
 def _need_line(answer: Answer) -> str:
     if answer.needs is None:
         return ""
-    group, known = " in its group" if answer.question.by else "", "the parameters, not from the data"
+    group, origin = " in its group" if answer.question.by else "", "the parameters, not from the data"
     if answer.answered_by == SIEVE:
-        group, known = f"{group}, or fewer" if group else "", "noisy queries, which the promise includes"
-    return f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from {known}."
+        group, origin = f"{group}, or fewer" if group else "", "noisy queries, which the promise includes"
+    return f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from {origin}."
 
 
 def _counts(answer: Answer) -> str:
@@ -129,14 +130,14 @@ def _counts(answer: Answer) -> str:
     return f"{text}. Counts less than {rounded_users(bound)} apart may be in the wrong order: {pairs} that close."
 
 
-def coverage_line(covered: CoverageCounts, named: int) -> str:
+def coverage_line(coverage: CoverageCounts, number: int) -> str:
     """Users with a named item, and their share of all users; without a named item the number is noise around zero."""
-    them = {0: "any of no items", 1: "this item"}.get(named, f"at least one of these {named} items")
-    text = f"{covered.users:,} (±{rounded_users(covered.spread)}) of {covered.all_users:,} users have {them}"
-    if covered.share is None or covered.share_spread is None:
+    them = {0: "any of no items", 1: "this item"}.get(number, f"at least one of these {number} items")
+    text = f"{coverage.users:,} (±{rounded_users(coverage.spread)}) of {coverage.all_users:,} users have {them}"
+    if coverage.share is None or coverage.share_spread is None:
         return f"Coverage: {text}, too few to speak of a share (95% of the noise in either part stays within ±)."
-    off = math.ceil(1000 * covered.share_spread) / 10
-    return f"Coverage: {covered.share:.1%} (±{off:.1f}%). {text} (95% of the noise stays within)."
+    off = math.ceil(1000 * coverage.share_spread) / 10
+    return f"Coverage: {coverage.share:.1%} (±{off:.1f}%). {text} (95% of the noise stays within)."
 
 
 def _promise_line(answer: Answer) -> str:

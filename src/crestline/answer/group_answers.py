@@ -39,11 +39,11 @@ class GroupItems:
 def flatten_groups(groups: Sequence[GroupItems]) -> dict[str, Any]:
     """Fields of an answer with all groups: (group, item) pairs, their counts, and whether any group stopped early."""
     pairs = [(group.label, item) for group in groups for item in group.listed_items]
-    counted = bool(groups) and all(group.counts is not None for group in groups)
+    has_counts = bool(groups) and all(group.counts is not None for group in groups)
     ordered = all(isinstance(group.items, tuple) for group in groups)
     return {
         "items": tuple(pairs) if ordered else frozenset(pairs),
-        "counts": tuple(count for group in groups for count in group.counts or ()) if counted else None,
+        "counts": tuple(count for group in groups for count in group.counts or ()) if has_counts else None,
         "stopped": any(group.stopped for group in groups),
     }
 
@@ -87,11 +87,11 @@ def items_found_text(groups: Sequence[GroupItems], k: int) -> str:
     """In words, the numbers of items and groups, and the number of groups with all `k` items."""
     full = sum(not group.stopped for group in groups)
     where = "each" if full == len(groups) else str(full)
-    found = (
+    text = (
         f"{_number_of_things(sum(len(group.items) for group in groups), 'item')} in "
         f"{_number_of_things(len(groups), 'group')}"
     )
-    return f"{found}, all {k} in {where} of them" if len(groups) > 1 else found
+    return f"{text}, all {k} in {where} of them" if len(groups) > 1 else text
 
 
 def _number_of_things(many: int, what: str) -> str:

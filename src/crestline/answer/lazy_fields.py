@@ -29,8 +29,8 @@ class LazyField(Generic[Value]):
     def __get__(self, instance: object, owner: type) -> Value:
         if instance is None:
             return self._default  # a dataclass reads the default of a field from the class
-        given = self.stored_value(instance)
-        value = given() if callable(given) else given
+        value_or_function = self.stored_value(instance)
+        value = value_or_function() if callable(value_or_function) else value_or_function
         vars(instance)[self._name] = value
         return value
 
@@ -47,8 +47,8 @@ class HasLazyFields:
 
     def replace_fields(self: Owner, **changes: object) -> Owner:
         """Copy with other values, as `dataclasses.replace`, but without computing lazy fields."""
-        kept = {part.name: _stored_value(self, part.name) for part in fields(self) if part.init}  # type: ignore[arg-type] # all are dataclasses
-        return type(self)(**kept | changes)
+        values = {part.name: _stored_value(self, part.name) for part in fields(self) if part.init}  # type: ignore[arg-type] # all are dataclasses
+        return type(self)(**values | changes)
 
     def __getstate__(self) -> dict[str, Any]:
         """State for copying and pickling, with every lazy field computed."""

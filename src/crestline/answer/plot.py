@@ -42,8 +42,8 @@ def items_chart(
     else:
         title = f"{answer.question.score or 'users'} (noisy {'count' if answer.question.score is None else 'sum'})"
         layers = _bars(alt, rows, title, whiskers=answer.spread is not None)
-    made: Chart = alt.layer(*layers).properties(width=width, height=_ROW * max(2, len(rows)))
-    return made
+    chart: Chart = alt.layer(*layers).properties(width=width, height=_ROW * max(2, len(rows)))
+    return chart
 
 
 def _chart_rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
@@ -106,12 +106,12 @@ def question_title(answer: Answer) -> str:
 
 
 def _subtitle(answer: Answer) -> list[str]:
-    named = f"{len(answer)} of {answer.question.k} named"
+    text = f"{len(answer)} of {answer.question.k} named"
     if answer.stopped:
-        named += ", then it stopped on purpose"
+        text += ", then it stopped on purpose"
         if answer.needs is not None:
-            named += f" (an item needed {answer.needs})"
-    return [named, *promise_subtitle(answer)]
+            text += f" (an item needed {answer.needs})"
+    return [text, *promise_subtitle(answer)]
 
 
 def promise_subtitle(answer: Answer) -> list[str]:
@@ -132,9 +132,9 @@ def label_on_one_line(item: Label, longest: int = _LONGEST) -> str:
 
 def _make_distinct(names: list[str]) -> list[str]:
     """The names, with a number after each that equals an earlier one, such as 1 and '1', or two that were cut."""
-    seen: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     result = []
     for name in names:
-        seen[name] += 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        times[name] += 1
+        result.append(name if times[name] == 1 else f"{name} ({times[name]})")
     return result

@@ -41,6 +41,6 @@ def _group_chart(alt: ModuleType, label: object, part: Answer) -> Chart:
 
 def _subtitle(answer: Answer) -> list[str]:
     groups = answer.by_group or ()
-    found = f"{items_found_text(groups, answer.question.k)}; {groups_per_user_text(answer.question)}"
+    text = f"{items_found_text(groups, answer.question.k)}; {groups_per_user_text(answer.question)}"
     cut = [f"The first {_MOST} groups are shown"] if len(groups) > _MOST else []
-    return [found, *cut, *promise_subtitle(answer)]
+    return [text, *cut, *promise_subtitle(answer)]

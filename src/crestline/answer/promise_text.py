@@ -49,10 +49,10 @@ def _size_clause(answer: Answer) -> str:
     """Number of items requested, and the number of groups if there are any."""
     if answer.by_group is None:
         return f"of {answer.question.k} asked for"
-    listed = (
+    labels_clause = (
         "which are all of a public list" if answer.question.groups is not None else "whose labels are released, too"
     )
-    return f"at most {answer.question.k} in each of {_number_of_things(len(answer.by_group), 'group')}, {listed}"
+    return f"at most {answer.question.k} in each of {_number_of_things(len(answer.by_group), 'group')}, {labels_clause}"
 
 
 def promise_in_formulas(answer: Answer) -> tuple[str, ...]:
@@ -123,10 +123,10 @@ def _route(answer: Answer) -> list[str]:
     route, instead = answer.route, answer.mechanism.instead
     if route is None:
         return [f"{instead[:1].upper()}{instead[1:]}."] if instead else []
-    compared = ">=" if route.lead >= route.needed else "<"
+    sign = ">=" if route.lead >= route.needed else "<"
     looked_at = f"h(rank {answer.question.k}) - h(rank {answer.question.slots + 1})"
     return [
-        f"Noisy query: {looked_at} = {route.lead} (±{route.spread}) {compared} {route.needed}, so "
+        f"Noisy query: {looked_at} = {route.lead} (±{route.spread}) {sign} {route.needed}, so "
         f"{route.taken} answered, not {route.other}; the query is a step of M."
         + (f" {instead[:1].upper()}{instead[1:]}." if instead else "")
     ]
@@ -175,11 +175,11 @@ def percent_rounded_down(share: float) -> str:
     return _rounded_percent(share, math.floor)
 
 
-def _rounded_percent(share: float, rounded: Callable[[float], int]) -> str:
+def _rounded_percent(share: float, rounding: Callable[[float], int]) -> str:
     if share <= 0:
         return "0%"
     step = 10.0 ** (math.floor(math.log10(100 * share)) - 2)
-    return f"{rounded(round(100 * share / step, 6)) * step:.3g}%"
+    return f"{rounding(round(100 * share / step, 6)) * step:.3g}%"
 
 
 def _randomness_sentence(answer: Answer) -> str:

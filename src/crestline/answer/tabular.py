@@ -54,9 +54,9 @@ def _to_int_or_float(count: Fraction) -> int | float:
     return int(count) if count.denominator == 1 else float(count)
 
 
-def unused_name(name: str, taken: tuple[str, ...]) -> str:
+def unused_name(name: str, names: tuple[str, ...]) -> str:
     """The name, with underscores appended until no item or group column has it."""
-    while name in taken:
+    while name in names:
         name += "_"
     return name
 
@@ -122,8 +122,8 @@ def to_pandas(answer: Answer) -> pandas.DataFrame:
     """`pandas.DataFrame` of an answer; its `attrs` have the coverage, if there is one."""
     frame = to_arrow(answer).to_pandas()
     if answer.coverage is not None:
-        found = answer.coverage
-        frame.attrs["coverage"] = {"users": found.users, "all_users": found.all_users, "share": found.share}
+        coverage = answer.coverage
+        frame.attrs["coverage"] = {"users": coverage.users, "all_users": coverage.all_users, "share": coverage.share}
     return frame
 
 

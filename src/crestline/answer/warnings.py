@@ -23,8 +23,8 @@ def with_warnings(answer: Answer, users: int | None = None) -> Answer:
     """The answer with its warnings and notes; `users` is the approximate number of users, if that is public."""
     _, delta = as_approximate_dp(answer.guarantee)
     few = tuple(f"Warning: {note}" for note in delta_warnings(delta, users))
-    found = (*_large_parameter_warnings(answer), *few, *_contradiction_notes(answer), *_unreadable_name_notes(answer))
-    return answer.replace_fields(notes=(*answer.notes, *found))
+    notes = (*_large_parameter_warnings(answer), *few, *_contradiction_notes(answer), *_unreadable_name_notes(answer))
+    return answer.replace_fields(notes=(*answer.notes, *notes))
 
 
 def delta_warnings(delta: Fraction, users: int | None) -> tuple[str, ...]:

@@ -62,8 +62,8 @@ def audit(
         ParameterError: `stated` has an invalid `k_bar` or domain.
     """
     source = entropy or system()
-    tested = prepare_subject(mechanism, source, name=name, stated=stated)
-    return attack(tested, seconds=seconds, releases=releases, significance=significance)
+    subject = prepare_subject(mechanism, source, name=name, stated=stated)
+    return attack(subject, seconds=seconds, releases=releases, significance=significance)
 
 
 def attack(
@@ -93,13 +93,13 @@ def attack(
     tell("probing", 0.0)
     whole = AttackLimits(releases, seconds, clock)
     pairs = pairs_to_attack(subject, seed)
-    found, notes = _attack_by_law(
+    results, notes = _attack_by_law(
         subject, pairs, AttackLimits(releases, seconds * _EXACT_SHARE, clock), significance, tell
     )
-    sampled = AttackLimits(releases, max(1.0, seconds - whole.seconds_used), clock)
-    if not any(one.broken for one in found):
-        tester: Tester = StatisticalTester(significance, sampled, lambda share: tell("sampling", share))
-        found += [one for one in [tester.test(subject, _order_by_strength(pairs, found))] if one]
+    sample_limits = AttackLimits(releases, max(1.0, seconds - whole.seconds_used), clock)
+    if not any(one.broken for one in results):
+        tester: Tester = StatisticalTester(significance, sample_limits, lambda share: tell("sampling", share))
+        results += [one for one in [tester.test(subject, _order_by_strength(pairs, results))] if one]
     return Report(
         mechanism=subject.name,
         promise=subject.promise,
@@ -107,10 +107,10 @@ def attack(
         claimed=subject.claim.claimed_parameter,
         contribution=subject.contribution,
         shapes=subject.shapes,
-        found=tuple(found),
+        found=tuple(results),
         significance=significance,
         pairs=len(pairs),
-        releases=sampled.releases_made,
+        releases=sample_limits.releases_made,
         seconds=whole.seconds_used,
         notes=(*subject.notes, *notes),
     )
@@ -119,11 +119,11 @@ def attack(
 def pairs_to_attack(subject: AuditSubject, seed: int) -> list[NeighbourPair]:
     """Pairs of neighbouring tables: for queries first, then special ones, then varied ones; shapes alternate."""
     levels = [edges(subject, shape) for shape in subject.shapes]
-    special = [SpecialPairs(subject.k, known) for known in levels]
-    varied = [VariedPairs(known, _VARIED // len(levels), seed) for known in levels]
-    asked = [OpposedPairs(subject.mechanism.answer_levels)] if isinstance(subject.mechanism, QueryAdapter) else []
+    special = [SpecialPairs(subject.k, edges_of_shape) for edges_of_shape in levels]
+    varied = [VariedPairs(edges_of_shape, _VARIED // len(levels), seed) for edges_of_shape in levels]
+    for_queries = [OpposedPairs(subject.mechanism.answer_levels)] if isinstance(subject.mechanism, QueryAdapter) else []
     return [
-        *_interleave_pairs(subject, asked),
+        *_interleave_pairs(subject, for_queries),
         *_interleave_pairs(subject, special),
         *_interleave_pairs(subject, varied),
     ]
@@ -134,8 +134,8 @@ def _interleave_pairs(subject: AuditSubject, generators: Sequence[PairGenerator]
     return (pair for row in zip_longest(*rows) for pair in row if pair is not None)
 
 
-def _order_by_strength(pairs: Sequence[NeighbourPair], found: Sequence[AttackResult]) -> list[NeighbourPair]:
-    return [*(one.pair for one in found), *pairs]
+def _order_by_strength(pairs: Sequence[NeighbourPair], results: Sequence[AttackResult]) -> list[NeighbourPair]:
+    return [*(one.pair for one in results), *pairs]
 
 
 def _attack_by_law(

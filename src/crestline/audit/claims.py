@@ -61,8 +61,10 @@ class Claim(Protocol):
 
 def strength_of_event(claim: Claim, above: float, below: float) -> float:
     """Smallest parameter that allows an event probability `above` on one data set and `below` on the neighbour."""
-    seen, other = np.array([above]), np.array([below])
-    return _smallest(lambda parameter: bool(np.all(seen <= claim.largest_allowed_chance(other, parameter))), 0.0)
+    above_chances, below_chances = np.array([above]), np.array([below])
+    return _smallest(
+        lambda parameter: bool(np.all(above_chances <= claim.largest_allowed_chance(below_chances, parameter))), 0.0
+    )
 
 
 @singledispatch
@@ -294,8 +296,8 @@ def _binary_renyi_fits(above: Floats, below: Floats, rho: float) -> NDArray[np.b
 
 def _renyi_rate(above: Floats, below: Floats) -> float:
     """Largest `D_a / a` over the orders, each probability moved by `ROUNDING` in the mechanism's favour."""
-    seen = above > ROUNDING
-    p, q = above[seen] - ROUNDING, below[seen] + ROUNDING
+    is_positive = above > ROUNDING
+    p, q = above[is_positive] - ROUNDING, below[is_positive] + ROUNDING
     logs = _ORDERS[:, None] * np.log(p) + (1 - _ORDERS[:, None]) * np.log(q)
     peak = logs.max(axis=1)
     divergence = (peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))) / (_ORDERS - 1)

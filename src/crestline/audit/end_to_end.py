@@ -95,31 +95,31 @@ def attack_program(
     Returns:
         The report, with every pair of tables that the program distinguished.
     """
-    started = run.clock()
+    start_time = run.clock()
     run.tell("writing tables", 0.0)
     every = list(generate_trials(folder, filters=_takes_filters(program)))
     runner = _ProgramRunner(program, folder)
     enough = repetitions_needed(epsilon, delta, significance / max(1, len(every)))
-    found: list[Difference] = []
-    made = 0
-    for made, trial in enumerate(every, 1):
-        run.tell(trial.attack, made / len(every))
-        found += [one for one in [_run_trial(runner, trial, enough)] if one]
-        if run.clock() - started > seconds:
+    differences: list[Difference] = []
+    number_tried = 0
+    for number_tried, trial in enumerate(every, 1):
+        run.tell(trial.attack, number_tried / len(every))
+        differences += [one for one in [_run_trial(runner, trial, enough)] if one]
+        if run.clock() - start_time > seconds:
             break
     notes = [] if _takes_filters(program) else ["the program takes no filter: only broken rows were tried"]
-    if made < len(every):
-        notes.append(f"{len(every) - made} of {len(every)} pairs were left out for lack of time (--seconds)")
+    if number_tried < len(every):
+        notes.append(f"{len(every) - number_tried} of {len(every)} pairs were left out for lack of time (--seconds)")
     if not runner.answered:
         notes.append("the program answered no question at all: nothing can be said of it")
     return ProgramReport(
         program=run.name or getattr(program, "__name__", "a program"),
         promise=(epsilon, delta),
-        found=tuple(found),
+        found=tuple(differences),
         significance=significance,
-        pairs=made,
+        pairs=number_tried,
         runs=runner.runs,
-        seconds=run.clock() - started,
+        seconds=run.clock() - start_time,
         notes=tuple(notes),
         ran=runner.answered > 0,
     )
@@ -152,11 +152,11 @@ def _untyped_filters() -> Iterator[str]:
 
 def _typed_filters(kind: str) -> Iterator[str]:
     """The filters known to have failed before, then two comparisons with every column."""
-    held = {column.name for column in columns_of(kind)}
-    yield from (f"{ONLY_THE_USER} and {condition}" for name, condition in KNOWN if name in held)
-    for place, column in enumerate(column for column in COLUMNS if column.name in held and column.literals):
-        made = list(comparison_chains(column.name, column.literals))
-        yield from (f"{ONLY_THE_USER} and {made[(place + step) % len(made)]}" for step in (0, 5))
+    names = {column.name for column in columns_of(kind)}
+    yield from (f"{ONLY_THE_USER} and {condition}" for name, condition in KNOWN if name in names)
+    for place, column in enumerate(column for column in COLUMNS if column.name in names and column.literals):
+        chains = list(comparison_chains(column.name, column.literals))
+        yield from (f"{ONLY_THE_USER} and {chains[(place + step) % len(chains)]}" for step in (0, 5))
 
 
 @dataclass

@@ -38,10 +38,10 @@ def load_function(target: str, folder: Path) -> Callable[..., Any]:
     Raises:
         MechanismError: The target is malformed, cannot be imported, or is not callable.
     """
-    found = _find_object(target, folder)
-    if not callable(found):
+    value = _find_object(target, folder)
+    if not callable(value):
         raise MechanismError(f"{target} is not a function; a program is called with the path of a table")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = value
     return function
 
 
@@ -49,27 +49,27 @@ def _find_object(target: str, folder: Path) -> object:
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise MechanismError(f"name what to audit as MODULE:OBJECT, for example my_package:MyMechanism, not {target!r}")
-    found: object = _import_module_at(place, folder)
+    value: object = _import_module_at(place, folder)
     for part in name.split("."):
         try:
-            found = getattr(found, part)
+            value = getattr(value, part)
         except AttributeError:
             raise MechanismError(f"{place} has no {part!r}") from None
-    return found
+    return value
 
 
-def _make_auditable(found: object, target: str) -> Auditable:
-    if callable(found) and (isinstance(found, type) or not isinstance(found, Auditable)):
+def _make_auditable(value: object, target: str) -> Auditable:
+    if callable(value) and (isinstance(value, type) or not isinstance(value, Auditable)):
         try:
-            found = found()
+            value = value()
         except Exception as error:  # code of another author may raise anything
             raise MechanismError(
                 f"{target} could not be made without arguments ({type(error).__name__}: {error}); "
                 "name an object, or a function without arguments that makes one"
             ) from error
-    if not isinstance(found, Auditable):
+    if not isinstance(value, Auditable):
         raise MechanismError(f"{target} has no guarantee() and release(histogram, entropy)")
-    return found
+    return value
 
 
 def _import_module_at(place: str, folder: Path) -> ModuleType:

@@ -41,14 +41,14 @@ class OutcomeReader:
 
     def __call__(self, value: object) -> Outcome:
         try:
-            known = self._known.get(value)
+            outcome = self._known.get(value)
         except TypeError:  # not hashable: read it every time
             return _read_outcome(value)
-        if known is None:
-            known = _read_outcome(value)
+        if outcome is None:
+            outcome = _read_outcome(value)
             if len(self._known) < 100_000:
-                self._known[value] = known
-        return known
+                self._known[value] = outcome
+        return outcome
 
 
 def error_outcome(error: Exception) -> Outcome:
@@ -63,8 +63,8 @@ def _read_outcome(value: object) -> Outcome:
         ordered = not isinstance(items, set | frozenset)
         names = tuple(_split_numbers(item, numbers) for item in (items if ordered else sorted(items, key=repr)))
         numbers += [_to_number(count) for count in getattr(value, "counts", None) or ()]
-        shown = names if ordered else frozenset(names)
-        return Outcome((shown, bool(value.stopped)), names, ordered, tuple(numbers))
+        key_items = names if ordered else frozenset(names)
+        return Outcome((key_items, bool(value.stopped)), names, ordered, tuple(numbers))
     key = _split_numbers(value, numbers)
     names = key if isinstance(key, tuple) else (key,)
     return Outcome(key, names, not isinstance(value, set | frozenset), tuple(numbers))

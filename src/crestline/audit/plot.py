@@ -27,37 +27,39 @@ def plot(subject: AuditSubject, result: AttackResult) -> Picture:
     return Picture(_pair_chart(rows(subject, result), subject, result))
 
 
-def rows(subject: AuditSubject, found: AttackResult) -> list[dict[str, Any]]:
+def rows(subject: AuditSubject, result: AttackResult) -> list[dict[str, Any]]:
     """One row for each displayed outcome and each of the two tables."""
-    tables = {_WITH: found.pair.with_user, _WITHOUT: found.pair.without}
-    drawn = {name: subject.sample(counts, found.pair.shape, _TRIALS) for name, counts in tables.items()}
+    tables = {_WITH: result.pair.with_user, _WITHOUT: result.pair.without}
+    samples = {name: subject.sample(counts, result.pair.shape, _TRIALS) for name, counts in tables.items()}
     name_of = (
-        _bin_names(drawn) if any(outcome.numbers for sample in drawn.values() for outcome in sample) else _outcome_name
+        _bin_names(samples)
+        if any(outcome.numbers for sample in samples.values() for outcome in sample)
+        else _outcome_name
     )
-    shares = {name: _count_shares(sample, name_of) for name, sample in drawn.items()}
-    telling = _rows_in_event(drawn, name_of, found)
+    shares = {name: _count_shares(sample, name_of) for name, sample in samples.items()}
+    telling = _rows_in_event(samples, name_of, result)
     order = sorted(set().union(*shares.values()), key=lambda row: -max(share[row] for share in shares.values()))
-    kept = order[:_MOST]
-    result = [
+    first_rows = order[:_MOST]
+    chart_rows = [
         {"outcome": row, "table": name, "probability": share[row] / _TRIALS, "event": row in telling}
-        for row in kept
+        for row in first_rows
         for name, share in shares.items()
     ]
     if len(order) > _MOST:
         rest = f"{len(order) - _MOST} more"
         for name, share in shares.items():
-            left = sum(share[row] for row in order[_MOST:])
-            result.append({"outcome": rest, "table": name, "probability": left / _TRIALS, "event": False})
-    return result
+            rest_count = sum(share[row] for row in order[_MOST:])
+            chart_rows.append({"outcome": rest, "table": name, "probability": rest_count / _TRIALS, "event": False})
+    return chart_rows
 
 
 def _outcome_name(outcome: Outcome) -> str:
     return kind_text(outcome.key)
 
 
-def _bin_names(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
+def _bin_names(samples: Mapping[str, Counter[Outcome]]) -> NameOf:
     """Function from an outcome to the bin of its first printed number, or to its text if it has none."""
-    values = sorted(float(o.numbers[0]) for sample in drawn.values() for o in sample if o.numbers)
+    values = sorted(float(o.numbers[0]) for sample in samples.values() for o in sample if o.numbers)
     low, high = values[len(values) // 100], values[-1 - len(values) // 100]
     width = (high - low) / (_MOST - 4) or 1.0
 
@@ -78,10 +80,10 @@ def _count_shares(sample: Counter[Outcome], name_of: NameOf) -> Counter[str]:
     return shares
 
 
-def _rows_in_event(drawn: Mapping[str, Counter[Outcome]], name_of: NameOf, result: AttackResult) -> set[str]:
+def _rows_in_event(samples: Mapping[str, Counter[Outcome]], name_of: NameOf, result: AttackResult) -> set[str]:
     """Rows of which more releases lie in the event than outside."""
     inside: Counter[str] = Counter()
-    for sample in drawn.values():
+    for sample in samples.values():
         for outcome, times in sample.items():
             inside[name_of(outcome)] += times if result.tells(outcome) else -times
     return {row for row, balance in inside.items() if balance > 0}

@@ -61,15 +61,15 @@ class QueryAdapter:
         return self.release_many(histogram, 1, entropy)[0]
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[object]:
-        many, asked = release_many_or_none(self.mechanism), self._queries_about(histogram)
+        many, queries = release_many_or_none(self.mechanism), self._queries_about(histogram)
         if many is None:
             one: Any = self.mechanism
-            return [one.release(asked, entropy) for _ in range(n)]
-        return self.mechanism.release_many(asked, n, entropy)
+            return [one.release(queries, entropy) for _ in range(n)]
+        return self.mechanism.release_many(queries, n, entropy)
 
     def law(self, histogram: Histogram) -> Law:
-        stated: Any = self.mechanism
-        result: Law = stated.law(self._queries_about(histogram))
+        mechanism: Any = self.mechanism
+        result: Law = mechanism.law(self._queries_about(histogram))
         return result
 
     def _queries_about(self, histogram: Histogram) -> list[StableAnswer]:
@@ -108,6 +108,6 @@ class OpposedPairs:
         for level, lead in product(self.levels, self.levels):
             table = {first: level + lead, **dict.fromkeys(rest, level)}
             for moved in (rest, [first], [first, *rest]):
-                made = make_pair(table, moved, shape, "distances at the edge of an answer", contribution)
-                if made is not None:
-                    yield made
+                pair = make_pair(table, moved, shape, "distances at the edge of an answer", contribution)
+                if pair is not None:
+                    yield pair

@@ -132,10 +132,10 @@ class Report(Verdict):
 
     def lines(self) -> list[Line]:
         """The report as lines of a name and a value."""
-        made = [("mechanism", self.mechanism), ("promise", self.promise), ("verdict", self.verdict)]
+        result = [("mechanism", self.mechanism), ("promise", self.promise), ("verdict", self.verdict)]
         for found in sorted(self.found, key=lambda one: (not one.broken, -one.strength)):
             bound = "" if found.method == "exact" else "at least "
-            made += [
+            result += [
                 ("", ""),
                 (found.method, f"{self.unit}: {bound}{found.strength:.4g} found, {self.claimed:.4g} claimed"),
                 ("neighbours", found.pair.why),
@@ -144,7 +144,7 @@ class Report(Verdict):
                 ("the event", found.event),
                 ("its chance", _chances_text(found)),
             ]
-        return made + self._effort_lines()
+        return result + self._effort_lines()
 
 
 def counts_text(counts: Counts) -> str:
@@ -152,8 +152,8 @@ def counts_text(counts: Counts) -> str:
     rows = sorted(((label, count) for label, count in counts.items() if count), key=lambda row: (-row[1], row[0]))
     if not rows:
         return "(empty)"
-    said = [f"{label} {count}" for label, count in rows[:8]]
-    return ", ".join(said) + (f", … ({len(rows)} items)" if len(rows) > 8 else "")
+    cells = [f"{label} {count}" for label, count in rows[:8]]
+    return ", ".join(cells) + (f", … ({len(rows)} items)" if len(rows) > 8 else "")
 
 
 def _result_to_dict(result: AttackResult) -> dict[str, Any]:

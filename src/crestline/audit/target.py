@@ -97,16 +97,16 @@ class AuditSubject:
         if many is None:
             return Counter(self._release_once(histogram) for _ in range(n))
         try:
-            drawn = many(histogram, n, self.entropy)
-            return Counter(map(self.read, drawn))
+            selections = many(histogram, n, self.entropy)
+            return Counter(map(self.read, selections))
         except Exception as error:  # code of another author may raise anything
             return Counter({error_outcome(error): n})
 
     def law(self, counts: Counts, shape: HistogramShape) -> Law:
         """Law of the outcomes, as the mechanism states it. Requires `has_law`."""
         result: dict[Outcome, float] = {}
-        stated: Any = self.mechanism
-        for value, chance in stated.law(self.histogram(counts, shape)).items():
+        mechanism: Any = self.mechanism
+        for value, chance in mechanism.law(self.histogram(counts, shape)).items():
             outcome = self.read(value)
             result[outcome] = result.get(outcome, 0.0) + chance
         return result
@@ -145,39 +145,39 @@ def prepare_subject(
         MechanismError: The object states no guarantee that can be read, or its release fails on every table.
         ParameterError: `stated` has an invalid `k_bar` or domain.
     """
-    named = name or type(mechanism).__name__
-    tested = as_auditable(mechanism)
-    if not isinstance(tested, Auditable):
+    subject_name = name or type(mechanism).__name__
+    auditable = as_auditable(mechanism)
+    if not isinstance(auditable, Auditable):
         raise MechanismError("a mechanism needs guarantee() and release(histogram, entropy)")
     try:
-        guarantee = tested.guarantee()
+        guarantee = auditable.guarantee()
     except Exception as error:  # code of another author may raise anything
         raise MechanismError(f"guarantee() raised {type(error).__name__}: {error}") from error
-    promise, k = claim(guarantee), stated_number(tested, "k") or 1
-    bound = smallest_contribution(tested) if stated.contribution is None else stated.contribution or None
-    made = AuditSubject(tested, named, promise, str(guarantee), k, bound, entropy)
-    choice = choose(tested, k=k, delta=promise.delta, k_bar=stated.k_bar, domain=stated.domain)
-    errors = {shape: _first_error(made, shape) for shape in choice.shapes}
-    accepted = tuple(shape for shape, error in errors.items() if error is None)
-    if not accepted:
+    promise, k = claim(guarantee), stated_number(auditable, "k") or 1
+    bound = smallest_contribution(auditable) if stated.contribution is None else stated.contribution or None
+    subject = AuditSubject(auditable, subject_name, promise, str(guarantee), k, bound, entropy)
+    choice = choose(auditable, k=k, delta=promise.delta, k_bar=stated.k_bar, domain=stated.domain)
+    errors = {shape: _first_error(subject, shape) for shape in choice.shapes}
+    accepted_shapes = tuple(shape for shape, error in errors.items() if error is None)
+    if not accepted_shapes:
         raise MechanismError(f"release failed on every table: {next(iter(errors.values()))}; try --k-bar or --domain")
-    return replace(made, shapes=accepted, notes=(choice.note,) if choice.note else ())
+    return replace(subject, shapes=accepted_shapes, notes=(choice.note,) if choice.note else ())
 
 
-def _first_error(made: AuditSubject, shape: HistogramShape) -> str | None:
+def _first_error(subject: AuditSubject, shape: HistogramShape) -> str | None:
     """Error of a release on a plain table, as text; None if it succeeds.
 
     The table is invented, so the text is not private.
     """
     names = shape.domain or labels((shape.k_bar or 1) + 1)
     plain = {label: 40 + place for place, label in enumerate(names)}
-    histogram = made.histogram(plain, shape)
+    histogram = subject.histogram(plain, shape)
     try:
-        many = release_many_or_none(made.mechanism)
+        many = release_many_or_none(subject.mechanism)
         if many is None:
-            made.mechanism.release(histogram, made.entropy)
+            subject.mechanism.release(histogram, subject.entropy)
         else:
-            many(histogram, 1, made.entropy)
+            many(histogram, 1, subject.entropy)
     except Exception as error:  # code of another author may raise anything
         return f"{type(error).__name__}: {error}"
     return None

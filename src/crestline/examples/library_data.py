@@ -52,15 +52,15 @@ def titles() -> list[str]:
     import numpy as np  # imported here because the help of the command line must start quickly
 
     names = [f"{first} {second}{third}" for third in _THIRD for first in _FIRST for second in _SECOND]
-    shuffled: list[str] = np.random.default_rng(7).permutation(names[:TITLES]).tolist()
-    return shuffled
+    order: list[str] = np.random.default_rng(7).permutation(names[:TITLES]).tolist()
+    return order
 
 
 def write_loans(path: Path, *, without: str | None = None) -> None:
     """Write `reader,title` rows as CSV, the same every time, without those of one reader if `without` names one."""
     import numpy as np
 
-    made = np.random.default_rng(2026)  # not a release, so the generator need not be secure
+    generator = np.random.default_rng(2026)  # not a release, so the generator need not be secure
     weights = 1.0 / np.arange(1, TITLES + 1) ** 1.1
     weights /= weights.sum()
     names = titles()
@@ -69,7 +69,7 @@ def write_loans(path: Path, *, without: str | None = None) -> None:
         rows.writerow(["reader", "title"])
         for number in range(USERS):
             reader = f"reader-{number:05}"
-            loans = np.unique(made.choice(TITLES, size=1 + made.poisson(2.0), p=weights))
+            loans = np.unique(generator.choice(TITLES, size=1 + generator.poisson(2.0), p=weights))
             if reader == without:
                 continue
             rows.writerows([reader, names[loan]] for loan in loans)

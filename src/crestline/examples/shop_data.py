@@ -34,9 +34,9 @@ def write_shop(folder: Path) -> None:
     import numpy as np
     from pyarrow import parquet
 
-    made = np.random.default_rng(_SEED)
-    parquet.write_table(_checkins_table(made), folder / "checkins.parquet")
-    tables = _sales_tables(made)
+    generator = np.random.default_rng(_SEED)
+    parquet.write_table(_checkins_table(generator), folder / "checkins.parquet")
+    tables = _sales_tables(generator)
     parquet.write_table(tables["sales"], folder / "sales.parquet")
     path = folder / "shop.duckdb"
     path.unlink(missing_ok=True)

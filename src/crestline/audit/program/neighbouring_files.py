@@ -78,11 +78,13 @@ def typed_table(with_user: bool, columns: Sequence[Column] = COLUMNS, users: int
     people = [(f"u{n}", item, n % OTHERS) for n in range(users) for item in ("tea", "coffee")[: 1 + (n % 3 == 0)]]
     names = [user for user, _, _ in people] + [USER] * most
     items = [item for _, item, _ in people] + [("tea", "cocoa")[n % 2] for n in range(most)]
-    made = {"user": pa.array(names, pa.string()), "item": pa.array(items, pa.string())}
+    arrays = {"user": pa.array(names, pa.string()), "item": pa.array(items, pa.string())}
     for column in columns:
         usual = [column.usual[place] for _, _, place in people]
-        made[column.name] = arrow_column(column.kind, usual + [column.ends[n % len(column.ends)] for n in range(most)])
-    return pa.table(made)
+        arrays[column.name] = arrow_column(
+            column.kind, usual + [column.ends[n % len(column.ends)] for n in range(most)]
+        )
+    return pa.table(arrays)
 
 
 def ordinary_rows(users: int) -> list[tuple[str, str, int]]:
@@ -100,8 +102,8 @@ def csv_bytes(broken_row: BrokenRow | None, users: int) -> bytes:
 
 def json_bytes(broken_row: BrokenRow | None, users: int) -> bytes:
     """JSON lines of ordinary users, and the broken row if there is one."""
-    named = (dict(zip(("user", "item", "value"), row, strict=True)) for row in ordinary_rows(users))
-    return _lines([json.dumps(row).encode() + b"\n" for row in named], broken_row, b"")
+    objects = (dict(zip(("user", "item", "value"), row, strict=True)) for row in ordinary_rows(users))
+    return _lines([json.dumps(row).encode() + b"\n" for row in objects], broken_row, b"")
 
 
 def _lines(lines: list[bytes], broken_row: BrokenRow | None, header: bytes) -> bytes:
@@ -121,20 +123,20 @@ def write_line_files(folder: Path, kind: str, users: int) -> list[NeighbouringFi
 
 def _write_line_pairs(folder: Path, kind: str, users: int, most: int | None) -> list[NeighbouringFiles]:
     """Write the first `most` pairs of `write_line_files`, or all."""
-    made = []
+    pairs = []
     for number, broken in enumerate((CSV_LINES if kind == "csv" else JSON_LINES)[:most]):
         write = csv_bytes if kind == "csv" else json_bytes
         paths = [_make_folder_for(folder, f"{kind}-{number}", side, f"{TABLE}.{kind}") for side in ("with", "without")]
-        for path, added in zip(paths, (broken, None), strict=True):
-            path.write_bytes(write(added, users))
-        made.append(NeighbouringFiles(kind, broken.why, str(paths[0]), str(paths[1])))
-    return made
+        for path, row in zip(paths, (broken, None), strict=True):
+            path.write_bytes(write(row, users))
+        pairs.append(NeighbouringFiles(kind, broken.why, str(paths[0]), str(paths[1])))
+    return pairs
 
 
 def write_plain_files(folder: Path, kind: str, users: int) -> NeighbouringFiles:
     """Write a pair of files, `csv` or `jsonl`, whose rows are all well-formed."""
-    (made, *_) = _write_line_pairs(folder, kind, users, 1)
-    return made
+    (pair, *_) = _write_line_pairs(folder, kind, users, 1)
+    return pair
 
 
 def columns_of(kind: str) -> tuple[Column, ...]:

@@ -68,15 +68,19 @@ class ProgramReport(Verdict):
 
     def lines(self, most: int = 8) -> list[Line]:
         """The report as lines of a name and a value, with at most `most` differences."""
-        made = [
+        result = [
             ("program", self.program),
             ("promise", f"at most ({self.promise[0]:g}, {self.promise[1]:g}) for one question"),
             ("verdict", self.verdict),
         ]
         for one in self.found[:most]:
-            made += [("", ""), (one.attack, f"{one.file}: {one.why}")]
-            made += [] if one.where is None else [("where", one.where[:200])]
-            made += [("with the user", one.with_user), ("without", one.without), ("seen", f"{one.times} times of each")]
+            result += [("", ""), (one.attack, f"{one.file}: {one.why}")]
+            result += [] if one.where is None else [("where", one.where[:200])]
+            result += [
+                ("with the user", one.with_user),
+                ("without", one.without),
+                ("seen", f"{one.times} times of each"),
+            ]
         if len(self.found) > most:
-            made += [("", ""), ("more", f"{len(self.found) - most} pairs; --format json lists them all")]
-        return made + self._effort_lines()
+            result += [("", ""), ("more", f"{len(self.found) - most} pairs; --format json lists them all")]
+        return result + self._effort_lines()

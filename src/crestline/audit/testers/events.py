@@ -43,9 +43,9 @@ class TellingEvent:
         return frozenset(self.kinds)
 
     def __str__(self) -> str:
-        said = [self.feature.say(kind) for kind in self.kinds[:3]]
-        more = len(self.kinds) - len(said)
-        return ", or ".join(said) + (f", or {more} more like these" if more else "")
+        texts = [self.feature.say(kind) for kind in self.kinds[:3]]
+        more = len(self.kinds) - len(texts)
+        return ", or ".join(texts) + (f", or {more} more like these" if more else "")
 
 
 @dataclass(frozen=True)

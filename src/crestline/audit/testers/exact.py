@@ -122,6 +122,6 @@ def _telling_event(first: Law, second: Law, claim: Claim, number: float) -> tupl
 
 
 def _event_text(event: list[Any]) -> str:
-    said = [f"the answer is {kind_text(outcome.key)}" for outcome in event[:3]]
-    more = len(event) - len(said)
-    return ", or ".join(said) + (f", or {more} more like these" if more else "")
+    texts = [f"the answer is {kind_text(outcome.key)}" for outcome in event[:3]]
+    more = len(event) - len(texts)
+    return ", or ".join(texts) + (f", or {more} more like these" if more else "")

@@ -45,9 +45,9 @@ def _coarse_features(moved: Sequence[str]) -> Iterator[Feature]:
     yield Feature(lambda outcome: frozenset(outcome.names), lambda kind: f"the items are {kind_text(kind)}")
     yield Feature(lambda outcome: outcome.names[:1], lambda kind: f"the first item is {kind_text(kind)}")
     yield Feature(lambda outcome: len(outcome.names), lambda kind: f"there are {kind} items")
-    held = frozenset(moved)
+    user_items = frozenset(moved)
     yield Feature(
-        lambda outcome: sum(name in held for name in outcome.names),
+        lambda outcome: sum(name in user_items for name in outcome.names),
         lambda kind: f"{kind} of the user's items are named",
     )
     for label in moved[:4]:

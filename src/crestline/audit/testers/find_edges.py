@@ -18,8 +18,8 @@ def edges(subject: AuditSubject, shape: HistogramShape) -> tuple[int, ...]:
     slots = shape.k_bar or len(shape.domain)
     names = list(shape.domain) or labels(slots + 1)
     groups = [names[:1], names[slots - 1 : slots], names[: min(subject.k, slots)], names[:slots]]
-    found = {_find_edge(subject, shape, group) for group in groups}
-    return tuple(sorted(level for level in found if level is not None))
+    levels = {_find_edge(subject, shape, group) for group in groups}
+    return tuple(sorted(level for level in levels if level is not None))
 
 
 def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str]) -> int | None:
@@ -42,19 +42,19 @@ def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str
 
 def _names_group(subject: AuditSubject, shape: HistogramShape, group: Sequence[str], count: int) -> bool:
     """Whether at least half of the releases name the group: all its items, or one if it has more than k."""
-    drawn = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
+    sample = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
 
     def names_them(outcome: Outcome) -> bool:
-        found = [label in _named_items(outcome) for label in group]
-        return any(found) if len(group) > subject.k else all(found)
+        flags = [label in _named_items(outcome) for label in group]
+        return any(flags) if len(group) > subject.k else all(flags)
 
-    return 2 * sum(times for outcome, times in drawn.items() if names_them(outcome)) >= _TRIALS
+    return 2 * sum(times for outcome, times in sample.items() if names_them(outcome)) >= _TRIALS
 
 
 def _named_items(outcome: Outcome) -> set[Hashable]:
     """Every item in an outcome, also within answers to queries."""
-    said: set[Hashable] = set()
+    items: set[Hashable] = set()
     for name in outcome.names:
         value = name.value if isinstance(name, QueryAnswer) else name
-        said |= value if isinstance(value, frozenset) else {value}
-    return said
+        items |= value if isinstance(value, frozenset) else {value}
+    return items

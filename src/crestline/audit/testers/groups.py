@@ -95,5 +95,5 @@ def _build_pair(before: Sequence[Counts], moves: Sequence[Counts], others: Seque
 
 def _non_empty_groups(groups: Sequence[Counts]) -> Family:
     """Groups that have a user, by name."""
-    named = zip(_GROUPS, groups, strict=False)
-    return {group: {item: n for item, n in counts.items() if n} for group, counts in named if any(counts.values())}
+    by_name = zip(_GROUPS, groups, strict=False)
+    return {group: {item: n for item, n in counts.items() if n} for group, counts in by_name if any(counts.values())}

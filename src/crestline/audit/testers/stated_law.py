@@ -28,18 +28,18 @@ def is_followed(
     for counts in (pair.with_user, pair.without):
         law = subject.law(counts, pair.shape)
         start = clock()
-        learned = subject.sample(counts, pair.shape, _FEW)
+        first_sample = subject.sample(counts, pair.shape, _FEW)
         fits = int(seconds / 4 / max(1e-9, clock() - start) * _FEW)
         n = max(_FEW, min(trials, fits))
-        learned += subject.sample(counts, pair.shape, n)
-        if not _fits_law(law, learned, subject.sample(counts, pair.shape, n), significance / 2):
+        first_sample += subject.sample(counts, pair.shape, n)
+        if not _fits_law(law, first_sample, subject.sample(counts, pair.shape, n), significance / 2):
             return False
     return True
 
 
-def _fits_law(law: Law, learned: Sample, fresh: Sample, error: float) -> bool:
+def _fits_law(law: Law, first_sample: Sample, second_sample: Sample, error: float) -> bool:
     """Whether outcomes that are too frequent in one sample are not significantly so in the next."""
-    total = learned.total()
-    often = [outcome for outcome, times in learned.items() if times > total * law.get(outcome, 0.0)]
-    hits = sum(fresh[outcome] for outcome in often)
-    return lower_bound(hits, fresh.total(), error) <= sum(law.get(outcome, 0.0) for outcome in often) + 1e-9
+    total = first_sample.total()
+    often = [outcome for outcome, times in first_sample.items() if times > total * law.get(outcome, 0.0)]
+    hits = sum(second_sample[outcome] for outcome in often)
+    return lower_bound(hits, second_sample.total(), error) <= sum(law.get(outcome, 0.0) for outcome in often) + 1e-9

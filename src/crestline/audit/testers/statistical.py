@@ -87,13 +87,13 @@ class StatisticalTester:
         self, subject: AuditTarget, candidates: Sequence[_CandidatePair]
     ) -> list[_CandidatePair]:
         """New candidates: pairs with one small change from the leaders."""
-        met = [candidate.pair for candidate in candidates]
-        kin: list[NeighbourPair] = []
-        for leader in met[:_LEADERS]:
+        pairs = [candidate.pair for candidate in candidates]
+        new_pairs: list[NeighbourPair] = []
+        for leader in pairs[:_LEADERS]:
             for near in neighbouring_pairs(leader, subject.contribution):
-                if near not in met and near not in kin:
-                    kin.append(near)
-        return [_CandidatePair(near) for near in kin[:: max(1, len(kin) // _KIN)]]
+                if near not in pairs and near not in new_pairs:
+                    new_pairs.append(near)
+        return [_CandidatePair(near) for near in new_pairs[:: max(1, len(new_pairs) // _KIN)]]
 
     def _sample_finalists(self, subject: AuditTarget, finalists: Sequence[_CandidatePair]) -> None:
         """Test the finalists in order until one is broken, the last with half of the remaining releases, others
@@ -134,14 +134,14 @@ class StatisticalTester:
         if event is None or self._tests >= TESTS:
             return False
         self._tests += 1
-        drawn = self._draw_samples(subject, candidate.pair, size)
-        this, other = (drawn.second, drawn.first) if event.likelier_on_second else (drawn.first, drawn.second)
+        samples = self._draw_samples(subject, candidate.pair, size)
+        this, other = (samples.second, samples.first) if event.likelier_on_second else (samples.first, samples.second)
         error = self.significance / (2 * TESTS)  # two bounds for each test
         above = lower_bound(event.hits(this), this.total(), error)
         below = upper_bound(event.hits(other), other.total(), error)
         size_found = strength_of_event(subject.claim, above, below)
         broken = size_found > subject.claim.claimed_parameter
-        found = AttackResult(
+        result = AttackResult(
             "sampled",
             candidate.pair,
             size_found,
@@ -152,13 +152,13 @@ class StatisticalTester:
             below,
             event.contains,
         )
-        if self._worst is None or found.strength > self._worst.strength:
-            self._worst = found
+        if self._worst is None or result.strength > self._worst.strength:
+            self._worst = result
         return broken
 
     def _draw_samples(self, subject: AuditTarget, pair: NeighbourPair, n: int) -> Samples:
         """Draw `n` releases of each table, and count them."""
-        drawn = Samples(subject.sample_side(pair, True, n), subject.sample_side(pair, False, n))
+        samples = Samples(subject.sample_side(pair, True, n), subject.sample_side(pair, False, n))
         self.effort.releases_made += 2 * n
         self.tell(self.effort.share)
-        return drawn
+        return samples
