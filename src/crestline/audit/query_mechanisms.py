@@ -68,8 +68,8 @@ class QueryAdapter:
         return self.mechanism.release_many(queries, n, entropy)
 
     def law(self, histogram: Histogram) -> Law:
-        mechanism: Any = self.mechanism
-        result: Law = mechanism.law(self._queries_about(histogram))
+        with_law: Any = self.mechanism
+        result: Law = with_law.law(self._queries_about(histogram))
         return result
 
     def _queries_about(self, histogram: Histogram) -> list[StableAnswer]:

@@ -105,8 +105,8 @@ class AuditSubject:
     def law(self, counts: Counts, shape: HistogramShape) -> Law:
         """Law of the outcomes, as the mechanism states it. Requires `has_law`."""
         result: dict[Outcome, float] = {}
-        mechanism: Any = self.mechanism
-        for value, chance in mechanism.law(self.histogram(counts, shape)).items():
+        with_law: Any = self.mechanism
+        for value, chance in with_law.law(self.histogram(counts, shape)).items():
             outcome = self.read(value)
             result[outcome] = result.get(outcome, 0.0) + chance
         return result
