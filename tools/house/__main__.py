@@ -55,6 +55,8 @@ FIGURES = (
     Figure("modules that read question.by", figures.readers_of_by, 18, 4),
     Figure("functions that a second top_k runs", traces.functions_of_top_k, 447, 180),
     Figure("modules that a second top_k runs", traces.modules_of_top_k, 80, 40),
+    Figure("functions that a second question over HTTP runs", traces.functions_of_request, 858, 450),
+    Figure("modules that a second question over HTTP runs", traces.modules_of_request, 139, 75),
     Figure("functions outside commands with more than 7 parameters", figures.wide_functions, 0, 0),
     Figure("mechanism: Any", figures.any_mechanisms, 0, 0),
     Figure("annotations that are Any", figures.any_annotations, 14, 14),

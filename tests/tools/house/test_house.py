@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,11 @@ def test_modules_of_tests_that_the_type_checker_passes_over_are_listed(tmp_path:
 
 def test_functions_of_a_question_are_counted_by_file_and_name() -> None:
     assert 40 < traces.modules_of_top_k(house.SOURCE) < traces.functions_of_top_k(house.SOURCE)
+    assert traces.modules_of_top_k(house.SOURCE) < traces.modules_of_request(house.SOURCE)
+    assert traces.modules_of_request(house.SOURCE) < traces.functions_of_request(house.SOURCE)
     with traces._record_calls(Path(__file__).parent) as called:
         write(Path(__file__).parent)
-    assert {name for _, name in called} == {"write"}
+        thread = threading.Thread(target=table, args=(1,))
+        thread.start()
+        thread.join()
+    assert {name for _, name in called} == {"write", "table"}
