@@ -102,4 +102,4 @@ def _record_calls(source: Path) -> Iterator[set[tuple[str, str]]]:
         yield called
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type] # None removes it, as the documentation states
+        threading.setprofile(None)
