@@ -41,9 +41,9 @@ FIGURES = (
     Figure(
         "lines, templates and styles included",
         figures.lines,
-        47_531,
+        47_541,
         42_000,
-        reason="docstrings of public objects, now of histograms too, have sections for arguments, results and errors",
+        reason="docstrings of public objects, now of histograms and commands too, have sections for arguments, results and errors",
     ),
     Figure("files", figures.files, 429, 260),
     Figure("functions", figures.functions, 3_828, 3_100),
