@@ -43,7 +43,7 @@ FIGURES = (
         figures.lines,
         47_541,
         42_000,
-        reason="docstrings of public objects, now of histograms and commands too, have sections for arguments, results and errors",
+        reason="docstrings of public objects, now of commands too, have sections for arguments and results",
     ),
     Figure("files", figures.files, 429, 260),
     Figure("functions", figures.functions, 3_828, 3_100),
