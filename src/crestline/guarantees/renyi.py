@@ -85,9 +85,7 @@ def _epsilon_at_order(curves: Sequence[tuple[Curve, int]], delta: Fraction, exce
 
 
 def _golden_section(value: Callable[[float], float], low: float, high: float) -> float:
-    """Golden-section search for an argument of small value; every argument gives a valid bound, so it need not be the
-    best.
-    """
+    """Golden-section search for an argument of small value; it need not be the best, since each gives a valid bound."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = value(left), value(right)

@@ -110,9 +110,7 @@ _FARTHEST = 3.0  # longest step before there are two ends, in logarithms
 
 
 class _SearchBracket:
-    """The best number that fits, the smallest that does not, and the logarithms by which their totals miss the
-    budget.
-    """
+    """The best number that fits, the smallest that does not, and the logarithms by which each misses the budget."""
 
     def __init__(self) -> None:
         self.good = Fraction(0)

@@ -70,9 +70,7 @@ def randomised_response(grid: CurveGrid, epsilon: Fraction, times: int) -> LossL
 
 
 def _split_atoms(grid: CurveGrid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
-    """Law with each atom split between its two grid neighbours; V is read at `a - loss`, so the chord is that of
-    `-loss`.
-    """
+    """Law with each atom split between its two grid neighbours, by the chord of `-loss`, at which V is read."""
     shares: dict[int, float] = {}
     for loss, mass in atoms:
         index, low, high = grid.chord(-loss)

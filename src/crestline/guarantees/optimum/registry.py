@@ -65,9 +65,7 @@ def _(step: object, grid: CurveGrid) -> None:
 
 @dataclass
 class WorstPairs:
-    """Steps with one worst pair of laws: the number of pure steps for each ε, and the sum of μ² of the Gaussian
-    ones.
-    """
+    """Steps with one worst pair of laws: the number of pure steps of each ε, and the sum of μ² of Gaussian steps."""
 
     pure: Counter[Fraction] = field(default_factory=Counter)
     mu_squared: Fraction = Fraction(0)
