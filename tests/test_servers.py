@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import psycopg
+import pytest
+
+pytestmark = pytest.mark.engines
 
 
 def test_a_real_server_answers(postgres_url: str) -> None:

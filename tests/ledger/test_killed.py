@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.engines
+
 KILLS = 500
 KILLS_ON_A_SERVER = 48
 

@@ -81,6 +81,7 @@ def p_values(mechanism: Any, twin: Any, rows: int, key: str) -> list[float]:
     ]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ARRAYS)
 def test_every_row_follows_the_law_of_its_own_histogram(name: str) -> None:
     assert min(p_values(ARRAYS[name], ARRAYS[name], ROWS, "rows")) > SIGNIFICANCE

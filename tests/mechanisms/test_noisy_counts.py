@@ -64,6 +64,7 @@ def rounded_noise(noise: str, scale: float, count: int, grid: int, reach: int = 
     return {int(place * grid): float(chance) for place, chance in zip(places, chances, strict=True)}
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("grid", [1, 3])
 def test_counts_follow_their_noise_and_the_test_has_power(noise: str, grid: int) -> None:

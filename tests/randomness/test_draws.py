@@ -42,6 +42,7 @@ def test_each_rank_follows_the_order_statistic(rank: int) -> None:
     assert kstest(drawn, beta_law(4.4 - rank, rank + 1).cdf).pvalue < SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", LIPSCHITZ)
 def test_groups_have_the_law_of_listed_items(name: str) -> None:
     """The two largest of five keys, in groups of 3 and 2 or one by one: the same law of the groups in order.

@@ -223,6 +223,7 @@ def test_few_columns_are_taken_along_by_the_level_below(monkeypatch: pytest.Monk
     assert np.unique(module._merge_levels(places, 1)).tolist() == [0]
 
 
+@pytest.mark.statistics
 def test_releases_from_sparse_uniforms_follow_the_law_and_ten_percent_would_be_noticed() -> None:
     """Chi-square at 1e-9 of the first item: eight leaders one by one, and the long tail together."""
     k_bar, trials = 3000, 20_000

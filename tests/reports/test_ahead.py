@@ -26,7 +26,7 @@ TABLE = rows()
 MakeLedger = Callable[[Clock], Ledger]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLedger]:
     """Opens the same ledger each time, as a process does that starts again."""
     address = tmp_path / "ledger.db" if request.param == "sqlite" else request.getfixturevalue("postgres_database")

@@ -141,6 +141,7 @@ def test_the_law_is_that_of_the_words() -> None:
     assert p_value(named, items_law(mechanism.law(histogram))) > SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 4), (2, 4), (3, 4), (3, 3)])
 def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) -> None:
     histogram = Histogram.from_counts({"a": 9, "b": 8, "c": 7, "d": 4}, k_bar)
@@ -150,6 +151,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) 
     notices(mechanism, Staircase(k, k_bar, "0.72", "0.2", kappa="0.2"), histogram)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_of_sums() -> None:
     histogram = Histogram.from_counts({"a": 95, "b": 80, "c": 77, "d": 41}, 4, unit=10)
     mechanism = Staircase(2, 4, "0.8", "0.2")
@@ -374,6 +376,7 @@ def test_an_empty_list_is_a_stop() -> None:
     assert mechanism.law(empty) == {Selection(frozenset(), True): 1.0}
 
 
+@pytest.mark.statistics
 def test_where_nothing_was_left_out_the_sampler_follows_the_law() -> None:
     histogram = Histogram.over_domain({"a": 5, "b": 4, "c": 1})
     mechanism = Staircase(2, 3, 1, "0.1", kappa="0.5")

@@ -59,6 +59,7 @@ def test_the_law_by_enumeration_of_subsets_with_the_joint_test(gamma: str) -> No
             assert law[tuple("abcd"[slot] for slot in order)] == pytest.approx(named / 2, abs=1e-12)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     mechanism = RestrictedCanonical(2, 3, "0.6", "0.5", TEST)
     follows_its_law(mechanism, HISTOGRAM, trials=150_000)

@@ -67,6 +67,7 @@ def test_the_law_with_the_printed_threshold_is_the_vector() -> None:
     assert PrintedTest(1, "0.05").threshold_height > LAPLACE.threshold_height
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("lazy", [False, True])
 def test_the_sampler_follows_the_law(name: str, lazy: bool) -> None:

@@ -27,6 +27,7 @@ def test_the_law_is_the_vector() -> None:
     assert_law(RestrictedNormal(2, 3, 2, LAPLACE).law(HISTOGRAM), VECTORS["TV-5.5"]["probabilities"])
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     mechanism = RestrictedNormal(2, 3, 2, LAPLACE)
     follows_its_law(mechanism, HISTOGRAM)

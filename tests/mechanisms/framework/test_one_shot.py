@@ -48,6 +48,7 @@ def test_the_law_by_another_integral(kind: Any, noise: Any) -> None:
     assert sum(law.values()) == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("kind", [kind for kind, _ in KINDS], ids=IDS)
 def test_the_sampler_follows_the_law_and_the_test_has_power(kind: Any) -> None:
     mechanism = kind(2, 3, "0.8", TEST)

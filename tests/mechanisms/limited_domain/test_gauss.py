@@ -51,6 +51,7 @@ def test_the_vector_s_sigma_is_the_analytic_gaussian() -> None:
     assert float(gaussian_sigma(1, "0.05", 2)) == pytest.approx(GIVEN["sigma"], abs=1e-9)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     mechanism, histogram = from_vector()
     follows_its_law(mechanism, histogram)
@@ -113,6 +114,7 @@ def test_noise_for_one_item_is_caught() -> None:
         assert (finding.delta > 0.03 + 1e-9) == caught
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("bottom", ["2", "0.7"])
 def test_published_counts_follow_their_law(bottom: str) -> None:
     """Chi-square at 1e-9 against direct integration; the same test rejects noise that is 10% off."""
@@ -157,6 +159,7 @@ class LouderStop(LimitedDomainGauss):
         return self.bottom * Fraction(11, 10)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("bottom", [1, 6])
 def test_the_sampler_gives_a_stop_its_own_noise_and_the_test_has_power(bottom: int) -> None:
     given = (2, 3, 3, "0.3", 2)

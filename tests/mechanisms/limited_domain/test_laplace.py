@@ -45,6 +45,7 @@ def test_the_law_is_the_vector(name: str) -> None:
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ["TV-4.1", "TV-4.2"])
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     mechanism, histogram = from_vector(name)
@@ -108,6 +109,7 @@ def test_the_printed_threshold_is_caught() -> None:
     assert finding.delta > 0.1 + 1e-2
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("grid", [1, 3])
 def test_published_counts_follow_their_law(grid: int) -> None:
     """Chi-square at 1e-9 against direct integration; the same test rejects noise that is 10% off."""

@@ -87,6 +87,7 @@ def worst(law_of: Any, epsilon: float) -> float:
     )
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("contribution", [1, 2, 3])
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
 def test_the_promise_is_kept_and_used_up_on_all_small_neighbours(epsilon: str, delta: str, contribution: int) -> None:
@@ -187,6 +188,7 @@ def test_noise_for_one_item_is_caught_where_others_have_the_same_items() -> None
     assert max(hockey_stick(more, less, 0.5), hockey_stick(less, more, 0.5)) > 0.05 * 1.05
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_releases_follow_the_law_and_a_scale_ten_percent_off_is_noticed(noise: str) -> None:
     mechanism = Observed.for_budget(k=2, epsilon=1, delta="0.01", contribution=2, noise=noise)

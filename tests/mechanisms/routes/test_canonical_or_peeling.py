@@ -104,6 +104,7 @@ def test_the_law_is_the_prototypes(number: int) -> None:
         assert mine == pytest.approx(chance / (theirs if is_set else 1 - theirs), abs=1e-7)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", ["exponential", "gumbel"])
 def test_the_sampler_follows_the_law_and_the_test_has_power(noise: str) -> None:
     def instance(look: str = "0.3", epsilon: str = "0.7", step: str = "0.4") -> CanonicalOrPeeling:
@@ -118,6 +119,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(noise: str) -> None:
     notices(mechanism, instance(look="0.36"), LISTED)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_of_sums() -> None:
     histogram = Histogram.over_domain({"a": 95, "b": 70, "c": 43, "d": 21}, unit=10)
     follows_its_law(made(2, "1", "0.3", "0.01"), histogram, trials=100_000)

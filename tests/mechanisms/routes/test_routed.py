@@ -122,6 +122,7 @@ def worst(mechanism: Routed, epsilon: float, law_of: Any = law) -> float:
     return found
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "0.05"), ("1", "0.01")])
 def test_the_promise_is_kept_on_all_small_neighbours(epsilon: str, delta: str) -> None:
     mechanism = routed("0.3", epsilon, delta)
@@ -149,6 +150,7 @@ def test_a_choice_by_the_true_lead_is_caught() -> None:
     assert worst(routed(), 0.8, by_true_lead) > 0.9
 
 
+@pytest.mark.statistics
 def test_releases_follow_the_law_and_a_look_ten_percent_off_is_noticed() -> None:
     mechanism, view = routed("0.5", needed=4), pairs((("a", "b"),) * 9 + (("b", "c"),))
     drawn = mechanism.release_many(view, 40_000, replay("routes"))

@@ -137,6 +137,7 @@ def test_stable_answers_have_the_integrated_law(queries: int, failures: int, one
         assert chance == pytest.approx(integrated((3, 9, 14), bits, bar, tested, shared), abs=1e-10)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", ["laplace", "exponential"])
 def test_first_stable_follows_its_law_and_the_test_has_power(noise: str) -> None:
     """Chi-square, significance 1e-9; a budget 10% off is rejected."""
@@ -148,6 +149,7 @@ def test_first_stable_follows_its_law_and_the_test_has_power(noise: str) -> None
     assert p_value(one_by_one, mechanism.law(QUERIES)) > SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("failures", "one_direction"), [(2, False), (1, True)])
 def test_stable_answers_follow_their_law_and_the_test_has_power(failures: int, one_direction: bool) -> None:
     mechanism = StableAnswers(3, failures, 1, "0.05", one_direction=one_direction)

@@ -64,6 +64,7 @@ def test_the_stable_set_is_the_vector(name: str) -> None:
     assert mechanism.stable_law(histogram) == pytest.approx(wanted, abs=1e-10)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", NOISES)
 @pytest.mark.parametrize("inner", [None, Lipschitz(2, "0.5"), Lipschitz(2, "0.5", "exponential", ordered=False)])
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str, inner: Any) -> None:
@@ -73,6 +74,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(name: str, inner: An
     notices(mechanism, from_vector(name, Fraction(9, 10), inner)[0], histogram, trials=100_000)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", NOISES.values())
 def test_the_inner_selection_follows_the_law(noise: str) -> None:
     """Three clearly stable items, of which two are selected; a selection 10% off is noticed."""
