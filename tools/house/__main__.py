@@ -41,9 +41,9 @@ FIGURES = (
     Figure(
         "lines, templates and styles included",
         figures.lines,
-        47_541,
+        48_004,
         42_000,
-        reason="docstrings of public objects, now of commands too, have sections for arguments and results",
+        reason="docstrings of public objects, now of all rooms, have sections for arguments and results",
     ),
     Figure("files", figures.files, 429, 260),
     Figure("functions", figures.functions, 3_828, 3_100),

@@ -1,4 +1,4 @@
-"""Example data of the documentation, generated on the spot; no real person is in them.
+"""Artificial data for the examples of the documentation; they describe no real person, so they need no protection.
 
 cl.examples.shop()       checkins.parquet, sales.parquet and shop.duckdb in a folder
 cl.examples.library()    loans.csv, the loans of a library
@@ -11,18 +11,12 @@ from pathlib import Path
 
 
 def shop(folder: str | os.PathLike[str] = ".") -> Path:
-    """Write the data of an invented shop into a folder; the data are the same every time.
+    """Write the data of a shop into a folder, the same every time, and return the folder.
 
     `checkins.parquet` has the columns user, venue, city and day. `sales.parquet`, and the table `sales` of the database
     `shop.duckdb`, have customer_id, sku, category, brand, country, day, price and quantity. The database also has the
     tables `products` (sku, name, category, brand) and `customers` (customer_id, country). Files of these names are
     replaced.
-
-    Args:
-        folder: Folder to write to; it is created if it does not exist.
-
-    Returns:
-        The folder.
     """
     from crestline.examples.shop_data import write_shop
 
@@ -33,14 +27,7 @@ def shop(folder: str | os.PathLike[str] = ".") -> Path:
 
 
 def library(folder: str | os.PathLike[str] = ".") -> Path:
-    """Write `loans.csv`, with the columns reader and title, into a folder; the data are the same every time.
-
-    Args:
-        folder: Folder to write to; it is created if it does not exist.
-
-    Returns:
-        Path of the file.
-    """
+    """Write `loans.csv` (reader, title) into a folder, the same every time, and return its path."""
     from crestline.examples.library_data import write_loans
 
     place = Path(folder)

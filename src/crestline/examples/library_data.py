@@ -1,4 +1,4 @@
-"""The loans of an invented library, generated on the spot."""
+"""Artificial loans of a library; they describe no real person, so they need no protection."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ _THIRD = ("", " in Europe")
 
 
 def titles() -> list[str]:
-    """Four hundred invented titles, in a fixed random order."""
-    import numpy as np  # imported here because the help of the command line must start quickly
+    """Four hundred invented titles."""
+    import numpy as np  # here: the command line's help must not wait for it
 
     names = [f"{first} {second}{third}" for third in _THIRD for first in _FIRST for second in _SECOND]
-    order: list[str] = np.random.default_rng(7).permutation(names[:TITLES]).tolist()
-    return order
+    shuffled: list[str] = np.random.default_rng(7).permutation(names[:TITLES]).tolist()
+    return shuffled
 
 
 def write_loans(path: Path, *, without: str | None = None) -> None:
-    """Write `reader,title` rows as CSV, the same every time, without those of one reader if `without` names one."""
+    """Write `reader,title` rows as CSV; the same ones every time. `without` leaves one reader out."""
     import numpy as np
 
-    generator = np.random.default_rng(2026)  # not a release, so the generator need not be secure
+    made = np.random.default_rng(2026)  # an invented data set, not a release: any generator will do
     weights = 1.0 / np.arange(1, TITLES + 1) ** 1.1
     weights /= weights.sum()
     names = titles()
@@ -69,7 +69,7 @@ def write_loans(path: Path, *, without: str | None = None) -> None:
         rows.writerow(["reader", "title"])
         for number in range(USERS):
             reader = f"reader-{number:05}"
-            loans = np.unique(generator.choice(TITLES, size=1 + generator.poisson(2.0), p=weights))
+            loans = np.unique(made.choice(TITLES, size=1 + made.poisson(2.0), p=weights))
             if reader == without:
                 continue
             rows.writerows([reader, names[loan]] for loan in loans)
