@@ -154,7 +154,7 @@ def mechanism_from_question(question: Question) -> AnyMechanism:
     mechanism, k, k_bar = adopt(question.mechanism, _NO_MECHANISM), question.k, question.k_bar
     own = mechanism.k_bar
     if own is None and k_bar is None and view_of(mechanism) == SLOTS:
-        raise MechanismError("give k_bar, the number of items that this mechanism may see")
+        raise MechanismError("give the number of items that this mechanism may see: k_bar=…")
     if own is not None and k_bar is not None and k_bar != own:
         raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={own}; leave it out")
     if mechanism.k not in (None, k):
