@@ -1,4 +1,4 @@
-"""Folders inside the packages of edges and tools: small, and imports between their parts point one way.
+"""Folders inside the packages of edges and tools: imports between their parts point one way.
 
 Those of `mechanisms` have a table of their own, in tests/mechanisms/test_folders.py.
 """
@@ -12,7 +12,6 @@ import pytest
 from tools.house.cycles import imported
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "crestline"
-MOST_MODULES = 12
 
 # What each folder may import of its package: other folders, and modules at the top.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -65,10 +64,3 @@ def test_parts_can_be_taken_away_one_by_one(package: str) -> None:
         free = left.keys() - set().union(*left.values())
         assert free, f"a cycle among {sorted(left)}"
         left = {own: uses for own, uses in left.items() if own not in free}
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_folder_holds_a_dozen_modules_at_most(package: str) -> None:
-    for folder in (PACKAGE / package, *(path for path in (PACKAGE / package).rglob("*") if path.is_dir())):
-        modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
-        assert len(modules) <= MOST_MODULES, f"{folder.name} has {len(modules)} modules: give some their own folder"

@@ -1,4 +1,4 @@
-"""Folders of the numerical packages: small, and among mechanisms each knows which of its siblings it may use."""
+"""Folders of mechanisms: each imports only the siblings that it may use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "crestline"
 MODULES = sorted((PACKAGE / "mechanisms").rglob("*.py"))
-MOST_MODULES = 12
 
 # What each folder or module at the top may import of its siblings. The protocol, selections, slots and totals know no
 # folder; the catalogue loads classes by name; noisy counts follow any selection, and groups run any mechanism.
@@ -67,10 +66,3 @@ def test_the_directions_have_no_cycle() -> None:
         free = left.keys() - used
         assert free, f"a cycle among {sorted(left)}"
         left = {own: uses for own, uses in left.items() if own not in free}
-
-
-@pytest.mark.parametrize("package", ["histogram", "randomness", "guarantees", "mechanisms"])
-def test_a_folder_holds_a_dozen_modules_at_most(package: str) -> None:
-    for folder in (PACKAGE / package, *(path for path in (PACKAGE / package).rglob("*") if path.is_dir())):
-        modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
-        assert len(modules) <= MOST_MODULES, f"{folder.name} has {len(modules)} modules: give some their own folder"
