@@ -211,7 +211,7 @@ def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:
         ({"mechanism": Pure(cl.PureDP(1))}, "k_bar="),
         ({"mechanism": 3}, "a mechanism is"),
         ({"mechanism": "Limited"}, "there is no mechanism 'Limited'"),
-        ({"epsilon": None}, "say how much may be spent"),
+        ({"epsilon": None}, "give epsilon and delta, the total of the answer"),
     ]
     for changes, words in refused:
         with pytest.raises(MechanismError, match=words):

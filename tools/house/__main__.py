@@ -41,7 +41,7 @@ FIGURES = (
     Figure(
         "lines, templates and styles included",
         figures.lines,
-        48_004,
+        48_005,
         42_000,
         reason="docstrings of public objects, now of all rooms, have sections for arguments and results",
     ),

@@ -191,4 +191,4 @@ def test_with_a_ledger_epsilon_and_delta_may_be_left_out(loans: Path, capsys: py
     assert run([*question, "--ledger", str(ledger), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["guarantee"]["delta"] == 2e-9  # a 500th
     assert run(question) == 2
-    assert "say how much may be spent" in capsys.readouterr().err
+    assert "give epsilon and delta, the total of the answer" in capsys.readouterr().err
