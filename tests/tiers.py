@@ -90,7 +90,7 @@ class Choice(NamedTuple):
 
 
 def choose(items: Iterable[pytest.Item], gate: str, turn: int, quarter: int | None = None) -> Choice:
-    """The tests of a gate, in their order. `turn` is the number of commits; it says which quarter, unless that is given."""
+    """The tests of a gate, in their order. `turn` (the number of commits) says which quarter unless `quarter` does."""
     every = list(items)
     chosen = set(every)
     if gate in ("test", "quick"):
