@@ -100,6 +100,7 @@ def test_imports_point_inwards(path: Path) -> None:
     assert not extra, f"{own} must not import {sorted(extra)}"
 
 
+@pytest.mark.engines
 def test_the_package_is_quick_to_import() -> None:
     """No heavy dependency is loaded by `import crestline`; the seconds are in benchmarks/startup.py."""
     code = "import sys, crestline; print(' '.join(sys.modules))"
@@ -109,6 +110,7 @@ def test_the_package_is_quick_to_import() -> None:
     assert not loaded & {"numpy", "scipy", "ibis", "duckdb", "sqlalchemy", "flint", "pandas", "rich", "typer", "altair"}
 
 
+@pytest.mark.engines
 def test_help_loads_no_engine() -> None:
     code = "import sys; from crestline.cli.main import run; run(['--help']); print(' '.join(sys.modules))"
     loaded = set(

@@ -40,6 +40,7 @@ def taken_by_somebody() -> bool:
     return found[0]
 
 
+@pytest.mark.long
 def test_the_precision_is_set_in_one_module_only() -> None:
     """Who has the library's context can change it: so nobody else may have it."""
     having = []

@@ -164,6 +164,7 @@ kinds = st.one_of(
 parts = st.builds(RepeatedStep, kinds, st.integers(1, 5))
 
 
+@pytest.mark.long
 @given(st.lists(parts, min_size=1, max_size=3), st.integers(2, 9))
 @settings(max_examples=20)
 def test_it_is_never_far_above_zcdp_nor_above_addition(steps: list[RepeatedStep], power: int) -> None:
@@ -175,6 +176,7 @@ def test_it_is_never_far_above_zcdp_nor_above_addition(steps: list[RepeatedStep]
         assert found <= sum((part.step.epsilon or 0) * part.times for part in steps)
 
 
+@pytest.mark.long
 @given(st.lists(parts, min_size=1, max_size=2), parts, st.integers(2, 9))
 @settings(max_examples=20)
 def test_one_step_more_never_lowers_it(steps: list[RepeatedStep], extra: RepeatedStep, power: int) -> None:

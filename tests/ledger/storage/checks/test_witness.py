@@ -147,6 +147,7 @@ ledger.reserve(drawn(1))
 """
 
 
+@pytest.mark.engines
 def test_killed_between_the_commit_and_the_witness(tmp_path: Path) -> None:
     path, witness = tmp_path / "ledger.db", tmp_path / "witness"
     Ledger.open_or_create(path, small_budget(), witness=witness).close()
