@@ -32,8 +32,8 @@ class Together(LoadScopeScheduling):
 
 
 # The same examples on every run, and no clock: a test that passed yesterday on a busy machine passes today.
-settings.register_profile("crestline", deadline=None, derandomize=True)
-settings.load_profile("crestline")
+settings.register_profile("tests", deadline=None, derandomize=True)
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
