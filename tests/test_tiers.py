@@ -102,8 +102,9 @@ def test_tests_that_share_something_costly_are_one_group(name: str, group: str) 
 
 def test_a_summary_says_what_was_left_out() -> None:
     assert summary("quick", 0, Counter()) == ["The quick tier: tests without a mark."]
-    lines = summary("quarter", 6, Counter({f"tests/test_{one}.py": 1000 + one for one in range(10)}))
-    assert lines[0].startswith("Quarter 3 of 4")
+    assert summary("quarter", 6, Counter("a"))[0].startswith("Quarter 3 of 4")
+    lines = summary("test", 6, Counter({f"tests/test_{one}.py": 1000 + one for one in range(10)}))
+    assert lines[0] == "What `make test` runs, with the samples of commit 6."
     assert "10,045 tests" in lines[1]
     assert lines[2] == "1,009  tests/test_9.py"
     assert lines[-1] == "2,001  in 2 other files"

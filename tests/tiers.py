@@ -142,9 +142,10 @@ def summary(gate: str, turn: int, left_out: Counter[str]) -> list[str]:
         "quick": "The quick tier: tests without a mark.",
         "quarter": f"Quarter {turn % 4 + 1} of 4 of what only `make test-all` runs, by the number of commits, {turn}.",
     }[gate]
-    if not left_out:
+    if not left_out or gate == "quarter":
         return [ran]
+    where = "`make test-all` runs them" if gate == "test" else "`make test` or `make test-all` runs them"
     files = [f"{count:5,}  {file}" for file, count in left_out.most_common(_SHOWN)]
     others = sum(count for _, count in left_out.most_common()[_SHOWN:])
     more = [f"{others:5,}  in {len(left_out) - _SHOWN} other files"] if others else []
-    return [ran, f"Left out (`make test-all` runs them): {left_out.total():,} tests", *files, *more]
+    return [ran, f"Left out: {left_out.total():,} tests; {where}", *files, *more]
