@@ -102,6 +102,7 @@ def test_entries_that_were_written_without_the_witness_do_no_harm(path: Path, wi
         assert ledger.spent().loss == 5 * EPSILON
 
 
+@pytest.mark.long
 def test_its_owner_accepts_a_restored_backup(path: Path, witness: str) -> None:
     restore(path)
     told = CliRunner().invoke(app, ["ledger", "accept", str(path), witness])
