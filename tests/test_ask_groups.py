@@ -23,6 +23,8 @@ from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 
+pytestmark = pytest.mark.long
+
 SIZES = {"FR": {"cup": 900, "bag": 500}, "DE": {"tea": 800, "cup": 300}, "LU": {"tea": 1}}
 SALES = pd.DataFrame(
     [

@@ -18,7 +18,6 @@ from pathlib import Path
 from tools.house import figures, traces
 from tools.house.ceilings import previous_text, raised_without_reason
 from tools.house.cycles import cycles
-from tools.house.rooms import silent_cases
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "crestline"
 
@@ -63,7 +62,6 @@ FIGURES = (
     Figure("hasattr and getattr on mechanisms, outside third_party and audit", figures.probes, 0, 0),
     Figure("package cycles, imports inside functions included", cycles, 0, 0),
     Figure("notes to the mutation runner", figures.notes_to_tools, 0, 0),
-    Figure("cases of the import test that assert nothing", silent_cases, 0, 0),
     Figure("modules of tests whose types are not checked", figures.unchecked_tests, 0, 0),
 )
 

@@ -12,7 +12,6 @@ from tools.house import __main__ as house
 from tools.house import figures, traces
 from tools.house.ceilings import TABLE, previous_text, raised_without_reason
 from tools.house.cycles import cycles
-from tools.house.rooms import silent_cases
 
 
 @pytest.fixture
@@ -128,17 +127,6 @@ def test_packages_that_import_one_another_are_found_wherever_the_import_stands(s
 def test_notes_to_the_mutation_runner_are_found(source: Path) -> None:
     write(source, ask="x = 1\ny = 2  # mutate: speed\n")
     assert figures.notes_to_tools(source) == ["ask.py:2"]
-
-
-def test_a_module_without_a_rule_or_with_one_that_allows_everything_is_found(
-    source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import tests.test_imports as rules
-
-    write(source, ask="", api="", cli__top="")
-    monkeypatch.setattr(rules, "PACKAGE", source)
-    monkeypatch.setattr(rules, "MAY_IMPORT", {"ask": {"api"}, "api": {"ask", "cli"}})
-    assert silent_cases(source) == ["api.py", "cli/top.py"]
 
 
 def test_a_figure_above_its_ceiling_fails_and_says_what_is_too_much(
