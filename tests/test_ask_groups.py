@@ -380,7 +380,7 @@ class Mine:
         ({"domain": ["cup"], "groups": ["FR"], "floor": 3}, "leave floor or domain out"),
         ({"domain": ["cup"], "groups": ["FR"], "mechanism": "RestrictedGumbel"}, "leave domain out"),
         ({"mechanism": "Canonical"}, "needs the public list of all items"),
-        ({"mechanism": "Routed"}, "only Sieve does with groups"),
+        ({"mechanism": "Routed"}, "with groups only Sieve can"),
         ({"mechanism": "Sieve", "groups": ["FR"], "floor": 5}, "leave floor or groups out"),
         ({"mechanism": Weighing(), "contribution": 1, "floor": 5}, "leave floor out"),
         ({"mechanism": Mine()}, "does not state domain='unknown'"),

@@ -114,8 +114,8 @@ def test_a_period_that_is_spent_stays_spent_and_the_next_is_fresh() -> None:
     [
         ({}, QuestionError, "name periods with period="),
         ({"period": "2026-11"}, QuestionError, "has not ended"),
-        ({"last": 2, "mechanism": "Routed", "epsilon": 1}, MechanismError, "the pairs of one period"),
-        ({"last": 2, "mechanism": cl.mechanisms.Sieve(1, 1, "1e-9")}, MechanismError, "the pairs of one period"),
+        ({"last": 2, "mechanism": "Routed", "epsilon": 1}, MechanismError, "pairs of one period only"),
+        ({"last": 2, "mechanism": cl.mechanisms.Sieve(1, 1, "1e-9")}, MechanismError, "pairs of one period only"),
         ({"last": 1, "user": "item"}, BudgetMismatch, "users of column 'user'"),
     ],
 )
