@@ -136,7 +136,7 @@ def test_with_a_ledger_the_sieve_costs_a_users_groups_whatever_it_names(tmp_path
     for groups_per_user, where in ((1, None), (2, None), (2, "country = 'LU'")):
         grouped = {**asked, "by": "country", "groups_per_user": groups_per_user, "where": where}
         price = sales.price(**grouped).charges[0]
-        assert price.share == flat.share  # the same total, whoever has it
+        assert price.share == flat.share  # the total does not depend on the groups
         bill = sales.top(**grouped).bill
         assert bill is not None
         assert bill.share is not None
@@ -343,7 +343,7 @@ WEIGHTED = cl.mechanisms.Observed(2, 1, 20, "1e-8", cap=2)
 
 @dataclass(frozen=True)
 class Weighing:
-    """Somebody else's mechanism for weighted scores."""
+    """A third-party mechanism for weighted scores."""
 
     k: int = 2
     contribution: int = 1
@@ -359,7 +359,7 @@ class Weighing:
 
 @dataclass(frozen=True)
 class Mine:
-    """Somebody else's mechanism, which says nothing about domains."""
+    """A third-party mechanism, which states no domain."""
 
     k: int = 2
     k_bar: int = 4

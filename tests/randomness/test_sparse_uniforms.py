@@ -279,7 +279,7 @@ def test_no_cell_at_the_end_of_a_batch_is_forgotten(cells: int) -> None:
 
 @pytest.mark.parametrize("level", LEVELS[1:4])
 def test_a_level_of_a_single_column(level: int) -> None:
-    """All cells of it that begin with so many ones are found, and in their rows."""
+    """All cells of it that begin with `level` ones are found, and in their rows."""
     least = np.zeros(2000, dtype=np.uint64)
     least[1234] = 2**64 - 2 ** (64 - level)
     uniforms = replay("single column").uniforms(400, 2000)
@@ -331,7 +331,7 @@ def test_a_length_right_at_the_bound_is_decided_by_further_bits(monkeypatch: pyt
 
 
 class Zeros:
-    """Words of nought for whoever asks for words; gaps are drawn as always."""
+    """Words of zero; gaps are drawn as usual."""
 
     def __init__(self) -> None:
         self.drawn: list[int] = []

@@ -1,4 +1,4 @@
-"""The one door through which a plan may look at data: a file that its owner declares public."""
+"""Public files: the only data that a plan reads, and only if the owner declares them public."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEY_WORDS = 4
 
 
 def read_public_counts(path: str, question: Question, *, declared: bool) -> Histogram:
-    """The counts of a public file. Refused before the file is opened unless it was `declared` public."""
+    """Counts of a public file; raises ParameterError, before the file is opened, unless it is `declared` public."""
     if not declared:
         raise ParameterError(
             "a plan shows what it was made from, so it only looks at public data: add --public if nothing in "
