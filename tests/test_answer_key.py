@@ -21,6 +21,8 @@ from crestline.question import Question
 from crestline.randomness.entropy import replay, system
 from crestline.sources import open_source
 
+pytestmark = pytest.mark.long
+
 ITEMS = ["Rivers", "Bridges", "Ponds"]
 
 

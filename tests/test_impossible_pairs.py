@@ -62,6 +62,7 @@ def refused(dataset: Any, says: str, error: type[CrestlineError] = MechanismErro
     assert list(dataset.ledger.history()) == entries
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize(("name", "domain"), PAIRS)
 def test_a_named_mechanism_for_the_other_kind_of_domain(path: Path, name: str, domain: Any, counts: bool) -> None:

@@ -40,6 +40,7 @@ def taken_by_somebody() -> bool:
     return found[0]
 
 
+@pytest.mark.long
 def test_the_precision_is_set_in_one_module_only() -> None:
     """Any module that imports the library's context can change it, so only `precision` may."""
     having = []

@@ -58,6 +58,7 @@ def test_the_usual_number_of_slots_gives_way_to_the_most_there_are(k_bar: int | 
     assert prepared.question.k_bar == prepared.mechanism.k_bar == seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 10, 30])
 @pytest.mark.parametrize("contribution", [None, 3])
 @pytest.mark.parametrize("counts", [False, True])

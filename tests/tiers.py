@@ -18,7 +18,7 @@ quarter of what `make test` leaves out, which turns with the number of commits a
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 from zlib import crc32
@@ -36,8 +36,12 @@ MARKS = {
     "tests/reproduction": "mechanics",
     "tests/tools": "mechanics",
     "tests/sources/lakes": "engines",
+    "tests/web/pages": "long",
     "tests/web/pages/browser": "engines",
 }
+
+_SHOWN = 8
+"""Files that a summary names."""
 
 # Whose tests one worker runs as a whole, because they share what is costly to start.
 _TOGETHER = ("tests/web/pages/browser",)
@@ -90,7 +94,7 @@ class Choice(NamedTuple):
 
 
 def choose(items: Iterable[pytest.Item], gate: str, turn: int, quarter: int | None = None) -> Choice:
-    """The tests of a gate, in their order. `turn` is the number of commits; it says which quarter, unless that is given."""
+    """The tests of a gate, in their order. `turn` (the number of commits) says which quarter unless `quarter` does."""
     every = list(items)
     chosen = set(every)
     if gate in ("test", "quick"):
@@ -128,3 +132,20 @@ def _by_function(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Item]]:
     for item in items:
         cases[item.nodeid.partition("[")[0]].append(item)
     return cases
+
+
+def summary(gate: str, turn: int, left_out: Counter[str]) -> list[str]:
+    """What a gate ran and what it left out, for people; `left_out` counts tests by file."""
+    ran = {
+        "all": "Every test.",
+        "test": f"What `make test` runs, with the samples of commit {turn}.",
+        "quick": "The quick tier: tests without a mark.",
+        "quarter": f"Quarter {turn % 4 + 1} of 4 of what only `make test-all` runs, by the number of commits, {turn}.",
+    }[gate]
+    if not left_out or gate == "quarter":
+        return [ran]
+    where = "`make test-all` runs them" if gate == "test" else "`make test` or `make test-all` runs them"
+    files = [f"{count:5,}  {file}" for file, count in left_out.most_common(_SHOWN)]
+    others = sum(count for _, count in left_out.most_common()[_SHOWN:])
+    more = [f"{others:5,}  in {len(left_out) - _SHOWN} other files"] if others else []
+    return [ran, f"Left out: {left_out.total():,} tests; {where}", *files, *more]

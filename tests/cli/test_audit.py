@@ -9,6 +9,8 @@ import pytest
 
 from crestline.cli.main import run
 
+pytestmark = pytest.mark.long
+
 CODE = '''
 import crestline as cl
 

@@ -24,6 +24,7 @@ MADE = [line for line in CATALOGUE if hasattr(line.load(), "for_budget") and lin
 TABLE = pa.table({"user": ["u1", "u2"], "item": ["a", "b"]})
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("k", [1, LARGEST_K])
 @pytest.mark.parametrize("delta", ["1e-300", "0.999"])

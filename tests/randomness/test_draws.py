@@ -91,6 +91,7 @@ def test_fewer_bits_at_first_change_nothing(name: str, first_bits: int) -> None:
     assert chosen(first_bits) == chosen(64)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LIPSCHITZ)
 def test_rough_ends_and_balls_agree(name: str) -> None:
     rows, sizes = 200, (3, 10**9, 50)

@@ -128,6 +128,7 @@ def test_a_bar_that_is_too_high_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     assert not wrong(20)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first_bits", [5, 33])
 def test_how_many_bits_come_first_does_not_matter(first_bits: int) -> None:
     counts = np.arange(1100, 0, -1)

@@ -85,6 +85,7 @@ def test_single_words_are_those_of_the_table_before_and_after_it_is_drawn() -> N
     assert uniforms.words[0, outside] == passed_over[0] < 2**64 - 2**48
 
 
+@pytest.mark.long
 def test_a_second_look_sees_the_same_table() -> None:
     uniforms, least = table("twice"), least_words()
     first, lower = uniforms.hits_above(least), least // 2

@@ -176,6 +176,7 @@ class SourceConformance:
     def test_where(self, filtered: SlotSource, text: str) -> None:
         agrees(filtered, FILTERED, question(where=text), WHERE[text])
 
+    @pytest.mark.long
     @pytest.mark.parametrize("name", total.COLUMNS)
     def test_comparisons_are_defined_for_every_value(self, engine: Engine, name: str) -> None:
         kind, cells, values = total.COLUMNS[name]
@@ -188,6 +189,7 @@ class SourceConformance:
         asked = question(user="yes", where="n > 2", contribution=2)
         agrees(filtered, FILTERED, asked, WHERE["n > 2"])
 
+    @pytest.mark.long
     def test_hostile_column_names(self, engine: Engine) -> None:
         names = [
             "select",
@@ -235,6 +237,7 @@ class SourceConformance:
                 ask(source, question(where=f"item = '{text}' or true; drop table events"))
         agrees(source, table, question())
 
+    @pytest.mark.long
     def test_a_label_of_a_megabyte(self, engine: Engine) -> None:
         long = "é" * 500_000
         table = events(pa.string(), [long, long, long + "x", "short"])
@@ -242,6 +245,7 @@ class SourceConformance:
         assert agrees(source, table, question(2)).items[0] == long
         agrees(source, table, question(3, contribution=1))
 
+    @pytest.mark.long
     def test_a_user_in_every_item_and_an_item_in_every_user(self, engine: Engine) -> None:
         n = 2_000
         users = [*range(n), *([n] * n), *range(n)]
@@ -259,6 +263,7 @@ class SourceConformance:
         assert ask(source, question(5)).counts == (1,) * 5
         assert sum(ask(source, question(1000, contribution=7)).counts) == 7
 
+    @pytest.mark.long
     def test_no_query_returns_more_than_k_bar_and_one_rows(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:

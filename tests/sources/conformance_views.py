@@ -101,6 +101,7 @@ class ViewConformance:
         table = crowd(items, arrow)
         agrees(engine.source(table), table, question())
 
+    @pytest.mark.long
     def test_views_of_several_columns(self, engine: Engine) -> None:
         table = pa.table(
             {

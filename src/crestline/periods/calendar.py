@@ -107,7 +107,7 @@ class Calendar:
         if self.per not in KINDS:
             raise ParameterError(f"per must be one of {', '.join(KINDS)}, not {self.per!r}")
         if not isinstance(self.time, str) or not self.time:
-            raise ParameterError("time must name the column that says when: time='day'")
+            raise ParameterError("time must name the column with the time of a row: time='day'")
         _time_zone(self.zone)
 
     def start_of_day(self, day: date) -> datetime:

@@ -18,7 +18,7 @@ def read_public_counts(path: str, question: Question, *, declared: bool) -> Hist
     """Counts of a public file; raises ParameterError, before the file is opened, unless it is `declared` public."""
     if not declared:
         raise ParameterError(
-            "a plan shows what it was made from, so it only looks at public data: add --public if nothing in "
+            "a plan shows what it was made from, so it only reads public data: add --public if nothing in "
             f"{path} needs protection, or plan on a shape (--users, --shape)"
         )
     source, asked = open_source(path), replace(question, k_bar=max(k_bar_choices(question)))

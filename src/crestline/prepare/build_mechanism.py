@@ -48,7 +48,8 @@ def total_of_question(question: Question, k_bar: int | None = None) -> PrivacyTo
     """Total of a question's selection, for `k_bar` slots; raises MechanismError where epsilon or delta is missing."""
     if question.epsilon is None or question.delta is None:
         raise MechanismError(
-            "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)"
+            "give epsilon and delta, the total of the answer: epsilon=1, delta=1e-8 (delta far below 1 divided by the "
+            "number of users)"
         )
     epsilon = (1 - SHARE) * question.epsilon if question.coverage else question.epsilon
     return PrivacyTotal(question.k, epsilon, question.delta, k_bar=k_bar, contribution=question.contribution)
@@ -131,7 +132,7 @@ def describe_runner_up(rules: tuple[AutoRule, ...], question: Question, limits: 
         other = build_within_slots(rules[1], replace(question, counts=False), limits)
     except CrestlineError:
         return ""
-    name = f"{rules[1].name} without a look" if rules[0].name == "Routed" else rules[1].name
+    name = f"{rules[1].name} without a noisy query" if rules[0].name == "Routed" else rules[1].name
     if other.margin is None:
         return f"the next best would have been {name}"
     users = f"{math.ceil(other.margin()) * (question.clip or 1):,} {question.unit}"
@@ -153,7 +154,7 @@ def mechanism_from_question(question: Question) -> AnyMechanism:
     mechanism, k, k_bar = adopt(question.mechanism, _NO_MECHANISM), question.k, question.k_bar
     own = mechanism.k_bar
     if own is None and k_bar is None and view_of(mechanism) == SLOTS:
-        raise MechanismError("say how many items this mechanism may see: k_bar=…")
+        raise MechanismError("give the number of items that this mechanism may see: k_bar=…")
     if own is not None and k_bar is not None and k_bar != own:
         raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={own}; leave it out")
     if mechanism.k not in (None, k):
@@ -161,6 +162,6 @@ def mechanism_from_question(question: Question) -> AnyMechanism:
     bound = smallest_contribution(mechanism)
     if bound is not None and (question.contribution is None or question.contribution > bound):  # D3: enforced
         raise MechanismError(
-            f"the mechanism's promise is for users of at most {bound} items: ask with contribution={bound}"
+            f"the mechanism's guarantee is for users of at most {bound} items: ask with contribution={bound}"
         )
     return mechanism

@@ -206,6 +206,7 @@ def test_a_budget_is_kept_and_used(noise: str, epsilon: Any, delta: Any) -> None
     assert promise.delta <= Fraction(str(delta))
 
 
+@pytest.mark.long
 def test_one_draw_from_a_long_list_is_quick() -> None:
     """d = 20,000, k = 1,000: under a second of processor time, and a subset of the right size comes back."""
     counts = {n: int(10**6 / (n + 10)) for n in range(20_000)}

@@ -75,6 +75,7 @@ def test_one_bit_at_first_gives_the_same_selections() -> None:
         assert mechanism.release_many(HISTOGRAM, 60, replay("bits", first_bits=bits)) == reference
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("test", [ExponentialTest("0.4", "0.3", "0.2"), JointTest("0.6", "0.2")], ids=repr)
 @pytest.mark.parametrize("gamma", ["0.5", "1"])
 def test_neighbours_stay_within_the_promise(test: GapTest, gamma: str) -> None:

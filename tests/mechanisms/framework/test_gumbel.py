@@ -158,6 +158,7 @@ def test_neighbours_stay_within_the_promise(test: GapTest, k: int, k_bar: int) -
     stays_within(mechanism, lambda counts: Histogram.from_counts(counts, k_bar))
 
 
+@pytest.mark.long
 def test_neighbours_stay_within_the_promise_with_slack() -> None:
     mechanism = RestrictedGumbel(2, 3, "0.5", ExponentialTest("0.4", "0.3", "0.1"), slack="0.02")
     assert promised_epsilon(mechanism) < float(mechanism.cost().epsilon or 0)

@@ -42,6 +42,7 @@ def test_one_bit_at_first_gives_the_same_selections() -> None:
         assert mechanism.release_many(HISTOGRAM, 60, replay("bits", first_bits=bits)) == reference
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("contribution", [None, 1, 2])
 def test_neighbours_stay_within_the_promise(contribution: int | None) -> None:
     test = ExponentialTest("0.4", "0.3", "0.1")

@@ -74,6 +74,7 @@ def test_one_release_at_a_time_follows_the_law() -> None:
     assert p_value((selection.items for selection in drawn), other) < SIGNIFICANCE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
 def test_neighbours_stay_within_the_promise(kind: type[NoisyTop]) -> None:
     mechanism = Restricted(kind(epsilon=Fraction(3, 5)), 3, ExponentialTest("0.4", "0.3", "0.2"))
@@ -117,6 +118,7 @@ class Spy(NoisyTop):
         return super().release_many(histogram, n, entropy)
 
 
+@pytest.mark.long
 def test_the_black_box_sees_counts_and_random_numbers_only() -> None:
     mechanism = Restricted(OneByOne(Spy()), 4, TEST)
     Spy.seen.clear()
@@ -142,6 +144,7 @@ class Promising(NoisyTop):
         return promise
 
 
+@pytest.mark.long
 def test_the_promise_adds_the_black_box_and_the_test() -> None:
     def promised(inner: Any, slack: str = "0") -> Any:
         return Restricted(Promising(inner), 3, TEST, slack=slack).guarantee()

@@ -63,6 +63,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     notices(mechanism, from_vector(name, Fraction(9, 10))[0], histogram, trials=600_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["TV-3.1", "TV-3.6"])
 def test_one_bit_at_first_gives_the_same_selections(name: str) -> None:
     mechanism, histogram = from_vector(name)

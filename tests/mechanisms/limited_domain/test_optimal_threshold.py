@@ -80,6 +80,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     notices(mechanism, OptimalThreshold(2, 4, "0.45", "0.1"), histogram, trials=400_000)
 
 
+@pytest.mark.long
 def test_fewer_bits_at_first_give_the_same_selections() -> None:
     mechanism, histogram = OptimalThreshold(2, 4, "0.5", "0.4"), Histogram.from_counts(COUNTS, 4)
     reference = mechanism.release_many(histogram, 200, replay("bits"))

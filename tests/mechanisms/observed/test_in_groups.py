@@ -219,6 +219,7 @@ def test_a_promise_for_fewer_groups_is_not_that_of_more() -> None:
     assert Observed(2, 2, 2, "0.05").guarantee_in_groups(1) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_a_promise_that_is_not_kept_to_users_of_more_groups_is_refused(noise: str) -> None:
     made = Observed.fit(PrivacyTotal(5, 1, "1e-8", contribution=1), groups=2, noise=noise)

@@ -130,6 +130,7 @@ def test_a_floor_that_adds_nothing_to_the_threshold_is_caught(contribution: int,
     assert worst(law, 0.5) > 0.05 * 1.05
 
 
+@pytest.mark.long
 def test_a_floor_under_scores_is_a_threshold_that_is_so_much_higher() -> None:
     """Also where weights leave less than nothing above the floor; and the same is drawn, item by item."""
     mechanism = Observed(2, 1, 2, "0.05", cap=4)
@@ -307,6 +308,7 @@ def test_the_certificate_holds_wherever_it_is_asked(epsilon: str, delta: str) ->
     )
 
 
+@pytest.mark.long
 def test_a_promise_that_is_not_kept_is_refused() -> None:
     honest = Observed.for_budget(k=1, epsilon=1, delta="1e-6", contribution=4, noise="gaussian")
     with pytest.raises(ParameterError, match="not kept"):

@@ -297,6 +297,7 @@ def planted(light: bool) -> Pairs:
     return Pairs(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("light", [True, False])
 def test_popular_items_come_back_and_nobodys_own_do(light: bool) -> None:
     mechanism, entropy = Sieve(10, 1, "1e-6"), replay(f"planted {light}")

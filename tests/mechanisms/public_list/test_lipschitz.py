@@ -101,6 +101,7 @@ def test_deep_groups_are_followed_to_their_end() -> None:
     assert everything.items == {(1000, index) for index in range(30)}
 
 
+@pytest.mark.long
 def test_members_of_a_deep_group_are_uniform() -> None:
     """Chi-square, significance 1e-9: each of 5 equal items comes up alike at each of 5 places."""
     drawn = Lipschitz(5, 1).release_many(Histogram.from_multiplicities({3: 5}), 40_000, replay("members"))
@@ -155,6 +156,7 @@ def test_exponential_noise_is_permute_and_flip() -> None:
         assert law[(item,)] == pytest.approx(chance, abs=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_neighbours_stay_within_the_promise(noise: str, k: int) -> None:
@@ -190,6 +192,7 @@ class OneRateForAll(Lipschitz):
         return self.epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_that_does_not_grow_with_k_is_caught(noise: str) -> None:
     twin = OneRateForAll(2, "0.8", noise)

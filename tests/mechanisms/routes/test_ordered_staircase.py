@@ -59,6 +59,7 @@ def test_the_sampler_follows_the_law_of_sums() -> None:
     follows_its_law(ordered(2, 4), Histogram.from_counts({"a": 95, "b": 80, "c": 77, "d": 41}, 4, unit=10))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 2), (2, 2), (2, 3), (3, 3)])
 def test_neighbours_stay_within_the_promise(k: int, k_bar: int) -> None:
     stays_within(ordered(k, k_bar, "0.5", "0.3"), lambda counts: Histogram.from_counts(counts, k_bar))

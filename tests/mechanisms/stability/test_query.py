@@ -59,6 +59,7 @@ def two_at_the_top(counts: Counts) -> StableAnswer:
 MADE: list[Callable[[Counts], StableAnswer]] = [stable_mode, two_at_the_top]
 
 
+@pytest.mark.long
 def test_distances_keep_what_the_theorem_needs() -> None:
     """P14.1 on every small neighbouring pair: (a) they move by at most one, (b) zero on both sides of a change."""
     for with_user, without in small_histogram_pairs():
@@ -216,6 +217,7 @@ DIRECTIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism",
     [FirstStable(4, 2, "0.1", noise="laplace"), FirstStable(4, 2, "0.1"), StableAnswers(4, 2, 2, "0.1")],
@@ -225,6 +227,7 @@ def test_distances_that_move_either_way_stay_within_the_promise(mechanism: Any) 
     assert told(mechanism, DIRECTIONS) <= ROUNDING
 
 
+@pytest.mark.long
 def test_distances_that_move_one_way_need_half_the_noise() -> None:
     one_way = [pair for pair in DIRECTIONS if all(pair[0][i] >= pair[1][i] for i in "abcd")]
     mechanism = StableAnswers(4, 1, 2, "0.1", one_direction=True)

@@ -97,6 +97,7 @@ def test_without_an_inner_selection_every_subset_is_as_likely(noise: str) -> Non
     assert p_value((selection.items for selection in drawn), skewed) < SIGNIFICANCE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NOISES)
 @pytest.mark.parametrize("inner", [None, Lipschitz(2, "0.5")])
 def test_fewer_bits_at_first_give_the_same_selections(name: str, inner: Any) -> None:
@@ -161,6 +162,7 @@ class NoUnionBound(TopStable):
         return TopStable(1, 1, self.epsilon, self.delta, self.share, self.noise).threshold
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES.values())
 def test_a_threshold_for_a_single_set_is_caught(noise: str) -> None:
     mechanism, twin = (kind(3, 3, "0.3", "0.1", noise=noise) for kind in (TopStable, NoUnionBound))
@@ -286,6 +288,7 @@ def test_an_inner_selection_for_a_public_list_takes_every_stable_set(inner: Any)
         assert len(drawn) == min(2, size)
 
 
+@pytest.mark.long
 def test_a_histogram_of_the_wrong_kind_is_refused() -> None:
     mechanism = TopStable(1, 2, 1, "0.1")
     with pytest.raises(HistogramError, match="mechanism for a public list"):

@@ -1,4 +1,4 @@
-"""`crestline plan`: what a question would get, from which mechanism. Reads no private data."""
+"""`crestline plan`: what each mechanism would return. Reads no private data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def plan(
     plot: Annotated[str | None, typer.Option(help="Also draw the plan; the name ends in .svg or .png.")] = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """Say what each mechanism would return at the same (ε, δ), before anything is asked. Reads no private data.
+    """Forecast what each mechanism would return at the same (ε, δ), before anything is asked. Reads no private data.
 
     Example: crestline plan -k 50 --epsilon 1 --delta 1e-8 --users 500000 --shape power:1.1
     """
@@ -99,7 +99,7 @@ def plan(
 
 
 def print_plan(plan: Plan, form: Format) -> None:
-    """A plan as a table with its advice, as JSON, or as CSV."""
+    """Print a plan as a table with its advice, as JSON, or as CSV."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(plan.to_dict())
@@ -134,7 +134,7 @@ def _estimate_text(estimate: Estimate, form: str) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Watch]:
-    """A bar on standard error, gone when the work is done."""
+    """Progress bar on standard error, removed when the work is done."""
     from rich.progress import Progress
 
     with Progress(console=make_console(stderr=True), transient=True) as bar:
