@@ -186,7 +186,9 @@ class Question:
             raise TypeError(f"{', '.join(unknown)}: no such argument; known: {', '.join(sorted(FIELDS))}")
         if "k" not in given:
             raise TypeError("k is missing: how many items are wanted")
-        plain = {name: FIELDS[name].convert(value) for name, value in given.items() if name not in _TOGETHER}
+        plain: dict[str, Any] = {
+            name: FIELDS[name].convert(value) for name, value in given.items() if name not in _TOGETHER
+        }
         return cls(
             **plain,
             score=Sum.parse(given.get("score"), given.get("clip")),

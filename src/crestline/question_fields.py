@@ -6,17 +6,18 @@ the row says why not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import cast
 
 from crestline.errors import ParameterError, QuestionError
 from crestline.exact_numbers import (
     LARGEST_CONTRIBUTION,
     LARGEST_K,
     LARGEST_K_BAR,
+    Exact,
     exact_number,
     positive_number,
     probability,
@@ -98,7 +99,7 @@ class QuestionField:
         elif self.kind is ValueKind.COLUMNS and not all(isinstance(name, str) and name for name in _several(value)):
             raise QuestionError(f"{self.name} must name one or several columns")
 
-    def convert(self, value: Any) -> Any:  # noqa: ANN401 # of the type that `kind` says
+    def convert(self, value: object) -> object:
         """Convert what a person writes to what a `Question` holds: exact numbers, and columns as a tuple.
 
         Raises:
@@ -108,21 +109,21 @@ class QuestionField:
             return () if value is None else _several(value)
         if value is None or self.kind not in (ValueKind.EPSILON, ValueKind.DELTA):
             return value
-        return (positive_number if self.kind is ValueKind.EPSILON else probability)(value, self.name)
+        return (positive_number if self.kind is ValueKind.EPSILON else probability)(cast("Exact", value), self.name)
 
-    def parse(self, text: Any) -> Any:  # noqa: ANN401 # likewise
+    def parse(self, text: object) -> object:
         """Read a value that may be written as text, as in a CSV file or a form.
 
         Raises:
             ParameterError: The text is not of the field's kind.
         """
         if self.kind is ValueKind.COUNT:
-            number = exact_number(text, self.name)
+            number = exact_number(cast("Exact", text), self.name)
             if number.denominator != 1 or number < 1:
                 raise ParameterError(f"{self.name} must be a whole number of at least 1, not {text!r}")
             return int(number)
         if self.kind is ValueKind.FLAG:
-            found = _FLAGS.get(text.lower() if isinstance(text, str) else text)
+            found = _FLAGS.get(text.lower() if isinstance(text, str) else text) if isinstance(text, Hashable) else None
             if found is None:
                 raise ParameterError(f"{self.name} must be true or false, not {text!r}")
             return found
@@ -308,7 +309,7 @@ def fields_of(face: Face) -> Iterator[QuestionField]:
     return (row for row in _ROWS if face not in row.not_in)
 
 
-def _several(columns: object) -> tuple[Any, ...]:
+def _several(columns: object) -> tuple[object, ...]:
     """One column name, or several, as a tuple.
 
     Raises:
