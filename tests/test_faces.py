@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
@@ -12,48 +13,51 @@ from crestline.cli.analyst.plan import plan
 from crestline.cli.analyst.price import price
 from crestline.cli.analyst.top import top
 from crestline.periods.calendar import Calendar, Periods
-from crestline.price.batch import ARGUMENTS
+from crestline.price.batch import ARGUMENTS, parse_question
 from crestline.question import Question, QuestionFields
+from crestline.question_fields import FIELDS, Face, ValueKind
 from crestline.score import Sum
 from crestline.session import Dataset
 from crestline.web.api.schemas import TopRequest
 
-# The total of a question is written as two numbers, and a sum as its text and its clip.
 WRITTEN = set(QuestionFields.__annotations__)
-
-# Where a field is not offered, and why.
-NOT_OFFERED = {
-    "crestline price": {"user": "a price does not depend on whose presence is hidden: it is the ledger that knows"},
-    "HTTP": {"user": "the owner says in the configuration which column holds the user"},
-    "crestline plan": {
-        "where": "a plan looks at no rows",
-        "counts": "a plan compares selections",
-        "score": "a plan is about numbers of users",
-        "clip": "a plan is about numbers of users",
-        "domain": "a public list has no rows to read: --public-items says that there is one",
-        **dict.fromkeys(("period", "since", "until", "last", "open"), "a plan looks at no rows, of whatever time"),
-        "by": "a plan is for one group: --users says how many are in it",
-        "groups": "a plan is for one group",
-        "floor": "a plan looks at no rows",
-    },
-}
-FACES = {
+OFFERED = {
     "top_k": set(inspect.signature(cl.top_k).parameters),
     "Dataset.top": set(inspect.signature(Dataset.top).parameters),
     "Dataset.price": set(inspect.signature(Dataset.price).parameters),
     "files of questions": set(ARGUMENTS),
-    "crestline top": set(inspect.signature(top).parameters),
-    "crestline price": set(inspect.signature(price).parameters),
-    "crestline plan": set(inspect.signature(plan).parameters),
-    "HTTP": set(TopRequest.model_fields),
+    Face.TOP: set(inspect.signature(top).parameters),
+    Face.PRICE: set(inspect.signature(price).parameters),
+    Face.PLAN: set(inspect.signature(plan).parameters),
+    Face.HTTP: set(TopRequest.model_fields),
 }
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_every_field_is_offered_or_left_out_for_a_reason(face: str) -> None:
-    left_out = NOT_OFFERED.get(face, {})
-    assert WRITTEN - FACES[face] == set(left_out)
+def test_the_table_has_a_row_for_each_field() -> None:
+    assert set(FIELDS) == WRITTEN
+
+
+@pytest.mark.parametrize("face", OFFERED)
+def test_every_field_is_offered_or_left_out_for_a_reason(face: str | Face) -> None:
+    left_out = {name: row.not_in[face] for name, row in FIELDS.items() if isinstance(face, Face) and face in row.not_in}
+    assert WRITTEN - OFFERED[face] == set(left_out)
     assert all(left_out.values())
+
+
+@pytest.mark.parametrize("name", [row.name for row in FIELDS.values() if row.kind is ValueKind.COUNT])
+def test_a_number_has_one_bound_in_every_face(name: str) -> None:
+    most = FIELDS[name].at_most
+    assert most is not None
+    given: dict[str, Any] = {"k": 1, "item": "a"} | {"clip": {"score": "sum(b)"}, "last": {}}.get(name, {})
+    given |= {"by": "c"} if name in ("floor", "groups_per_user") else {}
+    given |= {"k_bar": 10**6} if name == "k" else {}
+    assert Question.from_fields({**given, name: most})  # type: ignore[typeddict-item] # a name that is not literal
+    assert TopRequest(**{**given, name: most})
+    with pytest.raises(cl.errors.CrestlineError, match=name):
+        Question.from_fields({**given, name: most + 1})  # type: ignore[typeddict-item] # likewise
+    with pytest.raises(ValueError, match=name):
+        TopRequest(**{**given, name: most + 1})
+    assert parse_question({**given, name: str(most)}).fields[name] == most
 
 
 def test_what_people_write_is_what_a_question_holds() -> None:

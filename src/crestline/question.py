@@ -7,7 +7,7 @@ chooses the mechanism that answers it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
@@ -15,34 +15,22 @@ from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
 from crestline.errors import ParameterError, QuestionError
 from crestline.exact_numbers import (
     EXACT,
-    LARGEST_CONTRIBUTION,
-    LARGEST_K,
-    LARGEST_K_BAR,
     Exact,
     decimal_and_exact_fields,
-    positive_number,
-    probability,
     whole_number,
     with_typed_dict_signature,
 )
 from crestline.histogram.view_kinds import KINDS, Kind
 from crestline.periods.calendar import Periods
 from crestline.periods.requested import RequestedPeriods
+from crestline.question_fields import AUTO as AUTO
+from crestline.question_fields import FIELDS
 from crestline.score import Sum
 
 if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism, PairMechanism
 
-AUTO = "auto"
-_TOGETHER = (
-    "score",
-    "clip",
-    "period",
-    "since",
-    "until",
-    "last",
-    "open",
-)  # they become one `Sum`, one `RequestedPeriods`
+_TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # one `Sum`, one `RequestedPeriods`
 PUBLIC_GROUPS = "a public list"  # replaces the list of groups in a stored answer
 
 
@@ -105,10 +93,7 @@ class QuestionFields(TypedDict, total=False):
 
 
 with_question_fields = with_typed_dict_signature(
-    QuestionFields,
-    {"user": "user", "item": "item", "mechanism": AUTO, "counts": False, "open": False, "k": Parameter.empty}
-    | {"coverage": False}
-    | {"ordered": True, "groups_per_user": 1, "floor": 1},
+    QuestionFields, {name: Parameter.empty if row.default is ... else row.default for name, row in FIELDS.items()}
 )
 
 
@@ -161,26 +146,20 @@ class Question:
     coverage: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.k, "k", at_most=LARGEST_K)
-        if self.k_bar is not None and self.k > whole_number(self.k_bar, "k_bar", at_most=LARGEST_K_BAR):
-            raise ParameterError(f"k_bar must be at least k: k is {self.k}, k_bar is {self.k_bar}")
-        if self.contribution is not None:
-            whole_number(self.contribution, "contribution", at_most=LARGEST_CONTRIBUTION)
-        if self.passes is not None and whole_number(self.passes, "passes") != 1:
+        if isinstance(self.passes, int) and self.passes > 1:
             raise ParameterError("passes must be 1, for one pass over the table, or left out")
-        for name, said in (("ordered", self.ordered), ("coverage", self.coverage)):
-            if not isinstance(said, bool):
-                raise ParameterError(f"{name} must be true or false, not {said!r}")
+        for attribute in fields(self):
+            FIELDS[attribute.name].check(getattr(self, attribute.name))
+        if self.k_bar is not None and self.k > self.k_bar:
+            raise ParameterError(f"k_bar must be at least k: k is {self.k}, k_bar is {self.k_bar}")
         if not self.user or not isinstance(self.user, str):
             raise QuestionError("user must name the column that holds the user")
-        if not self.item or not all(isinstance(name, str) and name for name in self.item):
+        if not self.item:
             raise QuestionError("item must name one or several columns")
         self._check_groups()
 
     def _check_groups(self) -> None:
         """Check the fields that concern groups."""
-        if not all(isinstance(name, str) and name for name in self.by):
-            raise QuestionError("by must name one or several columns")
         twice = sorted({name for name in self.by if (*self.by, *self.item, self.user).count(name) > 1})
         if twice:
             raise QuestionError(
@@ -190,13 +169,11 @@ class Question:
             raise QuestionError(
                 "coverage is for one list of items: leave by out, or ask about one group with where=… and coverage"
             )
-        whole_number(self.groups_per_user, "groups_per_user", at_most=LARGEST_CONTRIBUTION)
-        whole_number(self.floor, "floor", at_most=LARGEST_CONTRIBUTION)
         if not self.by and (self.groups_per_user, self.groups, self.floor) != (1, None, 1):
             raise QuestionError("groups_per_user, groups and floor go with by: the columns that make the groups")
 
     @classmethod
-    def from_fields(cls, fields: QuestionFields) -> Self:
+    def from_fields(cls, given: QuestionFields) -> Self:
         """Question from its keyword arguments: column names as text, ε and δ as any exact number.
 
         Raises:
@@ -204,24 +181,18 @@ class Question:
             ParameterError: A number is out of range.
             QuestionError: Fields do not go together.
         """
-        known = QuestionFields.__annotations__
-        unknown = sorted(fields.keys() - known)
+        unknown = sorted(given.keys() - FIELDS.keys())
         if unknown:
-            raise TypeError(f"{', '.join(unknown)}: no such argument; known: {', '.join(sorted(known))}")
-        if "k" not in fields:
+            raise TypeError(f"{', '.join(unknown)}: no such argument; known: {', '.join(sorted(FIELDS))}")
+        if "k" not in given:
             raise TypeError("k is missing: how many items are wanted")
-        plain: dict[str, Any] = {name: value for name, value in fields.items() if name not in _TOGETHER}
-        if "item" in plain:
-            plain["item"] = as_columns(plain["item"])
-        if "by" in plain:
-            plain["by"] = () if plain["by"] is None else as_columns(plain["by"])
-        for name, read in (("epsilon", positive_number), ("delta", probability)):
-            if plain.get(name) is not None:
-                plain[name] = read(plain[name], name)
+        plain: dict[str, Any] = {
+            name: FIELDS[name].convert(value) for name, value in given.items() if name not in _TOGETHER
+        }
         return cls(
             **plain,
-            score=Sum.parse(fields.get("score"), fields.get("clip")),
-            period=RequestedPeriods.from_fields(fields),
+            score=Sum.parse(given.get("score"), given.get("clip")),
+            period=RequestedPeriods.from_fields(given),
         )
 
     @classmethod

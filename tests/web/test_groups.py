@@ -121,7 +121,7 @@ def test_a_forecast_keeps_what_was_ticked(visit: Visit) -> None:
     ticked = [box["value"] for box in page.all("input") if box.get("name") == "by" and "checked" in box]
     assert ticked == ["genre"]
     assert "Nothing was asked yet" in page.text
-    assert "In how many groups" in visit.ask(by="genre", groups_per_user="none").text
+    assert "Groups of each user: write a whole number" in visit.ask(by="genre", groups_per_user="none").text
 
 
 def test_many_groups_come_with_a_list_of_them(folder: Path) -> None:

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
 from crestline.errors import CrestlineError, ParameterError
-from crestline.exact_numbers import Exact, exact_number
 from crestline.ledger.budget import Budget
 from crestline.prepare import Prepared, prepare
 from crestline.price.price import Charge, Payers, Price, price, sum_charges
 from crestline.question import AUTO, Question, QuestionFields
+from crestline.question_fields import FIELDS
 
-ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
+ARGUMENTS = frozenset({*FIELDS, "source", "table", "version", "analyst"})
 
 # Columns of a file of prices that are no arguments; `parse_question` ignores them, so that the file can be read again.
 PRICED = frozenset({"price", "margin", "spread", "coverage_spread", "instead"})
@@ -108,13 +108,7 @@ def parse_question(given: Mapping[str, Any]) -> BatchQuestion:
         raise ParameterError("every question needs k, the number of items wanted")
     if not isinstance(found.get("mechanism", AUTO), str):
         raise ParameterError("in a file of questions a mechanism is given by its name")
-    fields = {name: value for name, value in found.items() if name in QuestionFields.__annotations__}
-    for name in ("k", "k_bar", "contribution", "clip", "passes", "last", "groups_per_user", "floor"):
-        if name in fields:
-            fields[name] = _to_int(fields[name], name)
-    for name in ("counts", "coverage", "ordered", "open"):
-        if name in fields:
-            fields[name] = _to_bool(fields[name], name)
+    fields = {name: FIELDS[name].parse(value) for name, value in found.items() if name in FIELDS}
     return BatchQuestion(Question.from_fields(cast(QuestionFields, fields)), found.get("analyst"), found, fields)
 
 
@@ -126,20 +120,3 @@ def _line(number: int, posed: BatchQuestion, payers_of: PayersOf) -> PricedQuest
     except CrestlineError as error:
         error.args = (f"question {number}: {error}", *error.args[1:])
         raise
-
-
-def _to_bool(value: object, name: str) -> bool:
-    """True or false, also from text."""
-    known = {True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
-    found = known.get(value.lower() if isinstance(value, str) else value)
-    if found is None:
-        raise ParameterError(f"{name} must be true or false, not {value!r}")
-    return found
-
-
-def _to_int(value: Exact, name: str) -> int:
-    """A whole number of at least 1, also from text."""
-    number = exact_number(value, name)
-    if number.denominator != 1 or number < 1:
-        raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return int(number)

@@ -200,7 +200,7 @@ def test_a_question_that_cannot_be_asked(visit: Visit, changes: dict[str, str]) 
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
-        ({"k": ""}, "k", "Write a whole number"),
+        ({"k": ""}, "k", "write a whole number"),
         ({"k": "51"}, "k", "answers up to 50"),
         ({"epsilon": "nonsense"}, "epsilon", "Epsilon must be a number"),
         ({"epsilon": "1000"}, "epsilon", "between"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.cli.analyst.options import ContributionOption
 from crestline.cli.output import Format, FormatOption, make_console, print_json, print_rows, resolve_format
+from crestline.cli.question_options import with_question_options
+from crestline.question_fields import Face
 
 if TYPE_CHECKING:
     from crestline.plan.forecast import Estimate, Forecast, Watch
@@ -25,28 +26,19 @@ COLUMNS = {
 }
 
 
+@with_question_options(Face.PLAN, required=("k", "epsilon", "delta"), leaving_out=("mechanism",))
 def plan(
-    k: Annotated[int, typer.Option("-k", "--k", help="How many items are wanted.")],
-    epsilon: Annotated[str, typer.Option(help="The total ε of the answer, for example 1 or 0.5.")],
-    delta: Annotated[str, typer.Option(help="The total δ of the answer, for example 1e-8.")],
+    *,
+    question: dict[str, Any],
     users: Annotated[int | None, typer.Option(help="How many users there are, roughly.")] = None,
     shape: Annotated[
         str, typer.Option(help="power:EXPONENT, or published percentiles such as percentiles:50:2,99:24,100:2931.")
     ] = "power:1",
     items: Annotated[int | None, typer.Option(help="How many items there are (as many as users unless given).")] = None,
     per_user: Annotated[float, typer.Option(help="How often each user picks, for a power law.")] = 10.0,
-    contribution: ContributionOption = None,
-    k_bar: Annotated[
-        int | None, typer.Option(help="How many items a mechanism may see; tried out unless given.")
-    ] = None,
     mechanism: Annotated[
         list[str] | None, typer.Option(help="Compare only this one; repeat it for several. All unless given.")
     ] = None,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="Plan with a tenth less ε: the coverage of the answer takes it.")
-    ] = False,
-    ordered: Annotated[bool, typer.Option("--ordered/--set", help="A list, or a set if that names more.")] = True,
-    passes: Annotated[int | None, typer.Option(help="1: one pass over the table, by k_bar + 1 rows.")] = None,
     public_items: Annotated[
         bool, typer.Option("--public-items", help="The list of all items is public (their counts are not).")
     ] = False,
@@ -54,11 +46,6 @@ def plan(
     public: Annotated[
         bool, typer.Option("--public", help="Declare the file given with --on public: nothing in it needs protection.")
     ] = False,
-    user: Annotated[str | None, typer.Option(help="With --on: the column that holds the user.")] = None,
-    item: Annotated[list[str] | None, typer.Option(help="With --on: the column that holds the item.")] = None,
-    groups_per_user: Annotated[
-        int, typer.Option(help="Plan for one group of a question with groups: the number of groups of each user.")
-    ] = 1,
     trials: Annotated[int, typer.Option(help="How many releases are simulated for each line.")] = 300,
     plot: Annotated[str | None, typer.Option(help="Also draw the plan; the name ends in .svg or .png.")] = None,
     form: FormatOption = Format.AUTO,
@@ -83,22 +70,16 @@ def plan(
         check_can_draw(plot)
     whole_number(trials, "trials", at_least=2)
     compared = tuple(entry(name).name for name in mechanism or ())
-    about: QuestionFields = {"k": k, "epsilon": epsilon, "delta": delta, "contribution": contribution, "k_bar": k_bar}
-    about |= {"ordered": ordered, "passes": passes, "coverage": coverage}
-    if groups_per_user != 1:
-        about |= {"by": "group", "groups_per_user": groups_per_user}
-    if user:
-        about["user"] = user
-    if item:
-        about["item"] = item
-    question = Question.from_fields(about)
+    if "groups_per_user" in question:  # the plan is for one group of such a question
+        question["by"] = "group"
+    asked = Question.from_fields(cast(QuestionFields, question))
     with _progress() as watch:
         if on is not None:
-            if public and not (user and item):
+            if public and not {"user", "item"} <= question.keys():
                 raise QuestionError("name the columns of the public file: --user COLUMN --item COLUMN")
-            data = PublicData(read_public_counts(on, question, declared=public))
+            data = PublicData(read_public_counts(on, asked, declared=public))
             made = plan_for_public_data(
-                data, question, Simulation(system(), trials, watch), mechanisms=compared, users=users
+                data, asked, Simulation(system(), trials, watch), mechanisms=compared, users=users
             )
         elif users is None:
             raise ParameterError("say how many users there are, roughly: --users 500000 (or plan --on a public file)")
@@ -106,7 +87,7 @@ def plan(
             known = read_shape(shape, users=users, items=items, per_user=per_user)
             made = plan_for_shape(
                 known,
-                question,
+                asked,
                 Simulation(system(), trials, watch),
                 mechanisms=compared,
                 users=users,

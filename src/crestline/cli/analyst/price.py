@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.analyst.options import ContributionOption, CountsOption, DatasetOption, KBarOption, MechanismOption
+from crestline.cli.analyst.options import DatasetOption
 from crestline.cli.output import Format, FormatOption, make_console, print_json, print_rows, resolve_format
+from crestline.cli.question_options import with_question_options
+from crestline.question_fields import Face
 
 if TYPE_CHECKING:
     from crestline.ledger.ledger import Ledger
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 COLUMNS = {"question": "question", "mechanism": "mechanism", "epsilon": "ε", "delta": "δ"}
 
 
+@with_question_options(Face.PRICE)
 def price(
     questions: Annotated[
         Path | None,
@@ -28,33 +31,8 @@ def price(
     dataset: DatasetOption = None,
     budget_epsilon: Annotated[str | None, typer.Option(help="Instead of a ledger: a new budget of this ε.")] = None,
     budget_delta: Annotated[str | None, typer.Option(help="Instead of a ledger: a new budget of this δ.")] = None,
-    k: Annotated[int | None, typer.Option("-k", "--k", help="One question: how many items are wanted.")] = None,
-    epsilon: Annotated[str | None, typer.Option(help="The total ε of the answer.")] = None,
-    delta: Annotated[str | None, typer.Option(help="The total δ of the answer.")] = None,
-    mechanism: MechanismOption = "auto",
-    k_bar: KBarOption = None,
-    contribution: ContributionOption = None,
-    counts: CountsOption = False,
-    coverage: Annotated[bool, typer.Option("--coverage", help="Also publish how many users they reach.")] = False,
-    score: Annotated[str | None, typer.Option(help="Rank by a sum, such as sum(price); needs --clip.")] = None,
-    clip: Annotated[int | None, typer.Option(help="The most that one user may add to one item.")] = None,
-    item: Annotated[list[str] | None, typer.Option(help="The column that holds the item; several: repeat it.")] = None,
-    where: Annotated[str | None, typer.Option(help="A filter; it does not change the price.")] = None,
-    domain: Annotated[str | None, typer.Option(help="A table or file that lists every possible item.")] = None,
-    ordered: Annotated[bool, typer.Option("--ordered/--set", help="A list, or a set if that names more.")] = True,
-    passes: Annotated[int | None, typer.Option(help="1: one pass over the table.")] = None,
-    period: Annotated[str | None, typer.Option(help="The period, where the budget is by period: 2026-10.")] = None,
-    since: Annotated[str | None, typer.Option(help="The first of several periods.")] = None,
-    until: Annotated[str | None, typer.Option(help="The last of several periods; with --since.")] = None,
-    last: Annotated[int | None, typer.Option(help="This number of periods, the last that have ended.")] = None,
-    open: Annotated[bool, typer.Option("--open", help="Also a period that has not ended.")] = False,
-    by: Annotated[list[str] | None, typer.Option(help="The column that makes groups; several: repeat it.")] = None,
-    groups_per_user: Annotated[
-        int | None,
-        typer.Option(help="With --by: in how many groups each user counts; that many releases are paid for."),
-    ] = None,
-    groups: Annotated[str | None, typer.Option(help="With --by: a table or file that lists every group.")] = None,
-    floor: Annotated[int | None, typer.Option(help="With --by: a floor; it does not change the price.")] = None,
+    *,
+    question: dict[str, Any],
     analyst: Annotated[str | None, typer.Option(help="Who would ask.")] = None,
     fit: Annotated[
         bool, typer.Option("--fit", help="Choose ε, the same for every item, so that all questions can be paid for.")
@@ -72,16 +50,9 @@ def price(
     from crestline.price.batch import parse_question, price_batch
     from crestline.price.fit_budget import fit_batch as fitted
 
-    if (questions is None) == (k is None):
+    if (questions is None) == ("k" not in question):
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")
-    one = {"k": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "k_bar": k_bar}
-    more = {"contribution": contribution, "counts": counts or None, "score": score, "clip": clip, "analyst": analyst}
-    more |= {"coverage": coverage or None}
-    when = {"period": period, "since": since, "until": until, "last": last, "open": open or None}
-    how = {"ordered": None if ordered else False, "passes": passes}
-    grouped = {"by": by or None, "groups_per_user": groups_per_user, "groups": groups, "floor": floor}
-    about = {"item": item or None, "where": where, "domain": domain, **how, **when, **grouped}
-    asked = [parse_question({**one, **more, **about})] if questions is None else read_questions(questions)
+    asked = [parse_question({**question, "analyst": analyst})] if questions is None else read_questions(questions)
     paying = _ledger(ledger, dataset, budget_epsilon, budget_delta)
     try:
         asked = [_with_periods(posed, paying) for posed in asked]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from crestline.cli.analyst import options
 from crestline.cli.output import Format, FormatOption, make_console, print_csv, print_json, resolve_format
 from crestline.cli.progress import show_progress
+from crestline.cli.question_options import with_question_options
+from crestline.question_fields import Face
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
+    from crestline.question import QuestionFields
 
 
+@with_question_options(Face.TOP, required=("user", "item", "k"))
 def top(
     source: Annotated[
         list[str],
@@ -21,63 +25,8 @@ def top(
             help="Files, folders or globs (Parquet, CSV, JSON lines) that are one table, or a database URL."
         ),
     ],
-    user: Annotated[str, typer.Option(help="The column that holds the user.")],
-    item: Annotated[list[str], typer.Option(help="The column that holds the item; repeat it for several columns.")],
-    k: Annotated[int, typer.Option("-k", "--k", help="How many items are wanted.")],
-    epsilon: Annotated[
-        str | None,
-        typer.Option(help="The total ε of this answer, such as 1 or 0.5; with --ledger: a tenth of the budget."),
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(help="The total δ of this answer, such as 1e-8; with --ledger: a 500th of the budget's."),
-    ] = None,
-    mechanism: options.MechanismOption = "auto",
-    k_bar: options.KBarOption = None,
-    contribution: options.ContributionOption = None,
-    counts: options.CountsOption = False,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="Also publish how many users have one of the named items.")
-    ] = False,
-    score: Annotated[
-        str | None, typer.Option(help="Rank by a sum instead of by users, such as sum(price); needs --clip.")
-    ] = None,
-    clip: Annotated[
-        int | None, typer.Option(help="The most that one user may add to one item; a public number.")
-    ] = None,
-    where: Annotated[
-        str | None, typer.Option(help="A filter, such as \"country = 'DE' and day >= '2026-01-01'\".")
-    ] = None,
-    domain: Annotated[
-        str | None, typer.Option(help="A table or file that lists every possible item, when that list is public.")
-    ] = None,
-    ordered: Annotated[
-        bool, typer.Option("--ordered/--set", help="A list, the most popular first; or a set, if that names more.")
-    ] = True,
-    passes: Annotated[
-        int | None, typer.Option(help="1: one pass over the table, of which k_bar + 1 rows come back.")
-    ] = None,
-    period: Annotated[
-        str | None, typer.Option(help="Read this period, where the ledger's budget is by period: 2026-10, 2026-W41, …")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Read from this period on, up to --until or the last ended.")
-    ] = None,
-    until: Annotated[str | None, typer.Option(help="The last period to read; with --since.")] = None,
-    last: Annotated[int | None, typer.Option(help="Read this number of periods, the last that have ended.")] = None,
-    open: Annotated[
-        bool, typer.Option("--open", help="Also a period that has not ended: its rows are not all there.")
-    ] = False,
-    by: Annotated[
-        list[str] | None, typer.Option(help="The top k of every group that this column makes; several: repeat it.")
-    ] = None,
-    groups_per_user: Annotated[int, typer.Option(help="With --by: each user counts in at most this many groups.")] = 1,
-    groups: Annotated[
-        str | None, typer.Option(help="With --by: a table or file that lists every group, when that list is public.")
-    ] = None,
-    floor: Annotated[
-        int, typer.Option(help="With --by: do not even look at what fewer users have; a public number.")
-    ] = 1,
+    *,
+    question: dict[str, Any],
     table: options.TableOption = None,
     s3_endpoint: options.S3EndpointOption = None,
     s3_region: options.S3RegionOption = None,
@@ -115,36 +64,12 @@ def top(
     with show_progress("The engine counts"):
         answer = top_k(
             asked,
-            user=user,
-            item=item,
-            k=k,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            k_bar=k_bar,
-            contribution=contribution,
-            counts=counts,
-            coverage=coverage,
-            score=score,
-            clip=clip,
-            where=where,
-            domain=domain,
-            ordered=ordered,
-            passes=passes,
-            period=period,
-            since=since,
-            until=until,
-            last=last,
-            open=open,
-            by=by,
-            groups_per_user=groups_per_user,
-            groups=groups,
-            floor=floor,
             table=table,
             ledger=ledger,
             dataset=dataset,
             analyst=analyst,
             version=data_version,
+            **cast("QuestionFields", question),
         )
     print_answer(answer, form, explain=explain)
     if plot is not None:

@@ -4,73 +4,43 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-Column = Annotated[str, Field(min_length=1, max_length=200)]
-Label = Annotated[str, Field(max_length=1_000)] | int | bool
-Number = Annotated[str, Field(max_length=40)] | int | float
+from crestline.question_fields import LONGEST_COLUMN, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
+
+_Column = Annotated[str, Field(min_length=1, max_length=LONGEST_COLUMN)]
+_Label = Annotated[str, Field(max_length=1_000)] | int | bool
+_Number = Annotated[str, Field(max_length=40)] | int | float
+_TYPES: dict[ValueKind, Any] = {
+    ValueKind.COUNT: int,
+    ValueKind.EPSILON: _Number,
+    ValueKind.DELTA: _Number,
+    ValueKind.FLAG: bool,
+    ValueKind.COLUMNS: _Column | Annotated[list[_Column], Field(min_length=1, max_length=MOST_COLUMNS)],
+}
 
 
-class TopRequest(BaseModel):
+def _request_field(field: QuestionField) -> tuple[Any, Any]:
+    """The type and the default of a field in the body of a request."""
+    kind: Any = _TYPES.get(field.kind, Annotated[str, Field(max_length=field.longest)])
+    if field.most_labels is not None:
+        kind = kind | Annotated[list[_Label], Field(max_length=field.most_labels)]
+    if field.kind is ValueKind.COUNT:
+        kind = Annotated[int, Field(ge=1, le=field.at_most)]
+    if field.default is None:
+        kind = kind | None
+    required = field.default is ... or field.name == "item"
+    return kind, Field(... if required else field.default, description=field.help)
+
+
+_FIELDS: dict[str, Any] = {field.name: _request_field(field) for field in fields_of(Face.HTTP)}
+_QuestionBody: Any = create_model("_QuestionBody", **_FIELDS)
+
+
+class TopRequest(_QuestionBody):  # type: ignore[misc] # made above
     """A question. What is left out comes from the data set and its budget."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-    k: Annotated[int, Field(ge=1, le=2**31 - 1, description="How many items are wanted.")]
-    item: Annotated[
-        Column | Annotated[list[Column], Field(min_length=1, max_length=16)],
-        Field(description="The column that holds the item, or several."),
-    ]
-    where: Annotated[
-        str | None, Field(max_length=20_000, description="A filter, such as country = 'DE' and day >= '2026-01-01'.")
-    ] = None
-    epsilon: Annotated[
-        Number | None, Field(description="The total ε; what takes a tenth of your budget unless given.")
-    ] = None
-    delta: Annotated[Number | None, Field(description="The total δ; a 500th of your budget's unless given.")] = None
-    mechanism: Annotated[str, Field(max_length=60, description="auto, or a name of the catalogue.")] = "auto"
-    k_bar: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="How many items the mechanism may see.")] = None
-    counts: Annotated[bool, Field(description="Also release a noisy count for each item.")] = False
-    coverage: Annotated[
-        bool, Field(description="Also release how many users have one of the named items, and how many have items.")
-    ] = False
-    contribution: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="Count at most this many items of each user.")
-    ] = None
-    score: Annotated[
-        str | None, Field(max_length=220, description="Rank by a sum, such as sum(price), instead of by users.")
-    ] = None
-    clip: Annotated[
-        int | None, Field(ge=1, le=2**63 - 1, description="The most that one user may add to one item's sum.")
-    ] = None
-    domain: Annotated[
-        str | None, Field(max_length=64, description="The name of a public list of all items, if the owner gave one.")
-    ] = None
-    ordered: Annotated[bool, Field(description="A list, the most popular first; false: a set will do.")] = True
-    passes: Annotated[
-        int | None, Field(ge=1, le=1, description="1: one pass over the table, of which k_bar + 1 rows come back.")
-    ] = None
-    period: Annotated[
-        str | None, Field(max_length=10, description="The period to read, where the budget is by period: 2026-10.")
-    ] = None
-    since: Annotated[str | None, Field(max_length=10, description="The first of several periods.")] = None
-    until: Annotated[str | None, Field(max_length=10, description="The last of them; with since.")] = None
-    last: Annotated[int | None, Field(ge=1, le=1000, description="The last so many periods that have ended.")] = None
-    open: Annotated[bool, Field(description="Also a period that has not ended.")] = False
-    by: Annotated[
-        Column | Annotated[list[Column], Field(min_length=1, max_length=16)] | None,
-        Field(description="The top k of every group that this column makes, or several columns."),
-    ] = None
-    groups_per_user: Annotated[
-        int, Field(ge=1, le=2**31 - 1, description="With by: each user counts in at most this many groups.")
-    ] = 1
-    groups: Annotated[
-        Annotated[str, Field(max_length=64)] | Annotated[list[Label], Field(max_length=10_000)] | None,
-        Field(description="With by: a public list of all groups, by its name or one by one; each is listed."),
-    ] = None
-    floor: Annotated[
-        int, Field(ge=1, le=2**31 - 1, description="With by: what fewer users than this have is not looked at.")
-    ] = 1
 
 
 class ErrorDetail(BaseModel):

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from crestline.errors import CrestlineError
 from crestline.question import AUTO, Question, QuestionFields
+from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
 from crestline.randomness.entropy import system
 from crestline.sources.expression import where
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
@@ -26,9 +27,7 @@ from crestline.web.problems import Problem, problem_of
 from crestline.web.run_once import QueuedQuestion, answer_from_queue
 
 _MOST_USERS = 10**10
-_LONGEST_NUMBER = 40
-_FIELD = re.compile(r"(epsilon|delta|k|clip|period|since|until|last|groups_per_user)\b")
-_HOW_MUCH = "How much may one user add to one item? Write a whole number."
+_FIELD = re.compile(rf"({'|'.join(FIELDS)})\b")
 
 ask_pages = APIRouter(include_in_schema=False)
 
@@ -94,78 +93,58 @@ def _question_page(
 
 
 def _question(form: Form) -> Question:
+    """The question of a form.
+
+    Raises:
+        FieldProblem: A field holds what cannot be read; the first one, in the order of the table.
+    """
     if not form.get("item"):
         raise FieldProblem("item", "Tick at least one column to rank.")
-    mechanism = first_value(form, "mechanism") or AUTO
-    if mechanism not in (AUTO, *offered_mechanisms()):
+    if first_value(form, "mechanism") not in ("", AUTO, *offered_mechanisms()):
         raise FieldProblem("mechanism", "Choose a mechanism of the list.")
-    k = _parse_count(form, "k", "How many items? Write a whole number.", 10**9)
-    filtered = first_value(form, "where").strip() or None
-    _check_filter(filtered)
-    epsilon, delta = (first_value(form, name).strip() or None for name in ("epsilon", "delta"))
-    for name, number in (("epsilon", epsilon), ("delta", delta)):
-        if number is not None and len(number) > _LONGEST_NUMBER:
-            raise FieldProblem(name, "Write ε and δ as short numbers, such as 0.5 or 1e-8.")
-    summed = first_value(form, "sum")[:200]
-    return Question.from_fields(
-        {
-            "k": k,
-            "item": form["item"][:16],
-            "where": filtered,
-            "epsilon": epsilon,
-            "delta": delta,
-            "mechanism": mechanism,
-            "counts": "counts" in form,
-            "coverage": "coverage" in form,
-            "ordered": "set" not in form,
-            "passes": 1 if "once" in form else None,
-            "score": _sum_expression(summed) if summed else None,
-            "clip": _parse_count(form, "clip", "How much may one user add? Write a whole number.", 10**12)
-            if summed
-            else None,
-            "domain": first_value(form, "domain")[:64] or None,
-            **_period_fields(form),
-            "by": form.get("by", [])[:16],
-            "groups_per_user": _parse_count(form, "groups_per_user", "In how many groups may a user count?", 10**6)
-            if form.get("by")
-            else 1,
-        }
-    )
+    _check_filter(first_value(form, "where").strip() or None)
+    read = {row.name: _read_field(form, row) for row in fields_of(Face.HTTP)}
+    given = {name: value for name, value in read.items() if value not in (None, [])}
+    if not first_value(form, "score"):
+        given.pop("clip", None)  # the field stands in every form
+    if not form.get("by"):
+        for name in ("groups_per_user", "groups", "floor"):
+            given.pop(name, None)
+    return Question.from_fields(cast(QuestionFields, given))
 
 
-def _period_fields(form: Form) -> QuestionFields:
-    """Which periods, where the budget is by period."""
-    period, since, until = (first_value(form, name).strip()[:10] or None for name in ("period", "since", "until"))
-    last = (
-        _parse_count(form, "last", "How many periods? Write a whole number.", 1000)
-        if first_value(form, "last").strip()
-        else None
-    )
-    said = {"period": period, "since": since, "until": until, "last": last, "open": "open" in form}
-    return cast(QuestionFields, said)
-
-
-def _sum_expression(column: str) -> str:
-    quoted = column.replace('"', '""')
-    return f'sum("{quoted}")'
+def _read_field(form: Form, row: QuestionField) -> object:
+    """The value that a form gives to a field; None where it gives none."""
+    if row.kind is ValueKind.FLAG:
+        return first_value(form, row.name) == "yes" if row.name in form else None
+    if row.kind is ValueKind.COLUMNS:
+        return form.get(row.name, [])[:MOST_COLUMNS]
+    text = first_value(form, row.name).strip()
+    if not text and row.default is not ...:
+        return None
+    if row.kind is ValueKind.COUNT:
+        return _parse_count(form, row.name, row.in_form, row.at_most or 1)
+    if row.kind in (ValueKind.EPSILON, ValueKind.DELTA) and len(text) > (row.longest or 0):
+        raise FieldProblem(row.name, "Write ε and δ as short numbers, such as 0.5 or 1e-8.")
+    return text[: row.longest]
 
 
 def _guessed_data(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
     """What the form says about data of this kind; nothing where it does not say how many users there are."""
     if not first_value(form, "users").strip():
         return None
-    users = _parse_count(form, "users", "How many users, roughly? Write a whole number.", _MOST_USERS)
+    users = _parse_count(form, "users", "Users, roughly", _MOST_USERS)
     per_user = PER_USER
     if first_value(form, "per_user").strip():
-        per_user = _parse_count(form, "per_user", "How many items has each user, roughly? Write a whole number.", 10**6)
+        per_user = _parse_count(form, "per_user", "Items of each user", 10**6)
     shape = first_value(form, "shape") or DEFAULT_SHAPE
     return PublicFacts(users, dataset.public.items if dataset.public else None, per_user, shape[:200])
 
 
-def _parse_count(form: Form, name: str, message: str, most: int) -> int:
+def _parse_count(form: Form, name: str, label: str, most: int) -> int:
     text = first_value(form, name).strip()
-    if not (text.isascii() and text.isdigit() and len(text) <= 12 and 1 <= int(text) <= most):
-        raise FieldProblem(name, message)
+    if not (text.isascii() and text.isdigit() and len(text) <= 20 and 1 <= int(text) <= most):
+        raise FieldProblem(name, f"{label}: write a whole number from 1 to {most:,}.")
     return int(text)
 
 

@@ -8,6 +8,8 @@ from datetime import date
 
 from crestline.periods.calendar import period_index, period_label
 from crestline.question import AUTO
+from crestline.question_fields import FIELDS, ValueKind
+from crestline.score import Sum
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig
 from crestline.web.pages.forecast import PER_USER, offered_mechanisms
 from crestline.web.pages.forecast_view import SHAPES
@@ -54,8 +56,8 @@ def _question_form(dataset: DatasetConfig, state: FormState, chosen: Sequence[st
     listed = ", ".join(dataset.filters)
     hint = f"Optional. You may use: {listed}. Text and dates in single quotes." if listed else "No filters here."
     numbers = (
-        _text_field(state, "epsilon", "ε of this answer", "", hint="Empty: a tenth of your budget."),
-        _text_field(state, "delta", "δ of this answer", "", hint="Empty: a 500th of your budget's."),
+        _field(state, "epsilon", hint="Empty: a tenth of your budget."),
+        _field(state, "delta", hint="Empty: a 500th of your budget's."),
     )
     names = {AUTO: "automatic", **{name: name for name in offered_mechanisms()}}
     return element(
@@ -69,17 +71,17 @@ def _question_form(dataset: DatasetConfig, state: FormState, chosen: Sequence[st
             data_field="item",
         ),
         *_groups(dataset, state, chosen),
-        _text_field(state, "k", "How many", "10", "number", min="1", required=True),
+        _field(state, "k", "10", required=True),
         *_period_fields(dataset, state),
-        _text_field(state, "where", "Filter", "", hint=hint),
+        _field(state, "where", hint=hint),
         element("div", *numbers, class_="pair"),
-        _checkbox("counts", "yes", "Release noisy counts, too", checked="counts" in state),
-        _checkbox("coverage", "yes", "Release how many users the items reach, too", checked="coverage" in state),
-        _checkbox("set", "yes", "A set will do: their order does not matter", checked="set" in state),
-        _checkbox("once", "yes", "Read the table in one pass", checked="once" in state),
+        _flag(state, "counts"),
+        _flag(state, "coverage"),
+        _checkbox("ordered", "no", "A set will do: their order does not matter", checked="ordered" in state),
         *_sums(dataset, state),
-        *_public_list_field(dataset, state),
+        *_public_list_field(dataset, state, "domain", "not publicly listed"),
         _select_field("mechanism", "Mechanism", names, state.get("mechanism", AUTO)),
+        _more_fields(dataset, state),
         _guess_fields(dataset, state),
         element(
             "div",
@@ -101,10 +103,10 @@ def _period_fields(dataset: DatasetConfig, state: FormState) -> tuple[Html, ...]
         return ()
     example = period_label(calendar.per, period_index(calendar.per, date(2026, 10, 5)))
     named = (
-        _text_field(state, "period", f"One {calendar.per}", "", hint=f"Such as {example}. Or:"),
-        _text_field(state, "last", f"The last {calendar.per}s", "", "number", hint="That have ended. Or:", min="1"),
+        _field(state, "period", label=f"One {calendar.per}", hint=f"Such as {example}. Or:"),
+        _field(state, "last", label=f"The last {calendar.per}s", hint="That have ended. Or:"),
     )
-    several = (_text_field(state, "since", "From", ""), _text_field(state, "until", "To", ""))
+    several = (_field(state, "since"), _field(state, "until"))
     still_open = f"Also a {calendar.per} that has not ended: its rows are not all there"
     return (
         element(
@@ -125,7 +127,8 @@ def _groups(dataset: DatasetConfig, state: FormState, chosen: Sequence[str]) -> 
     boxes = (_checkbox("by", name, f"by {name}", checked=f"by {name}" in chosen) for name in dataset.groups)
     return (
         element("fieldset", element("legend", "For every group (optional)"), *boxes),
-        _text_field(state, "groups_per_user", "Groups of each user", "1", "number", hint=hint, min="1"),
+        _field(state, "groups_per_user", "1", hint=hint),
+        *_public_list_field(dataset, state, "groups", "not publicly listed: only groups in which an item is named"),
     )
 
 
@@ -133,20 +136,31 @@ def _sums(dataset: DatasetConfig, state: FormState) -> tuple[Html, ...]:
     """Ranking by a sum, where the owner allows it for some column."""
     if not dataset.sums:
         return ()
-    names = {"": "number of users", **{name: f"sum of {name}" for name in dataset.sums}}
-    hint = "For a sum: the most that one user may add to one item. A public number."
+    names = {"": "number of users", **{str(Sum(name, 1)): f"sum of {name}" for name in dataset.sums}}
     return (
-        _select_field("sum", "Rank by", names, state.get("sum", "")),
-        _text_field(state, "clip", "Clip", "", "number", hint=hint, min="1"),
+        _select_field("score", FIELDS["score"].in_form, names, state.get("score", "")),
+        _field(state, "clip", hint="For a sum: the most that one user may add to one item. A public number."),
     )
 
 
-def _public_list_field(dataset: DatasetConfig, state: FormState) -> tuple[Html, ...]:
-    """A public list of all items, where the owner gave one."""
+def _public_list_field(dataset: DatasetConfig, state: FormState, name: str, none: str) -> tuple[Html, ...]:
+    """A choice of the owner's public lists, where there are any."""
     if not dataset.domains:
         return ()
-    names = {"": "not publicly listed", **{name: name for name in dataset.domains}}
-    return (_select_field("domain", "All items are", names, state.get("domain", "")),)
+    names = {"": none, **{one: one for one in dataset.domains}}
+    return (_select_field(name, FIELDS[name].in_form, names, state.get(name, "")),)
+
+
+def _more_fields(dataset: DatasetConfig, state: FormState) -> Html:
+    """What few questions need, folded; open where one of these fields is filled in, or wrong."""
+    names = ["contribution", "k_bar", "passes", *(["floor"] if dataset.groups else [])]
+    used = any(state.get(name, "") for name in names) or (state.error is not None and state.error[0] in names)
+    return element(
+        "details",
+        element("summary", "More"),
+        *(_flag(state, name, "1") if FIELDS[name].at_most == 1 else _field(state, name) for name in names),
+        open=True if used else None,
+    )
 
 
 def _guess_fields(dataset: DatasetConfig, state: FormState) -> Html:
@@ -165,6 +179,29 @@ def _guess_fields(dataset: DatasetConfig, state: FormState) -> Html:
         element("div", *fields, class_="pair"),
         _select_field("shape", "Popularity, from rank to rank", known, shape),
     )
+
+
+def _field(
+    state: FormState, name: str, value: str = "", *, label: str = "", hint: str | None = None, required: bool = False
+) -> Html:
+    """The control of a field of a question: its label and its bounds are those of the table."""
+    row = FIELDS[name]
+    whole = row.kind is ValueKind.COUNT
+    bounds = {"min": "1", "max": str(row.at_most)} if whole else {}
+    return _text_field(
+        state,
+        name,
+        label or row.in_form,
+        value,
+        "number" if whole else "text",
+        hint,
+        required=required or None,
+        **bounds,
+    )
+
+
+def _flag(state: FormState, name: str, value: str = "yes") -> Html:
+    return _checkbox(name, value, FIELDS[name].in_form, checked=name in state)
 
 
 def _checkbox(name: str, value: str, words: str, *, checked: bool) -> Html:

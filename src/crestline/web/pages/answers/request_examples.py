@@ -10,10 +10,13 @@ from typing import Any
 
 from crestline.answer.answer import Answer
 from crestline.periods.calendar import Periods
-from crestline.question import AUTO, Question
+from crestline.question import Question
+from crestline.question_fields import FIELDS
 
 _WITHOUT_SLOTS = ("Sieve", "Observed")  # mechanisms that look at every item: a number of slots would mean another one
-_USUAL = {"counts": False, "coverage": False, "ordered": True, "mechanism": AUTO, "groups_per_user": 1, "floor": 1}
+_DEFAULTS = {
+    name: FIELDS[name].default for name in ("counts", "coverage", "ordered", "mechanism", "groups_per_user", "floor")
+}
 
 
 def request_body(answer: Answer, lists: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -28,7 +31,7 @@ def request_body(answer: Answer, lists: Mapping[str, Any] | None = None) -> dict
     written["by"] = _one_or_list(question.by) if question.by else None
     written["k_bar"] = None if _selecting_mechanism(answer) in _WITHOUT_SLOTS else question.k_bar
     body |= {name: value for name, value in written.items() if value is not None}
-    body |= {name: said for name, usual in _USUAL.items() if (said := getattr(question, name)) != usual}
+    body |= {name: said for name, usual in _DEFAULTS.items() if (said := getattr(question, name)) != usual}
     return {**body, **_period_fields(question), **(lists or {})}
 
 

@@ -1,0 +1,322 @@
+"""The fields of a question, one row each: options, request bodies, forms, files and bounds are made from this table.
+
+A new field is a row here, an attribute of `Question` and a key of `QuestionFields`; every face then offers it, unless
+the row says why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import cast
+
+from crestline.errors import ParameterError, QuestionError
+from crestline.exact_numbers import (
+    LARGEST_CONTRIBUTION,
+    LARGEST_K,
+    LARGEST_K_BAR,
+    Exact,
+    exact_number,
+    positive_number,
+    probability,
+    whole_number,
+)
+from crestline.periods.calendar import MOST_PERIODS
+from crestline.score import LARGEST_CLIP
+
+AUTO = "auto"
+MOST_COLUMNS = 16  # of one question to the service
+LONGEST_COLUMN = 200  # characters of a column's name, for the service
+
+
+class ValueKind(Enum):
+    """The type of a field's value."""
+
+    COUNT = "a whole number"
+    EPSILON = "a positive number"
+    DELTA = "a number between zero and one"
+    FLAG = "true or false"
+    TEXT = "text"
+    COLUMNS = "a column, or several"
+    LIST = "a public list"
+
+
+class Face(Enum):
+    """Where questions are written, apart from Python and files of questions, which take every field."""
+
+    TOP = "crestline top"
+    PRICE = "crestline price"
+    PLAN = "crestline plan"
+    HTTP = "HTTP"
+
+
+@dataclass(frozen=True)
+class QuestionField:
+    """One field of a question.
+
+    Attributes:
+        name: What it is called in every face.
+        kind: The type of its value.
+        help: One sentence for help texts and reference pages.
+        default: Its value where a question does not give it; `...` where a question must.
+        at_most: The largest whole number (the smallest is 1).
+        longest: The most characters that the service takes of a text.
+        most_labels: The most labels of a list that the service takes one by one; None: it takes a list's name alone.
+        label: What a form calls it.
+        not_in: Faces that do not offer it, and why.
+    """
+
+    name: str
+    kind: ValueKind
+    help: str
+    default: object = None
+    at_most: int | None = None
+    longest: int | None = None
+    most_labels: int | None = None
+    label: str = ""
+    not_in: Mapping[Face, str] = field(default_factory=dict)
+
+    @property
+    def in_form(self) -> str:
+        """The label in a form: the name where the table has no other."""
+        return self.label or self.name
+
+    def check(self, value: object) -> None:
+        """Refuse a value of a `Question` that this field cannot have.
+
+        Raises:
+            ParameterError: A number outside its bounds, or not a number; a flag that is not true or false.
+            QuestionError: Columns that are not named.
+        """
+        if value is None and self.default is None:
+            return
+        if self.kind is ValueKind.COUNT:
+            whole_number(value, self.name, at_most=self.at_most)
+        elif self.kind is ValueKind.FLAG and not isinstance(value, bool):
+            raise ParameterError(f"{self.name} must be true or false, not {value!r}")
+        elif self.kind is ValueKind.COLUMNS and not all(isinstance(name, str) and name for name in _several(value)):
+            raise QuestionError(f"{self.name} must name one or several columns")
+
+    def convert(self, value: object) -> object:
+        """Convert what a person writes to what a `Question` holds: exact numbers, and columns as a tuple.
+
+        Raises:
+            ParameterError: ε or δ is not a number in its range.
+        """
+        if self.kind is ValueKind.COLUMNS:
+            return () if value is None else _several(value)
+        if value is None or self.kind not in (ValueKind.EPSILON, ValueKind.DELTA):
+            return value
+        return (positive_number if self.kind is ValueKind.EPSILON else probability)(cast("Exact", value), self.name)
+
+    def parse(self, text: object) -> object:
+        """Read a value that may be written as text, as in a CSV file or a form.
+
+        Raises:
+            ParameterError: The text is not of the field's kind.
+        """
+        if self.kind is ValueKind.COUNT:
+            number = exact_number(cast("Exact", text), self.name)
+            if number.denominator != 1 or number < 1:
+                raise ParameterError(f"{self.name} must be a whole number of at least 1, not {text!r}")
+            return int(number)
+        if self.kind is ValueKind.FLAG:
+            found = _FLAGS.get(text.lower() if isinstance(text, str) else text) if isinstance(text, Hashable) else None
+            if found is None:
+                raise ParameterError(f"{self.name} must be true or false, not {text!r}")
+            return found
+        return text
+
+
+_FLAGS = {True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
+_NO_ROWS = {Face.PLAN: "a plan reads no rows"}
+_USERS_ONLY = {Face.PLAN: "a plan is about numbers of users"}
+_ONE_GROUP = {Face.PLAN: "a plan is for one group: --users says how many are in it"}
+
+_ROWS = (
+    QuestionField("k", ValueKind.COUNT, "The number of items wanted.", ..., LARGEST_K, label="How many"),
+    QuestionField(
+        "user",
+        ValueKind.TEXT,
+        "The column that holds the user.",
+        "user",
+        not_in={
+            Face.PRICE: "a price does not depend on whose presence is hidden: the ledger knows the column",
+            Face.HTTP: "the owner says in the configuration which column holds the user",
+        },
+    ),
+    QuestionField("item", ValueKind.COLUMNS, "The column that holds the item; several columns make a tuple.", "item"),
+    QuestionField(
+        "where",
+        ValueKind.TEXT,
+        "A filter, such as \"country = 'DE' and day >= '2026-01-01'\".",
+        longest=20_000,
+        label="Filter",
+        not_in=_NO_ROWS,
+    ),
+    QuestionField(
+        "epsilon",
+        ValueKind.EPSILON,
+        "The total ε of this answer, such as 1 or 0.5; with a ledger: a tenth of the budget unless given.",
+        longest=40,
+        label="ε of this answer",
+    ),
+    QuestionField(
+        "delta",
+        ValueKind.DELTA,
+        "The total δ of this answer, such as 1e-8; with a ledger: a 500th of the budget's unless given.",
+        longest=40,
+        label="δ of this answer",
+    ),
+    QuestionField(
+        "mechanism", ValueKind.TEXT, "A name from `crestline mechanisms`, or auto.", AUTO, longest=60, label="Mechanism"
+    ),
+    QuestionField(
+        "k_bar", ValueKind.COUNT, "The number of items that the mechanism may see.", None, LARGEST_K_BAR, label="k_bar"
+    ),
+    QuestionField(
+        "contribution",
+        ValueKind.COUNT,
+        "Count at most this many items of each user.",
+        None,
+        LARGEST_CONTRIBUTION,
+        label="Items counted of each user",
+    ),
+    QuestionField(
+        "counts",
+        ValueKind.FLAG,
+        "Also publish a noisy count for each item.",
+        False,
+        label="Release noisy counts, too",
+        not_in={Face.PLAN: "a plan compares selections"},
+    ),
+    QuestionField(
+        "coverage",
+        ValueKind.FLAG,
+        "Also publish how many users have one of the named items.",
+        False,
+        label="Release how many users the items reach, too",
+    ),
+    QuestionField(
+        "score",
+        ValueKind.TEXT,
+        "Rank by a sum instead of by users, such as sum(price); needs clip.",
+        longest=220,
+        label="Rank by",
+        not_in=_USERS_ONLY,
+    ),
+    QuestionField(
+        "clip",
+        ValueKind.COUNT,
+        "The most that one user may add to one item; a public number.",
+        None,
+        LARGEST_CLIP,
+        label="Clip",
+        not_in=_USERS_ONLY,
+    ),
+    QuestionField(
+        "domain",
+        ValueKind.LIST,
+        "A public list of all items: a table or a file, or the name of a list of the owner.",
+        longest=64,
+        label="All items are",
+        not_in={Face.PLAN: "a public list has no rows to read: --public-items says that there is one"},
+    ),
+    QuestionField("ordered", ValueKind.FLAG, "A list, the most popular first; or a set, if that names more.", True),
+    QuestionField(
+        "passes",
+        ValueKind.COUNT,
+        "1: one pass over the table, of which k_bar + 1 rows come back.",
+        None,
+        1,
+        label="Read the table in one pass",
+    ),
+    QuestionField(
+        "period",
+        ValueKind.TEXT,
+        "Read this period, where the budget is by period: 2026-10, 2026-W41, …",
+        longest=10,
+        not_in=_NO_ROWS,
+    ),
+    QuestionField(
+        "since",
+        ValueKind.TEXT,
+        "Read from this period on, up to `until` or the last that has ended.",
+        longest=10,
+        label="From",
+        not_in=_NO_ROWS,
+    ),
+    QuestionField(
+        "until", ValueKind.TEXT, "The last period to read; with since.", longest=10, label="To", not_in=_NO_ROWS
+    ),
+    QuestionField(
+        "last",
+        ValueKind.COUNT,
+        "Read the last periods that have ended, this many.",
+        None,
+        MOST_PERIODS,
+        not_in=_NO_ROWS,
+    ),
+    QuestionField(
+        "open",
+        ValueKind.FLAG,
+        "Also a period that has not ended: its rows are not all there.",
+        False,
+        not_in=_NO_ROWS,
+    ),
+    QuestionField(
+        "by",
+        ValueKind.COLUMNS,
+        "The top k of every group that this column makes, or several columns.",
+        None,
+        label="For every group",
+        not_in=_ONE_GROUP,
+    ),
+    QuestionField(
+        "groups_per_user",
+        ValueKind.COUNT,
+        "With by: each user counts in at most this many groups, and as many releases are paid for.",
+        1,
+        LARGEST_CONTRIBUTION,
+        label="Groups of each user",
+    ),
+    QuestionField(
+        "groups",
+        ValueKind.LIST,
+        "With by: a public list of all groups: a table or a file, or the name of a list of the owner.",
+        longest=64,
+        most_labels=10_000,
+        label="All groups are",
+        not_in=_ONE_GROUP,
+    ),
+    QuestionField(
+        "floor",
+        ValueKind.COUNT,
+        "With by: leave out what fewer users than this have; a public number.",
+        1,
+        LARGEST_CONTRIBUTION,
+        label="Users that an item of a group needs",
+        not_in=_NO_ROWS,
+    ),
+)
+FIELDS: Mapping[str, QuestionField] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def fields_of(face: Face) -> Iterator[QuestionField]:
+    """The fields that a face offers, in the order of the table."""
+    return (row for row in _ROWS if face not in row.not_in)
+
+
+def _several(columns: object) -> tuple[object, ...]:
+    """One column name, or several, as a tuple.
+
+    Raises:
+        QuestionError: What is given is neither a name nor a sequence of names.
+    """
+    if isinstance(columns, str):
+        return (columns,)
+    if isinstance(columns, Sequence):
+        return tuple(columns)
+    raise QuestionError(f"columns are named by text, or by several texts, not {columns!r}")
