@@ -1,8 +1,8 @@
 """No false alarm: every mechanism of the catalogue, attacked again and again with fresh entropy.
 
 An audit here calls an honest mechanism broken with probability at most 1e-9. All of them together, at most six for each
-mechanism, raise a false alarm less than once in a million runs of this file. The gate attacks each instance once: entropy
-is fresh in every run of the tests, and `python -m benchmarks.auditor` makes the same attack with more releases.
+mechanism, raise a false alarm less than once in a million runs of this file. The gate attacks each instance once:
+entropy is fresh in every run of the tests, and `python -m benchmarks.auditor` makes the same attack with more releases.
 """
 
 from __future__ import annotations
