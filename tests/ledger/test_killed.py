@@ -3,8 +3,8 @@
 The gate kills at every step of a question; all tests kill at random moments as well. Some of the killed had eight
 questions at once, which were written together.
 
-A fault of the power, measured: of a ledger that acknowledges one settlement in ten before it is durable, 5 of the 128
-kills of the grid and 14 of 500 random ones find it.
+Its power, measured with a ledger that acknowledges one settlement in ten before it is durable: 9 (on an idle machine 5)
+of the 128 kills of the grid found it, and 14 of 500 random ones.
 """
 
 from __future__ import annotations

@@ -37,12 +37,12 @@ class Forked:
     """A process of the command `crestline`: what the tests need of `subprocess.Popen`."""
 
     def __init__(self, arguments: list[str], log: Path) -> None:
-        self._pid: int = _asked({"start": arguments, "log": str(log)})
+        self.pid: int = _asked({"start": arguments, "log": str(log)})
         self._code: int | None = None
 
     def poll(self) -> int | None:
         if self._code is None:
-            self._code = _asked({"status": self._pid})
+            self._code = _asked({"status": self.pid})
         return self._code
 
     def wait(self, timeout: float) -> int:
@@ -55,7 +55,7 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            os.kill(self._pid, number)  # until its status is asked for, no other process has its number
+            os.kill(self.pid, number)  # until its status is asked for, no other process has its number
 
 
 _turn = threading.Lock()
